@@ -6,7 +6,7 @@ use ralph_core::modes::arguments::{self, LoopRequest, Number, Options};
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::StartedBy;
-use ralph_core::transcript::ending_marks;
+use ralph_core::transcript::cutoff;
 
 const NUMBERS: [Number; 4] =
     [Number::MaxIterations, Number::MaxMinutes, Number::MaxTokens, Number::StallLimit];
@@ -95,7 +95,7 @@ fuzz_target!(|data: &[u8]| {
     check_number(&text);
     text.split([' ', '=']).for_each(check_number);
     check_text(&text);
-    if ending_marks::is_our_command(&text) {
+    if cutoff::is_our_command(&text) {
         assert!(text.trim_start().starts_with("/ralph"));
     }
     match arguments::parse(&text) {

@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::project::check::answer::{self, CheckReport};
+use ralph_core::project::check::baseline::{self, KnownFindings};
 use ralph_core::project::check::finding::Finding;
-use ralph_core::project::check::forms::{self, OutputFormat, ParsedOutput, Printed};
-use ralph_core::project::check::news::{self, KnownFindings};
+use ralph_core::project::check::parsers::{self, OutputFormat, ParsedOutput, Printed};
 use ralph_fuzz::{is_plain, texts};
 
 /// By their letters, from `a` on.
@@ -43,7 +43,7 @@ fn check_finding(finding: &Finding, form: OutputFormat) {
 /// What was there before is never new, and what is new is told within the client's bound.
 fn check_news(found: Vec<Finding>) {
     let before = KnownFindings::Known(found.iter().map(Finding::key).collect());
-    let sorted = news::sort(found.clone(), &before, |_| true);
+    let sorted = baseline::sort(found.clone(), &before, |_| true);
     assert_eq!((sorted.new.len(), sorted.old, sorted.elsewhere), (0, found.len(), 0));
     let is_empty = found.is_empty();
     let told =
@@ -89,9 +89,9 @@ fuzz_target!(|data: &[u8]| {
     let [stdout, stderr] = texts(rest);
     let code = end(*code);
     let printed = Printed { check: "a check", file: FILE, stdout: &stdout, stderr: &stderr, code };
-    check(form, &printed, forms::read(form, &printed));
+    check(form, &printed, parsers::read(form, &printed));
     // With no other form either, as a person may name a wrong one in the settings.
     for form in FORMS {
-        check(form, &printed, forms::read(form, &printed));
+        check(form, &printed, parsers::read(form, &printed));
     }
 });

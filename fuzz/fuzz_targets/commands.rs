@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::evidence::tests_run::Scanner;
-use ralph_core::{evidence::frozen, modes::arguments, shell::programs, shell::vacuous};
+use ralph_core::{evidence::pinned, modes::arguments, shell::programs, shell::vacuous};
 
 fn check_vacuous(command: &str) {
     let why = vacuous::refuse(command);
@@ -30,7 +30,7 @@ fn check_names(command: &str) {
         assert!(!name.contains('/') || name.starts_with('/'), "{name} is no name on PATH");
         assert!(!programs::not_found(&name).is_empty());
     }
-    for path in frozen::named_paths(command) {
+    for path in pinned::named_paths(command) {
         assert!(!path.starts_with('/'), "{path} is not below the project");
         assert!(path.split('/').all(|part| part != ".."), "{path} leaves the project");
     }

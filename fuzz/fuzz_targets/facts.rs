@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::project::facts::{
+use ralph_core::project::project_facts::{
     EntryKind, FileFormat, Folder, FolderEntry, KINDS, Project, page,
 };
 use ralph_core::state::signals;

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::ralplan::mirror::{ImportedState, read, render};
+use ralph_core::modes::ralplan::export::{ImportedState, read, render};
 use ralph_core::modes::ralplan::{NextPlanStep, is_plans_place, next};
 use ralph_core::state::{MAX_REJECTIONS, PlanPhase, Ralplan};
 use serde_json::Value;

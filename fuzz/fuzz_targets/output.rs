@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply, bounded};
 use ralph_core::text::redact::Redactor;
-use ralph_core::{text::plain, views::say};
+use ralph_core::{text::sanitize, views::messages};
 use ralph_fuzz::{cuts, is_plain, parts};
 use serde_json::Value;
 
@@ -37,13 +37,13 @@ fn check_redaction(one: &[u8], other: &[u8], text: &[u8]) {
 
 fn check_plain(text: &[u8]) {
     for letters in [0, 1, 40, 4000] {
-        let end = plain::end_of(text, letters);
+        let end = sanitize::end_of(text, letters);
         assert!(is_plain(&end), "{end:?}");
         assert!(end.chars().count() <= letters);
-        assert_eq!(plain::end_of(end.as_bytes(), letters), end.trim_end(), "plain text stays");
+        assert_eq!(sanitize::end_of(end.as_bytes(), letters), end.trim_end(), "plain text stays");
     }
     let text = String::from_utf8_lossy(text);
-    let tail = say::tail(&text, 30);
+    let tail = messages::tail(&text, 30);
     assert!(!tail.contains('\n') && tail.chars().count() <= 31);
     for shown in
         [ralph::fuzzing::visible(&text), ralph_io::store::fuzzing::readable(text.as_bytes())]

@@ -9,7 +9,7 @@ use ralph_core::modes::refine::prompt::render;
 use ralph_core::modes::refine::state::{RefineDocument, refused_name};
 use ralph_core::modes::refine::{Mode, state::RefineSession};
 use ralph_core::modes::refine::{
-    RefineEvent, RefineOutcome, RefineSettings, contract, ideas, picture, say, step, unified,
+    RefineEvent, RefineOutcome, RefineSettings, chart, contract, ideas, say, step, unified,
 };
 
 /// A message is read in the same way each time; what cannot be read is asked for once, and then unknown.
@@ -35,7 +35,7 @@ fn message(text: &str) {
     }
     let entry = session.history.last().expect("asked twice at most");
     assert_eq!(entry.changes, said.changes.ok(), "what is unknown is no number");
-    assert!(!say::round(&session, entry).is_empty() && !picture::lines(&session).is_empty());
+    assert!(!say::round(&session, entry).is_empty() && !chart::lines(&session).is_empty());
     if let Ok(found) = ideas::read(text) {
         let all = ideas::behind(&found, &found);
         assert_eq!((all.len(), &all[..found.len()]), (2 * found.len(), &found[..]));
@@ -49,7 +49,7 @@ fn document(text: &str) {
     assert_eq!(again.render(), document.render());
     for (name, session) in document.sessions() {
         let Ok(mut session) = session else { continue };
-        assert!(!picture::lines(&session).is_empty());
+        assert!(!chart::lines(&session).is_empty());
         let mut other = document.clone();
         other.put(name, session.clone()).expect("it could be read");
         let before = session.clone();

@@ -4,24 +4,26 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::session::agents::Mode;
-use ralph_core::modes::session::change::{apply, writes};
-use ralph_core::modes::session::feedback::FeedbackBatch;
-use ralph_core::modes::session::finding::Weight;
-use ralph_core::modes::session::guardrails::Guardrails;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::machine::{Act, met, next};
-use ralph_core::modes::session::metadata::{Counts, IterationMetadata, SessionMetadata, refresh};
-use ralph_core::modes::session::place::is_task_id;
-use ralph_core::modes::session::progress::{Progress, TaskMark};
-use ralph_core::modes::session::repair::repair;
-use ralph_core::modes::session::report::{TaskReport, is_complete};
-use ralph_core::modes::session::signal::{UnheardSignal, listen, parts};
-use ralph_core::modes::session::snapshot::{Picture, Snapshot};
-use ralph_core::modes::session::state::State;
-use ralph_core::modes::session::task::TaskFile;
-use ralph_core::modes::session::validate::validate;
-use ralph_core::modes::session::yaml::{self, Yaml};
+use ralph_core::modes::orchestration::agents::Mode;
+use ralph_core::modes::orchestration::change::{apply, writes};
+use ralph_core::modes::orchestration::feedback::FeedbackBatch;
+use ralph_core::modes::orchestration::files::is_task_id;
+use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::guardrails::Guardrails;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::machine::{Act, met, next};
+use ralph_core::modes::orchestration::metadata::{
+    Counts, IterationMetadata, SessionMetadata, refresh,
+};
+use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::repair::repair;
+use ralph_core::modes::orchestration::report::{TaskReport, is_complete};
+use ralph_core::modes::orchestration::signal::{UnheardSignal, listen, parts};
+use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::modes::orchestration::state::State;
+use ralph_core::modes::orchestration::task::TaskFile;
+use ralph_core::modes::orchestration::validate::validate;
+use ralph_core::modes::orchestration::yaml::{self, Yaml};
 use ralph_fuzz::texts;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;

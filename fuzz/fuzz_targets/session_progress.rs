@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::session::progress::{
+use ralph_core::modes::orchestration::progress::{
     self, IterationRow, Progress, ProgressSection, TaskMark,
 };
 

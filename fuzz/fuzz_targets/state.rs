@@ -5,7 +5,10 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::state::{Glance, LoopState};
 use ralph_core::tasks::graph::{self, render};
-use ralph_core::{evidence::frozen, evidence::refusal, modes::contract, modes::start, views::say};
+use ralph_core::{
+    evidence::completion_feedback, evidence::pinned, modes::loop_prompt, modes::start,
+    views::messages,
+};
 use ralph_fuzz::same;
 use serde_json::Value;
 
@@ -58,18 +61,18 @@ fn check_glance(value: &Value, state: &LoopState) {
 fn check_telling(state: &LoopState) {
     let now = Timestamp::UNIX_EPOCH;
     let told = [
-        say::paused(state),
-        say::ended(state),
+        messages::paused(state),
+        messages::ended(state),
         start::announcement(state),
-        refusal::refusal(state, None),
-        refusal::regressions(state),
-        contract::contract("heading", state, &[], now),
+        completion_feedback::refusal(state, None),
+        completion_feedback::regressions(state),
+        loop_prompt::contract("heading", state, &[], now),
         render::text(&state.task_graph, render::Show::All, now),
         render::markdown(&state.task_graph, render::Show::All, now),
     ];
     assert!(told[5].encode_utf16().count() <= 10_000, "the contract fits into one answer");
     render::json(&state.task_graph, render::Show::All, now);
-    frozen::is_as_frozen(state);
+    pinned::is_as_frozen(state);
     let summary = graph::summary(&state.task_graph, now);
     assert_eq!(summary.total, state.task_graph.len());
     if graph::lint(&state.task_graph).is_empty() {

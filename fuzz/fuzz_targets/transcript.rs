@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::transcript::row::TranscriptRow;
-use ralph_core::transcript::usage::{Counter, Source, Tokens};
-use ralph_core::{transcript::at_work, transcript::ending_marks};
+use ralph_core::transcript::tokens::{Counter, Source, Tokens};
+use ralph_core::{transcript::activity, transcript::cutoff};
 use ralph_fuzz::{cuts, folder, write};
 use ralph_io::client::transcript;
 
@@ -19,7 +19,7 @@ fn all_rows(text: &[u8]) -> Vec<TranscriptRow> {
 }
 
 fn telling_rows(text: &[u8]) -> Vec<TranscriptRow> {
-    lines(text).filter_map(ending_marks::telling).collect()
+    lines(text).filter_map(cutoff::telling).collect()
 }
 
 fn count(pieces: &[&[u8]], since: Timestamp) -> (Tokens, Source) {
@@ -48,19 +48,19 @@ fn check_counting(text: &[u8]) {
 
 fuzz_target!(|text: &[u8]| {
     let (all, telling) = (all_rows(text), telling_rows(text));
-    let waits = ending_marks::command_waits(telling.clone().into_iter(), &[]);
-    assert_eq!(waits, ending_marks::command_waits(all.clone().into_iter(), &[]));
-    let anything = ending_marks::anything_waits(telling.clone().into_iter());
+    let waits = cutoff::command_waits(telling.clone().into_iter(), &[]);
+    assert_eq!(waits, cutoff::command_waits(all.clone().into_iter(), &[]));
+    let anything = cutoff::anything_waits(telling.clone().into_iter());
     assert!(anything || !waits);
-    assert!(ending_marks::may_hold_queue_rows(text) || !anything);
-    let cut = ending_marks::cut_by(telling.into_iter(), None, Timestamp::MAX);
+    assert!(cutoff::may_hold_queue_rows(text) || !anything);
+    let cut = cutoff::cut_by(telling.into_iter(), None, Timestamp::MAX);
     assert_eq!(
         cut,
-        ending_marks::cut_by(all.into_iter(), None, Timestamp::MAX),
+        cutoff::cut_by(all.into_iter(), None, Timestamp::MAX),
         "no mark is passed over"
     );
-    let worked = at_work::since(Timestamp::MIN, lines(text));
-    assert!(worked || !at_work::since(Timestamp::UNIX_EPOCH, lines(text)));
+    let worked = activity::since(Timestamp::MIN, lines(text));
+    assert!(worked || !activity::since(Timestamp::UNIX_EPOCH, lines(text)));
     check_counting(text);
 
     let path = folder().join("transcript.jsonl");

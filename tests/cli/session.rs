@@ -1,10 +1,10 @@
 //! `ralph session …`: a session from its task to its end, with everything written that agents write.
 
 use crate::world::World;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::metadata::SessionMetadata;
-use ralph_core::modes::session::progress;
-use ralph_core::modes::session::state::State;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
 use std::fs;
 

@@ -2,10 +2,10 @@
 //! of their ends, and how it goes on after it was stopped in any way.
 
 use crate::world::{Printed, World, start};
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::metadata::SessionMetadata;
-use ralph_core::modes::session::progress;
-use ralph_core::modes::session::state::State;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -302,7 +302,7 @@ fn it_rests_with_the_terminal_given_back_and_draws_itself_anew() {
 #[test]
 fn a_page_that_panics() {
     if std::env::var_os("RALPH_TEST_PAGE").is_some() {
-        let _page = ralph_io::terminal::page::Page::take().unwrap();
+        let _page = ralph_io::terminal::alt_screen::Page::take().unwrap();
         println!("on the page");
         // Another process lets it go on.
         let mut line = String::new();

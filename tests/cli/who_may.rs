@@ -71,7 +71,7 @@ fn a_persons_commands_are_refused_and_nothing_changes() {
 fn every_command_of_the_list_that_exists_is_refused() {
     let world = World::new().live_loop("S");
     let mut refused = 0;
-    for (command, _) in ralph_core::guard::who_may::PERSONS_ONLY {
+    for (command, _) in ralph_core::guard::human_only::PERSONS_ONLY {
         let words: Vec<&str> = command.split(' ').collect();
         let help: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
         if world.ralph(&help).exit != 0 {

@@ -5,10 +5,13 @@ use super::{check_contains, read, root};
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::project::check::choice::{CheckSettings, Own};
-use ralph_core::project::check::forms::OutputFormat;
+use ralph_core::project::check::parsers::OutputFormat;
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
-use ralph_core::{evidence::refusal, project::facts, transcript::waiting, views::say};
+use ralph_core::{
+    evidence::completion_feedback, project::project_facts, transcript::background_watch,
+    views::messages,
+};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
@@ -109,7 +112,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
     let plain = Settings::default();
     assert_eq!(settings.to_settle(), plain.to_settle());
     assert_eq!(settings.per_command(), plain.per_command());
-    assert_eq!(settings.background_minutes, Some(waiting::LONGEST_MINUTES));
+    assert_eq!(settings.background_minutes, Some(background_watch::LONGEST_MINUTES));
     let state = LoopState::default();
     assert_eq!(settings.max_iterations, Some(state.max_iterations));
     assert_eq!(settings.max_minutes, Some(state.limits.max_minutes));
@@ -185,11 +188,11 @@ fn the_settings_of_facts_are_shown_whole_and_with_their_defaults() {
     let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
     let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
     assert_eq!(settings.refused(), None);
-    let facts::choice::ContextSettings {
+    let project_facts::choice::ContextSettings {
         enabled: Some(true),
         off,
         also,
-        size: Some(facts::page::TARGET),
+        size: Some(project_facts::page::TARGET),
     } = settings.facts()
     else {
         panic!("a setting is not shown: {:?}", settings.facts());
@@ -201,12 +204,12 @@ fn the_settings_of_facts_are_shown_whole_and_with_their_defaults() {
 fn each_fact_has_its_row_and_those_on_request_are_told_from_the_others() {
     let guide = read(&root().join("docs/context.md"));
     let (by_default, on_request) = guide.split_once("On request").expect("both tables");
-    for kind in facts::KINDS {
+    for kind in project_facts::KINDS {
         let table = if kind.on_request { on_request } else { by_default };
         check_contains(table, &[&format!("\n| `{}` |", kind.name)]);
     }
     let rows = guide.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, facts::KINDS.len(), "a row is of no fact");
+    assert_eq!(rows, project_facts::KINDS.len(), "a row is of no fact");
 }
 
 /// All of them; the match notices a new one.
@@ -227,8 +230,8 @@ fn the_refusal_that_is_shown_is_one() {
     let mut criterion = Criterion { id: "AC-2".to_owned(), ..Criterion::default() };
     criterion.receipt =
         Some(ralph_core::evidence::receipt::Receipt { exit_code: Some(1), ..Default::default() });
-    let why = refusal::why(&criterion, ReceiptStatus::Failed, &[]);
-    let text = refusal::refusal(&LoopState::default(), None);
+    let why = completion_feedback::why(&criterion, ReceiptStatus::Failed, &[]);
+    let text = completion_feedback::refusal(&LoopState::default(), None);
     check_contains(&guide(), &[text.trim_end(), &format!("\n- AC-2 {why}: `")]);
 }
 
@@ -244,5 +247,5 @@ fn the_ending_that_the_readme_shows_is_one() {
     };
     let at = Timestamp::from_second(12 * 60).unwrap();
     state.end(EndingKind::Complete, "both criteria hold", at);
-    check_contains(&read(&root().join("README.md")), &[&say::ended(&state)]);
+    check_contains(&read(&root().join("README.md")), &[&messages::ended(&state)]);
 }

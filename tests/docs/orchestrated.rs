@@ -6,20 +6,20 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, skill};
 use jiff::Timestamp;
-use ralph_core::modes::session::agents::{AgentRole, Mode};
-use ralph_core::modes::session::change::{RouterWrite, apply};
-use ralph_core::modes::session::conversation;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::invocation::{CallKey, Invocation};
-use ralph_core::modes::session::machine::{self, Act, met};
-use ralph_core::modes::session::metadata::IterationMetadata;
-use ralph_core::modes::session::place::SessionFile;
-use ralph_core::modes::session::progress::TaskMark;
-use ralph_core::modes::session::report::{ReviewVerdict, TaskReport, is_complete};
-use ralph_core::modes::session::rules::{WriteTarget, Writer, may_mark, may_write};
-use ralph_core::modes::session::snapshot::Snapshot;
-use ralph_core::modes::session::task::TaskFile;
-use ralph_core::modes::session::validate::validate;
+use ralph_core::modes::orchestration::agents::{AgentRole, Mode};
+use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::files::SessionFile;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::in_session;
+use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
+use ralph_core::modes::orchestration::machine::{self, Act, met};
+use ralph_core::modes::orchestration::metadata::IterationMetadata;
+use ralph_core::modes::orchestration::progress::TaskMark;
+use ralph_core::modes::orchestration::report::{ReviewVerdict, TaskReport, is_complete};
+use ralph_core::modes::orchestration::rules::{WriteTarget, Writer, may_mark, may_write};
+use ralph_core::modes::orchestration::snapshot::Snapshot;
+use ralph_core::modes::orchestration::task::TaskFile;
+use ralph_core::modes::orchestration::validate::validate;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
 
 /// What stands in the fence of this name.
@@ -209,16 +209,16 @@ fn the_skill_knows_the_words_of_the_program() {
     };
     let state =
         LoopState { session: Some(session), loop_id: "L".to_owned(), ..LoopState::default() };
-    for line in [conversation::started_line(&state), conversation::continues_line(&state)] {
+    for line in [in_session::started_line(&state), in_session::continues_line(&state)] {
         let (known, _) = line.split_once(',').unwrap();
         check_contains(&text, &[&format!("`{}`", known.replace("ID", "<id>"))]);
     }
-    let told = conversation::told(&state);
+    let told = in_session::told(&state);
     for words in ["Next:", "word for word", "subagent_type", "run_in_background"] {
         assert!(told.contains(words), "{words}: {told}");
         check_contains(&text, &[words]);
     }
-    let contract = conversation::contract("x", &state, &[]);
+    let contract = in_session::contract("x", &state, &[]);
     assert!(contract.contains("ralph session status"));
     check_contains(&text, &["ralph session status", "`.ralph-sessions/`"]);
     let head = FrontMatter::of(&text);

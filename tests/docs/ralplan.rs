@@ -6,9 +6,9 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
-use ralph_core::modes::ralplan::{self, Role, formats, gates, mirror, question};
+use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
 use ralph_core::state::{PlanPhase, Ralplan};
-use ralph_core::{guard, guard::who_may};
+use ralph_core::{guard, guard::human_only};
 use serde_json::Value;
 
 const NAMES: [&str; 3] = ["ralplan", "rp", "planloop"];
@@ -157,7 +157,7 @@ fn only_the_planner_has_tools_that_write() {
 
 #[test]
 fn agents_without_a_shell_are_told_of_members_that_the_picture_of_a_planning_has() {
-    let rendered: Value = serde_json::from_str(&mirror::render(&awaiting(), "l")).unwrap();
+    let rendered: Value = serde_json::from_str(&export::render(&awaiting(), "l")).unwrap();
     for (name, members) in [
         ("ralplan-architect", &["questions", "task_description"][..]),
         ("ralplan-critic", &["task_description", "feedback"]),
@@ -239,7 +239,7 @@ fn the_planning_skills_may_give_commands_that_read_and_name_those_of_the_person(
         }
         for command in ["ralplan approve", "ralplan adjust", "ralplan discard"] {
             check_contains(&text, &[&format!("`ralph {command}")]);
-            assert!(who_may::refusal(command).is_some(), "{command}");
+            assert!(human_only::refusal(command).is_some(), "{command}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `docs/sessions.md` holds what `ralph session` does.
 
 use super::{check_contains, read, root};
-use ralph_core::modes::session::agents::AgentRole;
-use ralph_core::modes::session::guardrails::Guardrails;
-use ralph_core::modes::session::progress::TaskMark;
-use ralph_core::modes::session::state::State;
+use ralph_core::modes::orchestration::agents::AgentRole;
+use ralph_core::modes::orchestration::guardrails::Guardrails;
+use ralph_core::modes::orchestration::progress::TaskMark;
+use ralph_core::modes::orchestration::state::State;
 
 fn text() -> String {
     read(&root().join("docs/sessions.md"))

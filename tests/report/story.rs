@@ -10,7 +10,7 @@ use ralph_core::state::{
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::tasks::graph::{self, ClaimTarget, Lease};
 use ralph_core::text::token;
-use ralph_core::transcript::usage::{Tokens, Usage};
+use ralph_core::transcript::tokens::{Tokens, Usage};
 use ralph_io::store::journal::{self, JournalEntry};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 
 use crate::attack::{COMMANDS, command, events, hook, looping};
 use crate::world::World;
-use ralph_core::text::plain::acts;
+use ralph_core::text::sanitize::acts;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

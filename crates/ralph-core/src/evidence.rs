@@ -1,8 +1,8 @@
 //! evidence
 
+pub mod completion_feedback;
 pub mod environment;
-pub mod frozen;
 pub mod meaning;
+pub mod pinned;
 pub mod receipt;
-pub mod refusal;
 pub mod tests_run;

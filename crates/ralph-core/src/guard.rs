@@ -6,22 +6,22 @@
 //! known to read is refused until it is made.
 
 pub mod blocked;
+pub mod human_only;
 pub mod scheduled;
 pub mod speaker;
 pub mod unreadable;
-pub mod who_may;
 
 mod bash;
+mod bash_readonly;
 mod brought;
 mod elsewhere;
 mod fields;
 mod places;
 mod ralph_command;
-mod reading;
+mod ralplan_gate;
 mod record;
 mod session;
 mod tools;
-mod wall;
 
 use crate::protocol::event::ToolInput;
 use crate::state::Mode;
@@ -31,10 +31,10 @@ use tools::Does;
 pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
 pub use places::{ProtectedPaths, Skill};
+pub use ralplan_gate::{PlanGate, ReadCheck};
 pub use record::{DenialRecord, Gate, SessionSeen};
 pub use session::{SessionGate, is_own_work};
 pub use tools::{is_known, knows_field, listed};
-pub use wall::{PlanGate, ReadCheck};
 
 /// What the guard knows about the session.
 #[derive(Debug, Clone, Copy)]
@@ -220,7 +220,7 @@ const TABLE: [(Rule, [Cell; 6]); 12] = [
 /// # Errors
 /// Why it may not, in words.
 pub fn only_reads(line: &str) -> Result<(), String> {
-    reading::only_reads(line).map_err(|why| why.says())
+    bash_readonly::only_reads(line).map_err(|why| why.says())
 }
 
 /// May this tool run now?
@@ -339,9 +339,11 @@ fn denied(
         }
         (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
-            Rule::CutCommand => Some(wall::cut(&gate)),
-            Rule::Skill if fields::is_borrowed(situation, call) => Some(wall::foreign_skill(&gate)),
-            _ => wall::check(cell, &gate, situation.agent, call).err(),
+            Rule::CutCommand => Some(ralplan_gate::cut(&gate)),
+            Rule::Skill if fields::is_borrowed(situation, call) => {
+                Some(ralplan_gate::foreign_skill(&gate))
+            }
+            _ => ralplan_gate::check(cell, &gate, situation.agent, call).err(),
         },
     }
 }

@@ -2,9 +2,9 @@
 
 pub mod arguments;
 pub mod build;
-pub mod contract;
+pub mod loop_prompt;
+pub mod orchestration;
 pub mod parallel;
 pub mod ralplan;
 pub mod refine;
-pub mod session;
 pub mod start;

@@ -5,7 +5,7 @@
 //! Makefile's `test` is asked only where no ecosystem answers.
 
 pub mod check;
-pub mod facts;
+pub mod project_facts;
 pub mod settings;
 
 mod deno;

@@ -28,11 +28,11 @@ pub use words::{
 pub use worker::Worker;
 
 use crate::evidence::environment::Environment;
-use crate::evidence::frozen::Frozen;
+use crate::evidence::pinned::Frozen;
 use crate::evidence::receipt::{Receipt, Regression};
 use crate::state::progress::Progress;
 use crate::text::from_json::{FromJson, Members, Mistake, from_json};
-use crate::transcript::usage::Usage;
+use crate::transcript::tokens::Usage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -11,19 +11,19 @@ mod record;
 
 pub use record::{RecordedOutcome, StopRecord};
 
-use crate::evidence::frozen;
+use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;
-use crate::modes::contract;
+use crate::modes::loop_prompt;
+use crate::modes::orchestration::{self, in_session::Routed};
 use crate::modes::ralplan;
-use crate::modes::refine::foreground;
-use crate::modes::session::conversation::{self, Routed};
+use crate::modes::refine;
 use crate::state::progress::{self, ProgressSample};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal,
     TaskStatus,
 };
 use crate::tasks::graph;
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use crate::text::token::CompletionRequest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,8 @@ pub fn wants_proof(state: &LoopState, seen: &StopInputs) -> bool {
         return false;
     }
     if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
-        return may_rest(state, seen).is_none() && conversation::wants_proof(state, routed);
+        return may_rest(state, seen).is_none()
+            && orchestration::in_session::wants_proof(state, routed);
     }
     let asks = state.is_running() && seen.request == CompletionRequest::Made && needs_proof(state);
     asks && !seen.steer_waits && may_rest(state, seen).is_none() && state.blocked.is_none()
@@ -213,12 +214,16 @@ pub fn decide(state: &mut LoopState, seen: &StopInputs) -> StopDecision {
     let says = match verdict {
         StopVerdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
         StopVerdict::GoOn if state.mode == Mode::Session && state.context_lost => {
-            conversation::contract(&conversation::continues_line(state), state, &[])
+            orchestration::in_session::contract(
+                &orchestration::in_session::continues_line(state),
+                state,
+                &[],
+            )
         }
-        StopVerdict::GoOn if state.mode == Mode::Session => conversation::told(state),
-        StopVerdict::GoOn if state.mode == Mode::Refine => foreground::told(state),
+        StopVerdict::GoOn if state.mode == Mode::Session => orchestration::in_session::told(state),
+        StopVerdict::GoOn if state.mode == Mode::Refine => refine::in_session::told(state),
         StopVerdict::GoOn => {
-            contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now)
+            loop_prompt::next_step(state, seen.request, seen.proof.as_ref(), seen.now)
         }
         _ => String::new(),
     };
@@ -232,7 +237,7 @@ pub fn decide(state: &mut LoopState, seen: &StopInputs) -> StopDecision {
 fn asks_criteria(state: &LoopState, seen: &StopInputs) -> bool {
     let router = seen.session.as_ref();
     seen.request == CompletionRequest::Made
-        || router.is_some_and(|routed| conversation::wants_proof(state, routed))
+        || router.is_some_and(|routed| orchestration::in_session::wants_proof(state, routed))
 }
 
 fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
@@ -273,7 +278,7 @@ fn rule(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopVe
         return end(state, EndingKind::Cancelled, detail, seen.now);
     }
     if state.mode == Mode::Refine {
-        return foreground::at_stop(state, seen);
+        return refine::in_session::at_stop(state, seen);
     }
     // What the person has just said may be the answer.
     if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {
@@ -284,7 +289,7 @@ fn rule(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopVe
     // Said too early: there is other work to do, and the loop was told so.
     state.blocked = None;
     if state.mode == Mode::Session {
-        return conversation::at_stop(state, seen);
+        return orchestration::in_session::at_stop(state, seen);
     }
     if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
@@ -377,7 +382,7 @@ pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
         criterion.verified = proof.proves(criterion);
     }
     let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
-    all_hold && frozen::is_as_frozen(state)
+    all_hold && pinned::is_as_frozen(state)
 }
 
 /// Step 7: a bound that is reached.

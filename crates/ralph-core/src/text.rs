@@ -1,10 +1,10 @@
 //! text
 
-pub mod counted;
 pub mod from_json;
 pub mod globs;
-pub mod plain;
+pub mod json_truncate;
+pub mod plural;
 pub mod redact;
+pub mod sanitize;
 pub mod secrets;
-pub mod squeeze;
 pub mod token;

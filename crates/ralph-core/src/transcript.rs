@@ -1,8 +1,8 @@
 //! transcript
 
-pub mod at_work;
-pub mod ending_marks;
+pub mod activity;
+pub mod background_watch;
+pub mod cutoff;
 pub mod row;
 pub mod stream;
-pub mod usage;
-pub mod waiting;
+pub mod tokens;

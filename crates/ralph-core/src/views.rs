@@ -1,6 +1,6 @@
 //! views
 
+pub mod messages;
 #[cfg(feature = "session-files")]
 pub mod report;
-pub mod say;
 pub mod statusline;

@@ -4,10 +4,10 @@
 //! project's files or a parser is asked for here, where it is rare.
 
 #[cfg(feature = "session-files")]
-use crate::bound::Bound;
-use crate::door::HookCall;
+use crate::active_loop::Bound;
+use crate::hook_runner::HookCall;
 #[cfg(feature = "session-files")]
-use crate::session;
+use crate::orchestration;
 use crate::{pre_tool_use, ralplan, typed};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
@@ -39,11 +39,11 @@ fn of_a_session(call: &HookCall) -> Result<Option<Reply>> {
         return Ok(Some(reply));
     }
     let hook: fn(&HookCall) -> Result<Reply> = match call.input.hook_event_name {
-        HookEvent::UserPromptSubmit => session::woken,
-        HookEvent::PreToolUse => session::before_a_tool,
-        HookEvent::PostToolUse | HookEvent::PostToolUseFailure => session::after_a_tool,
-        HookEvent::SubagentStop => session::reported,
-        HookEvent::Stop => session::stopped,
+        HookEvent::UserPromptSubmit => orchestration::woken,
+        HookEvent::PreToolUse => orchestration::before_a_tool,
+        HookEvent::PostToolUse | HookEvent::PostToolUseFailure => orchestration::after_a_tool,
+        HookEvent::SubagentStop => orchestration::reported,
+        HookEvent::Stop => orchestration::stopped,
         _ => return Ok(None),
     };
     let bound = Bound::<Glance>::find(call)?;

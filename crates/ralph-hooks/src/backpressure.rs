@@ -3,15 +3,15 @@
 //! First what the person has sent meanwhile. What a call has written is checked by `ralph`, which stands beside this executable; the answer is
 //! handed on in the one field that the client reads.
 
-use crate::bound::{self, Bound, JournalLine};
-use crate::door::HookCall;
-use crate::neighbour::{self, Press};
+use crate::active_loop::{self, Bound, JournalLine};
+use crate::delegate::{self, Press};
+use crate::hook_runner::HookCall;
 use crate::{ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, Glance, Mode, StateView};
-use ralph_core::{protocol::edited, views::say};
+use ralph_core::{protocol::edited, views::messages};
 use ralph_io::{process::clock, project::settings};
 use serde_json::json;
 
@@ -40,14 +40,14 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         Some(bound) => {
             if bound.state.mode == Mode::Ralplan {
                 return match ralplan::wants_to_hear(call) {
-                    true => neighbour::answer(call),
+                    true => delegate::answer(call),
                     false => Ok(Reply::silent()),
                 }
                 .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
             }
             if bound.state.mode == Mode::Session {
                 if workers::starts_one(call) {
-                    return neighbour::answer(call);
+                    return delegate::answer(call);
                 }
             } else if workers::starts_one(call) {
                 workers::started(call, &bound)?;
@@ -57,7 +57,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         }
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
-            Ok(said(&neighbour::press(Press::WithoutLoop(&files))?))
+            Ok(said(&delegate::press(Press::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),
     }
@@ -67,17 +67,17 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     if files.is_empty() {
         return Reply::silent();
     }
-    let text = neighbour::press(Press::Edited(&bound.file, files))
+    let text = delegate::press(Press::Edited(&bound.file, files))
         // The model must not take it for "nothing found".
         .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));
     if text.trim().is_empty() {
         return Reply::silent();
     }
-    let why = say::tail(text.lines().next().unwrap_or_default(), 300);
+    let why = messages::tail(text.lines().next().unwrap_or_default(), 300);
     let position = bound.state.position();
     let seen = json!({"tool": call.input.tool_name, "files": files});
     let told = JournalLine { position: &position, decision: "told", why: &why, seen };
-    bound::keep(&bound.file, call, told, None::<()>);
+    active_loop::keep(&bound.file, call, told, None::<()>);
     said(&text)
 }
 

@@ -11,10 +11,10 @@ use ralph_core::state::{
     StateView as _, Via,
 };
 use ralph_core::tasks::plan::Plan;
-use ralph_core::{evidence::frozen, guard::unreadable, project};
+use ralph_core::{evidence::pinned, guard::unreadable, project};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, git::tree, git::tree_id, process::clock, process::programs, project::environment,
     project::meaning, project::project_files, project::settings, store::checks, store::digest,
@@ -362,8 +362,8 @@ pub(crate) fn wants_baseline(state: &LoopState, options: &Options) -> bool {
 /// What the person is shown at the start is what they agree to.
 pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
     let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
-    frozen::freeze(state, test_files, now);
-    frozen::freeze_meaning(state, parts);
+    pinned::freeze(state, test_files, now);
+    pinned::freeze_meaning(state, parts);
 }
 
 /// Makes a loop run in this session.

@@ -1,17 +1,17 @@
 //! Cancelling: the loop ends at once; the session that has not heard of it is told by its next
 //! hook, and the turn that the loop drove is cut there.
 
-use crate::bound::Bound;
-use crate::door::HookCall;
+use crate::active_loop::Bound;
+use crate::hook_runner::HookCall;
 use crate::workers;
 use anyhow::Result;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{EndingKind, Glance, LoopState, StateView};
-use ralph_core::views::say;
+use ralph_core::views::messages;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
-use ralph_io::store::store::LoopFile;
-use ralph_io::{process::clock, store::planning};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{process::clock, store::plan_files};
 use serde_json::Value;
 
 /// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
@@ -54,7 +54,7 @@ fn end(
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
     // The end is written, and what only shows it must not keep it from being put away.
-    let _ = planning::show_change(&state);
+    let _ = plan_files::show_change(&state);
     let away = lifecycle::put_away(home, file, &state, ManifestFate::KeepAsTombstone)?;
     Ok(Some((state, away.file)))
 }
@@ -83,7 +83,7 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
         return released.map(|_| Reply::silent());
     }
     // The turn is cut in any case; an entry that could not be released is found again.
-    Ok(Reply::cut(&say::line(&format!(
+    Ok(Reply::cut(&messages::line(&format!(
         "the person cancelled the loop at {}",
         bound.state.position()
     ))))
@@ -109,7 +109,7 @@ pub fn acknowledge<S: StateView>(call: &HookCall, bound: &Bound<S>) -> Result<Re
     // Whoever frees the session tells the person, so that of several events at once one does.
     let freed = lifecycle::let_go(&call.home, &bound.file, &state)?;
     Ok(match freed && state.cancelled_by_prompt.is_none() {
-        true => Reply::silent().tell(say::ended(&state)),
+        true => Reply::silent().tell(messages::ended(&state)),
         false => Reply::silent(),
     })
 }

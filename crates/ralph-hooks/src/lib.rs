@@ -4,25 +4,25 @@
 //! fails open and always exits 0; only `wait`, which the client starts beside the session, may exit
 //! otherwise, since that is how it wakes it.
 
+pub mod active_loop;
 pub mod answer;
+pub mod background_watch;
 pub mod backpressure;
 pub mod begin;
-pub mod bound;
 pub mod cancel;
-pub mod door;
-pub mod neighbour;
+pub mod delegate;
+pub mod hook_runner;
+#[cfg(feature = "session-files")]
+pub mod orchestration;
 mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;
 pub mod ralplan;
 pub mod refine;
-#[cfg(feature = "session-files")]
-pub mod session;
 pub mod session_context;
 pub mod signals;
 pub mod stop;
 pub mod typed;
 mod unreadable;
 pub mod user_prompt;
-pub mod wait;
 mod workers;

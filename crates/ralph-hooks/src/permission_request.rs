@@ -2,8 +2,8 @@
 //! another way; it would otherwise wait for one all night, or say nothing of use. A planner's own plan is
 //! the exception: whoever started the planning has agreed to that.
 
-use crate::bound::{self, Bound};
-use crate::door::HookCall;
+use crate::active_loop::{self, Bound};
+use crate::hook_runner::HookCall;
 use crate::ralplan;
 use anyhow::Result;
 use ralph_core::project::settings::Settings;
@@ -20,7 +20,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     // Every copy gives it, since one that is silent would leave the dialog to a person.
     #[cfg(feature = "session-files")]
     let of_session =
-        bound.state.session.is_some() && crate::session::is_granted(call, &bound.state)?;
+        bound.state.session.is_some() && crate::orchestration::is_granted(call, &bound.state)?;
     #[cfg(not(feature = "session-files"))]
     let of_session = false;
     if of_session || ralplan::is_granted(call, &bound.state)? {
@@ -36,7 +36,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
         false => ("left to the person", Reply::silent()),
     };
     let why = format!("permission was asked for: {tool}{}", asked::about(input));
-    bound.note(call, decision, &why, bound::tool(call));
+    bound.note(call, decision, &why, active_loop::tool(call));
     Ok(reply)
 }
 

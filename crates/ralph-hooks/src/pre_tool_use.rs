@@ -6,9 +6,9 @@
 //! everything that a consensus planning does not simply let through.
 //! A denial is written down with all that it was made from; an allowed call pays nothing for that.
 
-use crate::bound::{self, Bound, JournalLine};
-use crate::door::HookCall;
-use crate::{cancel, neighbour, permission_request, ralplan, refine, signals, workers};
+use crate::active_loop::{self, Bound, JournalLine};
+use crate::hook_runner::HookCall;
+use crate::{cancel, delegate, permission_request, ralplan, refine, signals, workers};
 use anyhow::Result;
 use ralph_core::guard::scheduled;
 use ralph_core::guard::{
@@ -24,7 +24,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
         HookEvent::PreToolUse => before_the_tool(call),
         HookEvent::PermissionRequest => match Bound::<Glance>::find(call)? {
-            Some(bound) if bound.state.phase.is_running() => neighbour::answer(call),
+            Some(bound) if bound.state.phase.is_running() => delegate::answer(call),
             _ => Ok(Reply::silent()),
         },
         _ => Ok(Reply::silent()),
@@ -35,7 +35,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
-        Phase::Ended => return neighbour::answer(call),
+        Phase::Ended => return delegate::answer(call),
         Phase::Implementation | Phase::Verification if bound.state.baseline_pending => {
             LoopActivity::AwaitingBaseline
         }
@@ -46,12 +46,12 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     match bound.state.mode {
         Mode::Ralplan => return Ok(while_planning(call)),
         Mode::Session if guard::only_looks(&call.input.tool_name) => return Ok(Reply::silent()),
-        Mode::Session => return neighbour::answer(call),
+        Mode::Session => return delegate::answer(call),
         _ => {}
     }
     Ok(match ruling(call, &bound.state, standing) {
         None if standing == LoopActivity::Running && workers::starts_one(call) => {
-            neighbour::answer(call)?
+            delegate::answer(call)?
         }
         None => Reply::silent(),
         Some(denial) => {
@@ -86,7 +86,7 @@ fn while_planning(call: &HookCall) -> Reply {
     if guard::only_looks(&call.input.tool_name) {
         return Reply::silent();
     }
-    neighbour::answer(call).unwrap_or_else(|error| {
+    delegate::answer(call).unwrap_or_else(|error| {
         Reply::deny(&format!(
             "Ralph could not decide about this call ({error:#}), and while a plan waits for a person's \
              consent only what reads is let through. Tell the person to run `ralph doctor`."
@@ -127,9 +127,9 @@ struct Denial {
 fn note(call: &HookCall, bound: &Bound<Glance>, denial: &Denial) {
     let why = format!("{}: {}", denial.record.rule, denial.reason);
     let position = bound.state.position();
-    let seen = bound::tool(call);
+    let seen = active_loop::tool(call);
     let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
-    bound::keep(&bound.file, call, said, Some(&denial.record));
+    active_loop::keep(&bound.file, call, said, Some(&denial.record));
 }
 
 fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Denial> {

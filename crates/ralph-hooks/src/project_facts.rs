@@ -3,9 +3,9 @@
 //! `ralph`, which stands beside this executable, gathers it and obeys the settings. Where that fails or
 //! takes too long, the session begins without.
 
-use crate::bound::Bound;
-use crate::door::HookCall;
-use crate::neighbour;
+use crate::active_loop::Bound;
+use crate::delegate;
+use crate::hook_runner::HookCall;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::SESSION_CONTEXT;
 use ralph_core::protocol::reply::Reply;
@@ -17,7 +17,7 @@ pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
     if !is_new(&call.input.source) || !is_ours_to_tell(call) {
         return reply;
     }
-    match neighbour::facts(reply.room_for_context()) {
+    match delegate::facts(reply.room_for_context()) {
         Ok(facts) => reply.add_context(HookEvent::SessionStart, facts.trim()),
         Err(_) => reply,
     }

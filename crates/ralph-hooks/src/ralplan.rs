@@ -22,14 +22,14 @@ pub use report::reported;
 pub use tool::before_a_tool;
 pub(crate) use tool::is_granted;
 
-use crate::door::HookCall;
+use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, PlanSeen, Role};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Ralplan};
 use ralph_core::tasks::plan;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{client, store::planning};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{client, store::plan_files};
 use std::path::Path;
 
 /// True for a call whose result the planning has something to say about.
@@ -69,8 +69,8 @@ fn driven_as(named: &str) -> Option<String> {
 
 /// The plan at a path, with all that keeps it from its critic; none if there is no such plan.
 fn look(root: &Path, path: &str) -> Option<PlanSeen> {
-    let mut seen = planning::look(root, path)?;
-    let text = planning::plan_text(root, path).unwrap_or_default();
+    let mut seen = plan_files::look(root, path)?;
+    let text = plan_files::plan_text(root, path).unwrap_or_default();
     if let Ok(plan) = plan::parse(&text) {
         seen.gates.extend(crate::begin::cannot_start(&plan.criteria, root));
     }
@@ -107,7 +107,7 @@ fn change<T>(
         Some(PlanningChange { outcome, state: state.clone(), lines })
     })?;
     let Some(changed) = changed.flatten() else { return Ok(None) };
-    planning::show_change(&changed.state)?;
+    plan_files::show_change(&changed.state)?;
     Ok(Some(changed))
 }
 

@@ -3,19 +3,19 @@
 //! `ralph refine begin` makes the loop and `ralph refine end` ends it, since only they know what was measured.
 //! None of this is in a hook executable: they hand the calls of agents to `ralph`.
 
+use crate::active_loop::{self, Bound};
 use crate::begin::{facts, find_lost, run, unusable};
-use crate::bound::{self, Bound};
-use crate::door::HookCall;
+use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::modes::arguments::Options;
 use ralph_core::modes::parallel::Grant;
-use ralph_core::modes::refine::{MOST_IN_FOREGROUND, foreground};
+use ralph_core::modes::refine::{MOST_IN_FOREGROUND, in_session};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, EndingKind, Glance, LoopState, Mode, Refining, StartedBy};
-use ralph_core::{modes::start, views::say};
+use ralph_core::{modes::start, views::messages};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project::settings};
 use std::path::Path;
 
@@ -88,7 +88,7 @@ fn not_its(state: &LoopState, name: &str) -> Option<String> {
     const BACKGROUND: &str = "`ralph refine loop` in another terminal refines beside it";
     match (&state.mode, &state.refine) {
         (Mode::Refine, Some(refining)) if refining.name == name => {
-            (!state.is_running()).then(|| say::paused(state))
+            (!state.is_running()).then(|| messages::paused(state))
         }
         (Mode::Refine, Some(refining)) => Some(format!(
             "the refinement `{}` is live in this session: it comes first, or a person ends it with /ralph-cancel",
@@ -106,7 +106,7 @@ pub fn made_before(home: &Home, session_id: &str) -> u32 {
     let states = lifecycle::ended(home).into_iter().filter_map(|(_, state)| state.ok());
     let own = states.filter(|state| state.mode == Mode::Refine && state.session_id == session_id);
     // Each counts those before it.
-    own.map(|state| foreground::made(&state)).max().unwrap_or_default()
+    own.map(|state| in_session::made(&state)).max().unwrap_or_default()
 }
 
 fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
@@ -189,7 +189,7 @@ pub(crate) fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> 
             return Grant::Again;
         }
         state.note_event(call.via);
-        let granted = foreground::grant(state, id, from_agent);
+        let granted = in_session::grant(state, id, from_agent);
         if granted == Grant::Granted && state.turn.is_none() {
             // No prompt has begun this loop, so this is the first that is known of its turn.
             state.turn = Some(DrivenTurn::new(call.input.prompt_id.clone(), now));
@@ -201,6 +201,6 @@ pub(crate) fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> 
         Some(Grant::Refused(why)) => ("denied", why.clone(), Reply::deny(&why)),
         Some(Grant::Again) | None => return Ok(Reply::silent()),
     };
-    bound.note(call, decision, &format!("refine: {why}"), bound::tool(call));
+    bound.note(call, decision, &format!("refine: {why}"), active_loop::tool(call));
     Ok(reply)
 }

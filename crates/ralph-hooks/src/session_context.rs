@@ -1,17 +1,17 @@
 //! `ralph-session-context`: tells the model about its project, and gives it the loop's contract back
 //! where it may have lost it.
 
+use crate::active_loop::{self, Bound};
 use crate::backpressure::EVERY_SESSION;
-use crate::bound::{self, Bound};
-use crate::door::HookCall;
+use crate::hook_runner::HookCall;
 use crate::project_facts;
 use crate::signals;
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
-use ralph_core::{modes::contract, modes::ralplan, views::say};
-use ralph_io::store::store::LoopFile;
+use ralph_core::{modes::loop_prompt, modes::ralplan, views::messages};
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, client::transcript, process::clock, project, project::settings, store::lifecycle,
 };
@@ -83,7 +83,7 @@ fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
     let text = match client::planning_agent() {
         // It carries one step out and has no part in the others.
         Some(_) => of_the_agent(state),
-        None => signals::contract(&contract::continues_line(state), file, state),
+        None => signals::contract(&loop_prompt::continues_line(state), file, state),
     };
     signals::lead(call, file, state, Reply::context(HookEvent::SessionStart, &text))
 }
@@ -146,11 +146,11 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
     if state.is_running() {
         bound.note(call, "continued", "the session was resumed", json!({"was": bound.state.pause}));
         let message = format!("loop {} continues at {}", state.loop_id, state.position());
-        return Ok(contract(call, &bound.file, &state).tell(say::line(&message)));
+        return Ok(contract(call, &bound.file, &state).tell(messages::line(&message)));
     }
-    let text = say::paused(&state);
+    let text = messages::paused(&state);
     bound.note(call, "let rest", "the session was resumed", json!({"is": state.pause}));
-    Ok(Reply::silent().tell(say::line(&text)))
+    Ok(Reply::silent().tell(messages::line(&text)))
 }
 
 /// The conversation was cleared in the same process: the loop follows into the new session,
@@ -187,13 +187,13 @@ fn after_clear(call: &HookCall) -> Result<Reply> {
             if let Some(pause) = &mut state.pause {
                 pause.told = true;
             }
-            say::paused(state)
+            messages::paused(state)
         })
     })?;
     let Some(text) = moved.flatten() else { return Ok(Reply::silent()) };
     lifecycle::bind(&call.home, &file, &call.input.session_id)?;
     lifecycle::release(&call.home, &file, &state.session_id)?;
-    bound::note(
+    active_loop::note(
         &file,
         call,
         &state.position(),
@@ -201,7 +201,7 @@ fn after_clear(call: &HookCall) -> Result<Reply> {
         "the conversation was cleared",
         Value::Null,
     );
-    Ok(Reply::silent().tell(say::line(&text)))
+    Ok(Reply::silent().tell(messages::line(&text)))
 }
 
 fn is_of_project(call: &HookCall, state: &LoopState) -> bool {

@@ -3,13 +3,13 @@
 //! What is taken from the mailbox is noted as delivered by the door, once the answer is printed: a
 //! hook that is killed before that has delivered nothing.
 
-use crate::bound::{self, JournalLine};
-use crate::door::HookCall;
+use crate::active_loop::{self, JournalLine};
+use crate::hook_runner::HookCall;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, StateView};
-use ralph_core::{modes::contract, state::signals, views::say};
+use ralph_core::{modes::loop_prompt, state::signals, views::messages};
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::{Delivery, Mailbox, Recipient};
-use ralph_io::store::store::LoopFile;
 use ralph_io::{client, process::clock};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ const STEERS: usize = 3;
 /// The contract of a loop under a heading, with what a person has said to it since its start.
 pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> String {
     let steers = Mailbox::of(file, state).steers(STEERS);
-    contract::contract(heading, state, &steers, clock::now())
+    loop_prompt::contract(heading, state, &steers, clock::now())
 }
 
 /// Signals that an answer carries.
@@ -83,14 +83,14 @@ pub(crate) fn delivered(call: &HookCall) {
         let told: Vec<String> = taken
             .signals
             .iter()
-            .map(|signal| format!("{}: {}", signal.kind, say::tail(&signal.text, 200)))
+            .map(|signal| format!("{}: {}", signal.kind, messages::tail(&signal.text, 200)))
             .collect();
         let why = told.join("; ");
         // What cannot be noted is delivered once more, which is better than not at all.
         if taken.delivered().is_ok() {
             let seen = json!({"agent": call.input.agent_id});
             let said = JournalLine { position: &position, decision: "delivered", why: &why, seen };
-            bound::keep(&file, call, said, None::<()>);
+            active_loop::keep(&file, call, said, None::<()>);
         }
     }
 }

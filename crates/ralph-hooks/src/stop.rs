@@ -3,29 +3,29 @@
 //! Gathers what the rules need (the tree's fingerprint only when they will ask for it), lets
 //! `ralph_core::stop` decide under the state's lock, and carries out the verdict.
 
-use crate::bound::{self, Bound, JournalLine};
+use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::door::HookCall;
-use crate::neighbour::{self, Press};
+use crate::delegate::{self, Press};
+use crate::hook_runner::HookCall;
 use crate::signals;
 use crate::workers;
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::modes::session::conversation::Routed;
+use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    guard::scheduled, modes::ralplan, state::progress, transcript::ending_marks, views::say,
+    guard::scheduled, modes::ralplan, state::progress, transcript::cutoff, views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::store::store::LoopFile;
 use ralph_io::{
     client, client::transcript, git::tree, process::clock, project::test_files, store::checks,
-    store::lock, store::planning,
+    store::lock, store::plan_files,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     if event == HookEvent::SubagentStop {
         return match bound.state.mode {
-            Mode::Ralplan | Mode::Session if bound.state.is_live() => neighbour::answer(call),
+            Mode::Ralplan | Mode::Session if bound.state.is_live() => delegate::answer(call),
             _ => workers::stopped(call, bound),
         };
     }
@@ -77,11 +77,11 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         HookEvent::Stop
             if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
         {
-            neighbour::answer(call)
+            delegate::answer(call)
         }
         // What comes next in an orchestrated session is told from its files, which no hook reads.
         HookEvent::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
-            neighbour::answer(call)
+            delegate::answer(call)
         }
         HookEvent::Stop => at_stop(call, bound, None),
         HookEvent::StopFailure => at_failure(call, &bound),
@@ -128,7 +128,7 @@ pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> 
     let untold = decided.decision.verdict != StopVerdict::GoOn && !decided.gone.is_empty();
     let of_workers = untold.then(|| decided.gone.join("\n"));
     let reply = match decided.untold.or(warning).or(of_workers) {
-        Some(message) => reply.tell(say::line(&message)),
+        Some(message) => reply.tell(messages::line(&message)),
         None => reply,
     };
     Ok(reply.tell_also(&decided.log))
@@ -172,7 +172,7 @@ fn gather(
         workers: workers(call),
         command_waits: state.is_running() && transcript::command_waits(transcript, &of_the_model),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
-        document_gone: state.is_running() && planning::is_gone(state),
+        document_gone: state.is_running() && plan_files::is_gone(state),
         session: routed,
         worked: worked(state, transcript),
         tree: None,
@@ -191,7 +191,7 @@ fn gather(
 
 /// Has the checks run, which may take minutes and may change the tree.
 fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
-    let proof = neighbour::prove(&bound.file, neighbour::TO_PROVE)
+    let proof = delegate::prove(&bound.file, delegate::TO_PROVE)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
     if proof.ran {
         seen.work_before_checks = Some(progress::print_of_work(&bound.state));
@@ -247,7 +247,7 @@ fn finish(status: Option<tree::Pending>) -> Option<String> {
 
 /// The pause that the person has not been told of yet.
 fn tell_of_pause(state: &mut LoopState) -> Option<String> {
-    let text = say::paused(state);
+    let text = messages::paused(state);
     let pause = state.pause.as_mut().filter(|pause| !pause.told)?;
     pause.told = true;
     Some(text)
@@ -262,7 +262,7 @@ fn note(call: &HookCall, file: &LoopFile, decided: &Decided) {
     };
     let seen = call.input.last_assistant_message.as_deref().map_or(Value::Null, message);
     let said = JournalLine { position: &decided.position, decision, why: &why, seen };
-    bound::keep(file, call, said, Some(&decided.decision.record));
+    active_loop::keep(file, call, said, Some(&decided.decision.record));
 }
 
 /// A message that is short enough is kept letter for letter: what it requested can be read again.
@@ -270,7 +270,7 @@ fn message(text: &str) -> Value {
     const KEPT: usize = 400;
     match text.chars().nth(KEPT) {
         None => json!({"message": text}),
-        Some(_) => json!({"message": say::tail(text, KEPT), "cut": true}),
+        Some(_) => json!({"message": messages::tail(text, KEPT), "cut": true}),
     }
 }
 
@@ -295,7 +295,7 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
         (StopVerdict::Ended(_), Some(state)) => {
             let away = lifecycle::put_away(&call.home, file, state, ManifestFate::Remove)?;
             let undelivered = Mailbox::of(&away.file, state.as_ref()).undelivered();
-            let told = || say::ended(state) + &say::undelivered(undelivered);
+            let told = || messages::ended(state) + &messages::undelivered(undelivered);
             Ok(if away.freed { Reply::silent().tell(told()) } else { Reply::silent() })
         }
         (StopVerdict::LetGo(_) | StopVerdict::Ended(_), _) => Ok(Reply::silent()),
@@ -307,18 +307,18 @@ fn with_late_checks(file: &LoopFile, says: &str) -> String {
     if !checks::has_later(file.folder()) {
         return says.to_owned();
     }
-    let found = neighbour::press(Press::Late(file))
+    let found = delegate::press(Press::Late(file))
         .unwrap_or_else(|error| format!("Ralph could not run the slow checks: {error:#}"));
     format!("{says}\n\n{}", found.trim()).trim_end().to_owned()
 }
 
 /// An API error ended the turn. It is never fought; the loop rests until someone goes on.
 fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    let cause = ending_marks::api_error(&call.input.error);
+    let cause = cutoff::api_error(&call.input.error);
     let detail = format!(
         "the turn ended by an API error ({}): {}",
         call.input.error,
-        say::tail(call.input.last_assistant_message.as_deref().unwrap_or_default(), 300)
+        messages::tail(call.input.last_assistant_message.as_deref().unwrap_or_default(), 300)
     );
     rest(call, bound, cause, &detail)
 }
@@ -363,7 +363,7 @@ fn rest(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Resu
         (state.position(), why)
     })?;
     if let Some((position, why)) = rested {
-        bound::note(&bound.file, call, &position, "paused", &why, Value::Null);
+        active_loop::note(&bound.file, call, &position, "paused", &why, Value::Null);
     }
     Ok(Reply::silent())
 }

@@ -1,29 +1,29 @@
 //! A typed `/ralph` or `/ralplan`, as `ralph` itself answers it for `ralph-user-prompt`.
 
+use crate::active_loop::{self, Bound};
 use crate::begin::{self, StartOutcome, StartRequest};
-use crate::bound::{self, Bound};
-use crate::door::HookCall;
+use crate::hook_runner::HookCall;
 use crate::{ralplan, signals};
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
 #[cfg(feature = "session-files")]
-use ralph_core::modes::session::{conversation, which};
+use ralph_core::modes::orchestration::{in_session, which};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 #[cfg(feature = "session-files")]
 use ralph_core::state::{EndingKind, Mode};
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{
-    modes::arguments, modes::contract, modes::parallel, modes::ralplan as rules, modes::start,
-    views::say,
+    modes::arguments, modes::loop_prompt, modes::parallel, modes::ralplan as rules, modes::start,
+    views::messages,
 };
-use ralph_io::{client, process::clock, project, project::within, store::lifecycle};
+use ralph_io::{client, process::clock, project, project::confined, store::lifecycle};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Answers the expansion of a typed command that begins or continues something.
 pub fn answer(call: &HookCall) -> Result<Reply> {
-    bound::check_sender(call)?;
+    active_loop::check_sender(call)?;
     let name = call.input.command_name.as_str();
     let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralplan" | "rp" | "planloop" => plan_command(call),
@@ -32,16 +32,16 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         _ => start_command(call),
     };
     // The person waits for the answer, and a start that failed must not look like one.
-    answered.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
+    answered.or_else(|error| Ok(Reply::block(&messages::line(&format!("{error:#}")))))
 }
 
 fn start_command(call: &HookCall) -> Result<Reply> {
     let request = match request(call) {
         Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&say::line(&refusal))),
+        Err(refusal) => return Ok(Reply::block(&messages::line(&refusal))),
     };
     if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&say::line(NO_SESSION)));
+        return Ok(Reply::block(&messages::line(NO_SESSION)));
     }
     let begun = begin::begin(&StartRequest {
         home: &call.home,
@@ -57,21 +57,19 @@ fn start_command(call: &HookCall) -> Result<Reply> {
         StartOutcome::Refused(why) => {
             // The loop that stands in the way may be one that cannot be read.
             let _ = journal(call, "refused", &why);
-            Reply::block(&say::line(&why))
+            Reply::block(&messages::line(&why))
         }
-        StartOutcome::Planned(_) => Reply::block(&say::line(NO_SESSION)),
+        StartOutcome::Planned(_) => Reply::block(&messages::line(NO_SESSION)),
         StartOutcome::Started(state) => {
             journal(call, "started", TYPED)?;
-            contract(call, &contract::started_line(&state), &state)
-                .tell(say::line(&start::announcement(&state)))
+            contract(call, &loop_prompt::started_line(&state), &state)
+                .tell(messages::line(&start::announcement(&state)))
         }
         StartOutcome::Continues(state) => {
             journal(call, "continued", TYPED)?;
-            contract(call, &contract::continues_line(&state), &state).tell(say::line(&format!(
-                "loop {} continues at {}",
-                state.loop_id,
-                state.position()
-            )))
+            contract(call, &loop_prompt::continues_line(&state), &state).tell(messages::line(
+                &format!("loop {} continues at {}", state.loop_id, state.position()),
+            ))
         }
     })
 }
@@ -79,10 +77,10 @@ fn start_command(call: &HookCall) -> Result<Reply> {
 fn plan_command(call: &HookCall) -> Result<Reply> {
     let request = match arguments::parse(&call.input.command_args) {
         Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
+        Err(refusal) => return Ok(Reply::block(&messages::line(&refusal.to_string()))),
     };
     if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&say::line(NO_SESSION)));
+        return Ok(Reply::block(&messages::line(NO_SESSION)));
     }
     let begun = ralplan::begin(&ralplan::PlanningRequest {
         home: &call.home,
@@ -96,7 +94,7 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
         ralplan::PlanningStart::Answered => Reply::silent(),
         ralplan::PlanningStart::Refused(why) => {
             let _ = journal(call, "refused", &why);
-            Reply::block(&say::line(&why))
+            Reply::block(&messages::line(&why))
         }
         ralplan::PlanningStart::Started(state, told) => {
             journal(call, "started", TYPED)?;
@@ -104,14 +102,14 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
             let announced = [vec![announced], told].concat().join("\n  ");
             let log = state.ralplan.as_ref().map(|plan| plan.log.join("\n")).unwrap_or_default();
             contract(call, &rules::started_line(&state), &state)
-                .tell(say::line(&announced))
+                .tell(messages::line(&announced))
                 .tell_also(&log)
         }
         ralplan::PlanningStart::Continues(state) => {
             journal(call, "continued", TYPED)?;
             let line = rules::continues_line(&state);
-            let reply =
-                contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")));
+            let reply = contract(call, &line, &state)
+                .tell(messages::line(line.trim_start_matches("Ralph ")));
             match lifecycle::by_id(&call.home, &state.loop_id) {
                 Some(file) => ralplan::tell_log(&file, &state, reply)?,
                 None => reply,
@@ -132,7 +130,7 @@ pub(crate) fn continued(call: &HookCall) -> Result<Option<Reply>> {
     }
     let request = LoopRequest { task: Some(prompt.to_owned()), ..LoopRequest::default() };
     let begun = session_begun(call, &request);
-    begun.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}"))))).map(Some)
+    begun.or_else(|error| Ok(Reply::block(&messages::line(&format!("{error:#}"))))).map(Some)
 }
 
 /// True where this conversation orchestrates a session, or the last that it did waits for feedback.
@@ -156,16 +154,16 @@ fn orchestrates(call: &HookCall) -> Result<bool> {
 fn session_command(call: &HookCall) -> Result<Reply> {
     match arguments::parse(&call.input.command_args) {
         Ok(request) => session_begun(call, &request),
-        Err(refusal) => Ok(Reply::block(&say::line(&refusal.to_string()))),
+        Err(refusal) => Ok(Reply::block(&messages::line(&refusal.to_string()))),
     }
 }
 
 #[cfg(feature = "session-files")]
 fn session_begun(call: &HookCall, request: &LoopRequest) -> Result<Reply> {
     if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&say::line(NO_SESSION)));
+        return Ok(Reply::block(&messages::line(NO_SESSION)));
     }
-    let begun = crate::session::begin(&StartRequest {
+    let begun = crate::orchestration::begin(&StartRequest {
         home: &call.home,
         request,
         session_id: &call.input.session_id,
@@ -178,20 +176,20 @@ fn session_begun(call: &HookCall, request: &LoopRequest) -> Result<Reply> {
         StartOutcome::Answered => Reply::silent(),
         StartOutcome::Refused(why) => {
             let _ = journal(call, "refused", &why);
-            Reply::block(&say::line(&why))
+            Reply::block(&messages::line(&why))
         }
-        StartOutcome::Planned(_) => Reply::block(&say::line(NO_SESSION)),
+        StartOutcome::Planned(_) => Reply::block(&messages::line(NO_SESSION)),
         StartOutcome::Started(_) => {
             journal(call, "started", TYPED)?;
-            let state = crate::session::first_look(call)?;
-            contract(call, &conversation::started_line(&state), &state)
-                .tell(say::line(&conversation::announcement(&state)))
+            let state = crate::orchestration::first_look(call)?;
+            contract(call, &in_session::started_line(&state), &state)
+                .tell(messages::line(&in_session::announcement(&state)))
         }
         StartOutcome::Continues(_) => {
             journal(call, "continued", TYPED)?;
-            let state = crate::session::first_look(call)?;
-            let line = conversation::continues_line(&state);
-            contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")))
+            let state = crate::orchestration::first_look(call)?;
+            let line = in_session::continues_line(&state);
+            contract(call, &line, &state).tell(messages::line(line.trim_start_matches("Ralph ")))
         }
     })
 }
@@ -202,7 +200,7 @@ fn request(call: &HookCall) -> Result<LoopRequest, String> {
         arguments::parse(&call.input.command_args).map_err(|refusal| refusal.to_string())?;
     if call.input.command_name.ends_with("ralph-parallel") {
         let root = root(call);
-        let work = parallel::work(request.task.as_deref(), |name| within::is_file(&root, name))?;
+        let work = parallel::work(request.task.as_deref(), |name| confined::is_file(&root, name))?;
         request.task = work.goal();
         request.parallel = Some(work);
     }
@@ -218,7 +216,7 @@ fn root(call: &HookCall) -> PathBuf {
 fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(heading, &file, state),
-        None => contract::contract(heading, state, &[], clock::now()),
+        None => loop_prompt::contract(heading, state, &[], clock::now()),
     };
     Reply::context(call.input.hook_event_name, &text)
 }

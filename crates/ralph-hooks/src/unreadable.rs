@@ -2,15 +2,15 @@
 //!
 //! For a session that is not certainly ours nothing is answered.
 
-use crate::bound::{self, Unreadable};
-use crate::door::HookCall;
-use crate::neighbour;
+use crate::active_loop::{self, Unreadable};
+use crate::delegate;
+use crate::hook_runner::HookCall;
 use anyhow::{Error, Result};
 use ralph_core::guard::{self, ReadCheck};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::STOP_HOOK;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::{guard::unreadable, views::say};
+use ralph_core::{guard::unreadable, views::messages};
 use ralph_io::client;
 use ralph_io::project::settings;
 use ralph_io::store::lifecycle::{self, Whose};
@@ -25,7 +25,7 @@ pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
         let input = &call.input;
         match (input.tool_name.as_str(), why) {
             (tool, _) if guard::only_looks(tool) => Reply::silent(),
-            ("Bash", Failure::Unreadable(why)) => neighbour::answer(call).unwrap_or_else(|_| {
+            ("Bash", Failure::Unreadable(why)) => delegate::answer(call).unwrap_or_else(|_| {
                 Reply::deny(&unreadable::refusal("`ralph` gave no answer", why))
             }),
             (tool, Failure::Unreadable(why)) => {
@@ -117,7 +117,7 @@ pub(crate) fn cancel(call: &HookCall, error: Error) -> Result<Reply> {
     let whose = Whose::Typed(&call.input.session_id, &call.input.prompt_id);
     let Some(given_up) = lifecycle::give_up(&call.home, &whose, &how)? else { return Err(error) };
     let state = &given_up.state;
-    bound::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);
+    active_loop::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);
     let folder = given_up.file.folder().display();
-    Ok(Reply::block(&format!("{} What is left of it is in {folder}", say::ended(state))))
+    Ok(Reply::block(&format!("{} What is left of it is in {folder}", messages::ended(state))))
 }

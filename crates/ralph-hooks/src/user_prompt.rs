@@ -5,17 +5,17 @@
 //! decides. A plain prompt matters for two things: the words `ralph cancel` and `ralph pause` in
 //! mid-turn, and what it reveals, since pressing Esc fires no hook at all.
 
-use crate::bound::{self, Bound, NotFromClient};
+use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
-use crate::door::HookCall;
-use crate::{neighbour, signals, unreadable};
+use crate::hook_runner::HookCall;
+use crate::{delegate, signals, unreadable};
 use anyhow::Result;
-use ralph_core::modes::session::place::SESSIONS;
-use ralph_core::modes::session::which;
+use ralph_core::modes::orchestration::files::SESSIONS;
+use ralph_core::modes::orchestration::which;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Via};
-use ralph_core::{guard::scheduled, modes::build, transcript::ending_marks, views::say};
+use ralph_core::{guard::scheduled, modes::build, transcript::cutoff, views::messages};
 use ralph_io::{client, client::transcript, process::clock, project};
 use serde_json::Value;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 /// A typed slash command, by its name without a plugin's prefix.
 fn command(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
-    let is_ours = ending_marks::is_our_command(&format!("/{name}"));
+    let is_ours = cutoff::is_our_command(&format!("/{name}"));
     if is_ours && name.strip_prefix("ralph:").unwrap_or(name) != "ralph-build" {
         let bound = Bound::<LoopState>::find(call).ok().flatten();
         if !is_typed(call, bound.as_ref().map(|bound| &bound.state)) {
@@ -54,7 +54,7 @@ fn command(call: &HookCall) -> Result<Reply> {
     // A person waits for the answer, and a start that failed must not look like one.
     outcome.or_else(|error| match error.is::<NotFromClient>() {
         true => Err(error),
-        false => Ok(Reply::block(&say::line(&format!("{error:#}")))),
+        false => Ok(Reply::block(&messages::line(&format!("{error:#}")))),
     })
 }
 
@@ -75,7 +75,7 @@ fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
     if let Some(bound) = bound.filter(|bound| !bound.is_outranked(call.via)) {
         bound.note(call, "refused", &why, Value::Null);
     }
-    Ok(Reply::block(&say::line(&why)))
+    Ok(Reply::block(&messages::line(&why)))
 }
 
 /// Starting needs what only `ralph` has (settings, the project's files, a shell parser), so this
@@ -85,8 +85,8 @@ fn start_command(call: &HookCall) -> Result<Reply> {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
     // Asked here, since `ralph` has a pipe of ours for its standard input.
-    bound::check_sender(call)?;
-    neighbour::answer(call)
+    active_loop::check_sender(call)?;
+    delegate::answer(call)
 }
 
 /// Cancels and answers without a model call. The second copy of a hook that is registered twice
@@ -101,14 +101,14 @@ fn cancel_command(call: &HookCall) -> Result<Reply> {
         Ok(found) => found,
     };
     let Some(bound) = found else {
-        return Ok(Reply::block(&say::line(
+        return Ok(Reply::block(&messages::line(
             "no loop is live in this session; `ralph status` lists them",
         )));
     };
     if bound.state.ending.is_some() {
         return Ok(match cancelled_by(&bound.state, &call.input.prompt_id) {
             true => Reply::silent(),
-            false => Reply::block(&say::ended(&bound.state)),
+            false => Reply::block(&messages::ended(&bound.state)),
         });
     }
     Ok(cancel(call, &bound)?.map_or(Reply::silent(), |message| Reply::block(&message)))
@@ -123,7 +123,7 @@ fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
 fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
     match cancel::end_typed(&call.home, &bound.file, &call.input.prompt_id)? {
         Some((state, archived)) => {
-            bound::note(
+            active_loop::note(
                 &archived,
                 call,
                 &state.position(),
@@ -131,11 +131,11 @@ fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
                 "the person cancelled",
                 Value::Null,
             );
-            Ok(Some(format!("{} Kept in {}", say::ended(&state), archived.folder().display())))
+            Ok(Some(format!("{} Kept in {}", messages::ended(&state), archived.folder().display())))
         }
         None => Ok(match Bound::<LoopState>::find(call)? {
             Some(now) if cancelled_by(&now.state, &call.input.prompt_id) => None,
-            _ => Some(say::line("the loop had ended before")),
+            _ => Some(messages::line("the loop had ended before")),
         }),
     }
 }
@@ -145,7 +145,7 @@ fn build_command(call: &HookCall) -> Result<Reply> {
     let bound = Bound::<LoopState>::find(call)?;
     let Some(bound) = bound.filter(|one| one.state.is_running() && one.state.round.is_some())
     else {
-        return Ok(Reply::block(&say::line(
+        return Ok(Reply::block(&messages::line(
             "`ralph build` in a terminal begins this; type /ralph to work here",
         )));
     };
@@ -184,7 +184,7 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
         if !bound.is_outranked(call.via) {
             bound.note(call, "refused", &why, Value::Null);
         }
-        Reply::block(&say::line(&why))
+        Reply::block(&messages::line(&why))
     }))
 }
 
@@ -214,7 +214,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
                 && continues(prompt)
                 && is_typed(call, Some(&bound.state)) =>
         {
-            neighbour::answer(call)
+            delegate::answer(call)
         }
         _ => other_prompt(call, &bound),
     }
@@ -233,7 +233,7 @@ fn without_a_loop(call: &HookCall) -> Result<Reply> {
     }
     let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
     match root.join(SESSIONS).is_dir() {
-        true => neighbour::answer(call),
+        true => delegate::answer(call),
         false => Ok(Reply::silent()),
     }
 }
@@ -274,17 +274,17 @@ fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Res
         state.note_event(call.via);
         // The first of the two events of a typed command: the second must still be able to tell a
         // loop that never began.
-        state.touched = touched || !ending_marks::is_our_command(&call.input.prompt);
+        state.touched = touched || !cutoff::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
         // A typed pause does not end the turn: until its stop, what is typed is typed in mid-turn.
         state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
             pause.told = true;
         }
-        say::paused(state)
+        messages::paused(state)
     })?;
     bound.note(call, "paused", &format!("{cause}: {detail}"), Value::Null);
-    Ok(say::line(&text.unwrap_or_default()))
+    Ok(messages::line(&text.unwrap_or_default()))
 }
 
 /// Any other prompt: of the running turn, of a background worker, or a new one that reveals that
@@ -299,7 +299,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
         let reply = match state.mode {
             // The conversation was woken by the end of an agent, and what comes next is known already.
             Mode::Ralplan | Mode::Session if call.input.is_task_notification() => {
-                neighbour::answer(call)?
+                delegate::answer(call)?
             }
             _ => Reply::silent(),
         };
@@ -314,13 +314,13 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             let message =
                 pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
             // A command of ours says itself what becomes of the loop.
-            Ok(match ending_marks::is_our_command(&call.input.prompt) {
+            Ok(match cutoff::is_our_command(&call.input.prompt) {
                 true => Reply::silent(),
                 false => Reply::silent().tell(message),
             })
         }
         // Its expansion follows with the same prompt id, which must not look answered by then.
-        _ if ending_marks::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
+        _ if cutoff::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
             // Nothing was outstanding: the loop goes on in this turn.
             let turn = DrivenTurn::new(prompt_id.clone(), clock::now());
@@ -356,14 +356,14 @@ fn unmarked(state: &LoopState) -> PauseCause {
 /// A pause that was revealed by an event that cannot speak is told at the next prompt.
 fn tell_of_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let untold = bound.state.pause.as_ref().is_some_and(|pause| !pause.told);
-    if !untold || ending_marks::is_our_command(&call.input.prompt) {
+    if !untold || cutoff::is_our_command(&call.input.prompt) {
         return Ok(Reply::silent());
     }
     let text = bound.file.update(|state| {
         if let Some(pause) = &mut state.pause {
             pause.told = true;
         }
-        say::paused(state)
+        messages::paused(state)
     })?;
-    Ok(Reply::silent().tell(say::line(&text.unwrap_or_default())))
+    Ok(Reply::silent().tell(messages::line(&text.unwrap_or_default())))
 }

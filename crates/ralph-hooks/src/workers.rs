@@ -4,8 +4,8 @@
 //! call with the agent's id, its own stop, and at each stop of the session by being there or not. Each of
 //! them may be missing, and the last is what everything else is set right by.
 
-use crate::bound::{self, Bound};
-use crate::door::HookCall;
+use crate::active_loop::{self, Bound};
+use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
 use ralph_core::modes::parallel::report::{self, WorkerVerdict};
@@ -14,7 +14,7 @@ use ralph_core::protocol::event::{BackgroundTask, HookEvent};
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{Glance, LoopState, Worker, WorkerStanding};
 use ralph_io::git::worker_tree::{self, WorkerTree};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, client::transcript, process::clock};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply>
         Some(Grant::Refused(why)) => format!("workers: {why}"),
         _ => format!("workers: {}", asked.about),
     };
-    bound.note(call, decision, &why, bound::tool(call));
+    bound.note(call, decision, &why, active_loop::tool(call));
     Ok(reply)
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
         WorkerVerdict::Taken(what) => ("report taken", what, Reply::silent()),
     };
     let seen = json!({"agent": call.input.agent_id, "kind": call.input.agent_type});
-    bound::note(&file, call, &position, decision, &why, seen);
+    active_loop::note(&file, call, &position, decision, &why, seen);
     Ok(reply)
 }
 

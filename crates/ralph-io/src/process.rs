@@ -4,18 +4,18 @@
 //! read and dropped, so that the child never blocks on a full pipe.
 
 pub mod ancestry;
-pub mod attention;
-pub mod chance;
 pub mod clock;
 pub mod command;
-pub mod crew;
 pub mod headless;
 pub mod interrupts;
 pub mod person;
-pub mod probe;
+pub mod process_pool;
 pub mod programs;
+pub mod random;
+pub mod run_once;
 #[cfg(test)]
 pub(crate) mod sandbox;
+pub mod wait_any;
 pub mod watch;
 
 use anyhow::{Context, Result};

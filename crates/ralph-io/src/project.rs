@@ -1,15 +1,15 @@
 //! What a project is: its git common directory, so that linked work trees are one project, else
 //! its path.
 
+pub mod confined;
 pub mod environment;
 pub mod meaning;
-pub mod outside;
-pub mod owned;
-pub(crate) mod plain_file;
 pub mod project_files;
+pub(crate) mod safe_read;
 pub mod settings;
 pub mod test_files;
-pub mod within;
+pub mod trusted_read;
+pub mod user_files;
 
 use crate::{git::repository, git::tree};
 use std::path::{Path, PathBuf};

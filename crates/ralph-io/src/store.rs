@@ -12,12 +12,12 @@ pub mod idle;
 pub mod journal;
 pub mod lifecycle;
 pub mod lock;
+pub mod loop_file;
 pub mod mailbox;
 pub mod manifest;
+#[cfg(feature = "session-files")]
+pub mod orchestration;
 pub mod places;
-pub mod planning;
+pub mod plan_files;
 pub mod receipts;
 pub mod refine;
-#[cfg(feature = "session-files")]
-pub mod sessions;
-pub mod store;

@@ -1,5 +1,5 @@
 //! terminal
 
+pub mod alt_screen;
 pub mod notify;
-pub mod page;
 pub mod tmux;

@@ -5,11 +5,11 @@
 //! and what did not finish is said to be unfinished.
 
 mod before;
-mod echoes;
+mod dedupe;
 mod engine;
 mod fixers;
 mod item;
-mod looks;
+mod linters;
 mod parsers;
 mod remembered;
 mod tool;
@@ -123,7 +123,7 @@ pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
         checked.extend(fixers::run(&engine, target));
     }
     engine.settle(&checked);
-    checked.extend(looks::run(&engine, &targets));
-    echoes::silence(&targets, &mut checked);
+    checked.extend(linters::run(&engine, &targets));
+    dedupe::silence(&targets, &mut checked);
     Ok(engine.outcome(&targets, checked))
 }

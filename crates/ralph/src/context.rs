@@ -12,8 +12,8 @@ pub(crate) use gather::{GatherFailure, Gathered};
 pub(crate) use disk::document;
 
 use disk::Disk;
-use ralph_core::project::facts::choice::ContextSettings;
-use ralph_core::project::facts::{BUDGET, Project};
+use ralph_core::project::project_facts::choice::ContextSettings;
+use ralph_core::project::project_facts::{BUDGET, Project};
 use std::path::Path;
 use std::sync::Arc;
 

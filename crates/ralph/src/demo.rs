@@ -5,22 +5,22 @@
 //! executables answered, and from the state and the journal that they wrote. The story says only
 //! which kind of answer it needs; another one ends the demo with a no.
 
-mod account;
 mod answer;
 mod client;
+mod narrator;
 mod play;
+mod sandbox;
 mod scripted;
-mod stage;
 mod story;
 
-pub use account::Style;
+pub use narrator::Style;
 
-use account::Account;
 use anyhow::Result;
+use narrator::Account;
 use play::Play;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
-use ralph_io::project::outside;
-use stage::Stage;
+use ralph_io::project::user_files;
+use sandbox::Stage;
 use std::fmt;
 use std::path::Path;
 
@@ -76,7 +76,7 @@ fn all_there(executables: &Path) -> Result<()> {
     let missing: Vec<&str> = HOOK_EXECUTABLES
         .into_iter()
         .chain([COMMAND_LINE])
-        .filter(|name| outside::access(&executables.join(name)).is_none_or(|file| !file.is_file))
+        .filter(|name| user_files::access(&executables.join(name)).is_none_or(|file| !file.is_file))
         .collect();
     if missing.is_empty() {
         return Ok(());

@@ -12,7 +12,7 @@ pub(crate) mod many;
 mod one;
 mod preflight;
 pub(crate) mod shown;
-pub(crate) mod team;
+pub(crate) mod supervisor;
 pub(crate) mod wire;
 
 pub(crate) use apart::{run_apart, wait_for_earlier};
@@ -26,10 +26,10 @@ use jiff::Timestamp;
 use one::RoundBar;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
-use ralph_core::transcript::usage::Tokens;
+use ralph_core::transcript::tokens::Tokens;
 use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
-use ralph_io::{process::chance, process::clock};
+use ralph_io::{process::clock, process::random};
 use serde::{Deserialize, Serialize};
 use shown::{DisplayedRound, RoundDisplay};
 use std::ffi::OsString;
@@ -172,7 +172,7 @@ pub(crate) fn run_at(
         let tried = attempt.run(interrupts, &shown)?;
         let now = clock::now();
         let showed = sum.add(tried, number);
-        let next = rounds::next(&showed, number, now, policy, chance::fraction());
+        let next = rounds::next(&showed, number, now, policy, random::fraction());
         if !rest(&next, now, interrupts, &shown, &showed) {
             let outcome = outcome(showed, number, &sum, &round.env);
             shown.end(&outcome);

@@ -14,7 +14,7 @@ pub(crate) use round::receipt;
 pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{
     By, Proof, ReceiptStatus, is_of_proof, standing, take_baseline,
 };
@@ -22,7 +22,7 @@ use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::project::environment::Surroundings;
 use ralph_io::store::lock;
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     process::clock, process::programs, project::meaning, project::test_files, store::receipts,
 };
@@ -264,14 +264,14 @@ fn agreed(file: &LoopFile) -> Result<LoopState> {
         if state.frozen.is_none() && !state.acceptance_criteria.is_empty() {
             let root = Path::new(&state.project_root);
             let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
-            frozen::freeze(state, test_files, clock::now());
-            frozen::freeze_meaning(state, parts);
+            pinned::freeze(state, test_files, clock::now());
+            pinned::freeze_meaning(state, parts);
         }
         meaning::note(state);
         state.clone()
     })?;
     let state = state.context("the loop is gone")?;
-    if !frozen::is_as_frozen(&state) {
+    if !pinned::is_as_frozen(&state) {
         bail!(
             "the criteria are not those that the person agreed to when the loop started, so none \
              was run; `ralph criteria accept` in another terminal takes them"

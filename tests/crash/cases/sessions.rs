@@ -3,10 +3,10 @@
 
 use super::{CASE, Case, person};
 use crate::world::World;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::metadata::SessionMetadata;
-use ralph_core::modes::session::progress;
-use ralph_core::modes::session::state::State;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
 use std::fs;
 

@@ -2,7 +2,7 @@
 
 use super::source::{Member, Source, Type};
 use ralph_core::modes::arguments::Number;
-use ralph_core::project::facts::{KINDS, page};
+use ralph_core::project::project_facts::{KINDS, page};
 use ralph_core::protocol::permission::Mode;
 use serde_json::{Map, Value, json};
 

@@ -3,8 +3,8 @@
 use super::{Shown, example, quoted, rows, shown, terminal};
 use crate::orchestrated::{Called, Script, six_tasks};
 use crate::world::World;
-use ralph_core::modes::session::guardrails::Guardrails;
-use ralph_core::modes::session::recovery::{Recovery, after};
+use ralph_core::modes::orchestration::guardrails::Guardrails;
+use ralph_core::modes::orchestration::recovery::{Recovery, after};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;

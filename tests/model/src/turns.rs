@@ -13,7 +13,7 @@ use crate::explore::{Broken, Remembers, broken_by, properties};
 use crate::receipts::{Outcome, name_of};
 pub use act::Act;
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::pinned;
 use ralph_core::state::{Completion, Criterion, LoopState, Phase, Task};
 use ralph_core::stop::StopDecision;
 use stateright::{Model, Property};
@@ -166,7 +166,7 @@ impl Turns {
         if let Some(hours) = self.hours {
             looped.limits.max_minutes = u64::from(hours) * 60;
         }
-        frozen::freeze(&mut looped, Vec::new(), beginning());
+        pinned::freeze(&mut looped, Vec::new(), beginning());
         let evidence = vec![Evidence::default(); self.criteria];
         let noted = Noted { evidence, ..Noted::default() };
         State { looped, tree: 0, hour: 0, worker: false, noted, broken: 0 }

@@ -5,8 +5,8 @@
 //! state says in `verified` is only a copy of this answer for people.
 
 use crate::state::{Criterion, LoopState};
-use crate::text::counted::noun;
 use crate::text::from_json::{FromJson, Mistake, from_json};
+use crate::text::plural::noun;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The `ralph` commands that only a person may give, and how to recognise them.
 
 use super::places::could_be;
-use crate::guard::who_may::{self, PERSONS_ONLY};
+use crate::guard::human_only::{self, PERSONS_ONLY};
 use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
 
 /// A refused command: its name, its second word where only some are refused, and what a person
@@ -190,6 +190,6 @@ pub(super) fn refusal(command: &str, typed: &str) -> String {
     format!(
         "{}. You may use `ralph task …` (not `import`) and `ralph status`, written out in plain \
          words. Go on with the work.",
-        who_may::reason(command, typed)
+        human_only::reason(command, typed)
     )
 }

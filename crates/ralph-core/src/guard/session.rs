@@ -1,7 +1,7 @@
 //! What an orchestrated session lets through: its conversation routes and does no work of its own, its agents
 //! write what is theirs, and who is called is who comes next.
 
-use super::wall::ReadCheck;
+use super::ralplan_gate::ReadCheck;
 use super::{Caller, Cell, Rule, ToolCall, ralph_command};
 use crate::shell::{self, Simple};
 

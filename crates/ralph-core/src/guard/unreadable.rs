@@ -5,7 +5,7 @@
 
 use crate::guard::{self, ReadCheck};
 use crate::state::Via;
-use crate::views::say;
+use crate::views::messages;
 
 /// A call of a tool in such a session.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,7 @@ pub fn speaks(via: Via, has_plugin: bool, is_in_settings: impl FnOnce() -> bool)
 /// What the person reads on the screen: why, and what to type.
 pub fn line(why: &str, home: &str) -> String {
     let repair = repair(why, home);
-    say::line(&format!(
+    messages::line(&format!(
         "the state of this session's loop cannot be used: {why}. The session may only read until then. \
          {repair}, then type /ralph; or type /ralph-cancel to end the loop"
     ))
@@ -93,7 +93,7 @@ pub fn failed(why: &str) -> String {
         () if why.contains("quota") => "Make room within the quota",
         () => "Repair that",
     };
-    say::line(&format!(
+    messages::line(&format!(
         "{why}. The loop was not continued, and nothing of it is lost. {cause}, then type /ralph; or type \
          /ralph-cancel to end the loop"
     ))

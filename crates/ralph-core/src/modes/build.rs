@@ -9,7 +9,7 @@ use crate::protocol::reply::bounded;
 use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
 use crate::stop::{self, Withheld};
 use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use jiff::Timestamp;
 use std::fmt::Write;
 

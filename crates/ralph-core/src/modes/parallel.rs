@@ -4,9 +4,9 @@
 //! the tasks that depend on it the work is there only then, since a worker's worktree begins at a
 //! commit of the loop's branch.
 
-pub mod apart;
 pub mod clean;
 mod grant;
+pub mod headless_worker;
 pub mod merge;
 mod next;
 mod plan;
@@ -23,7 +23,7 @@ pub use work::{TaskSource, work};
 use crate::state::{LoopState, Task, TaskStatus, Worker};
 use crate::tasks::graph::Graph;
 use crate::tasks::graph::overlap::ClaimedFiles;
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use jiff::Timestamp;
 
 /// The agent that does one task, without a plugin's prefix.

@@ -5,24 +5,24 @@
 
 mod call;
 pub mod driven;
+pub mod export;
 pub mod formats;
 pub mod gates;
-pub mod mirror;
 mod next;
+mod pause;
 pub mod question;
-mod rest;
 mod step;
 
 pub use call::may_call;
 pub use next::{AgentInput, NextPlanStep, next};
-pub(crate) use rest::at_stop;
-pub use rest::{
+pub(crate) use pause::at_stop;
+pub use pause::{
     announcement, asked, continues_line, contract, is_told, prefix, started_line, take_up, told,
 };
 pub use step::{PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, begin, step};
 
 use crate::state::{LoopState, Ralplan};
-use crate::text::plain;
+use crate::text::sanitize;
 use sha2::{Digest, Sha256};
 
 /// Where plans are, from the top of the project.
@@ -88,7 +88,7 @@ pub fn is_plans_place(path: &str) -> bool {
         && name.len() > ".md".len()
         && name.ends_with(".md")
         && !name.contains('\\')
-        && !name.chars().any(plain::acts)
+        && !name.chars().any(sanitize::acts)
 }
 
 /// The log with these lines at its end; the oldest are left out where it grows too long.

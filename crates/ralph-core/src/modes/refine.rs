@@ -3,13 +3,13 @@
 //! Each round is a client of its own and says how much it changed; what really changed is measured
 //! beside it. Neither is believed alone: refinement is over when both have become small.
 
+pub mod chart;
 pub mod contract;
 mod difference;
-pub mod foreground;
 pub mod ideas;
+pub mod in_session;
 mod meanwhile;
 pub mod measure;
-pub mod picture;
 mod plateau;
 pub mod prompt;
 pub mod say;

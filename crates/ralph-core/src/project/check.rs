@@ -5,14 +5,14 @@
 //! there are and what a tool printed is found out by others.
 
 pub mod answer;
-pub mod around;
+pub mod baseline;
 pub mod choice;
 pub mod finding;
-pub mod forms;
 pub mod jsonc;
 pub mod languages;
-pub mod measured;
-pub mod news;
+pub mod parsers;
+pub mod timings;
+pub mod workspace;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Check {
     /// What its findings depend on.
     pub scope: FindingScope,
     /// How its output is read.
-    pub form: forms::OutputFormat,
+    pub form: parsers::OutputFormat,
     /// Why it applies to this file, for a person: "`packages/app/tsconfig.json` includes it".
     pub why: String,
     /// The most it may take, where less than what is left of the budget.

@@ -9,7 +9,7 @@ mod refine;
 
 use crate::modes::arguments::Number;
 use crate::project::check::choice::CheckSettings;
-use crate::project::facts;
+use crate::project::project_facts;
 use crate::state::{Completion, LoopState};
 pub use client::ClientSettings;
 pub use refine::Refine;
@@ -107,9 +107,9 @@ impl Settings {
     }
 
     /// What is said of the facts that a session is told; nothing where it cannot be read.
-    pub fn facts(&self) -> facts::choice::ContextSettings {
+    pub fn facts(&self) -> project_facts::choice::ContextSettings {
         let section = self.context.clone().unwrap_or_default();
-        facts::choice::ContextSettings::deserialize(section).unwrap_or_default()
+        project_facts::choice::ContextSettings::deserialize(section).unwrap_or_default()
     }
 
     /// What is said of the client in headless loops; nothing where it cannot be read.
@@ -158,11 +158,14 @@ impl Settings {
             Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
             None => None,
         };
-        let context =
-            || match self.context.as_ref().map(facts::choice::ContextSettings::deserialize)? {
-                Ok(choice) => choice.refused(),
-                Err(error) => Some(format!("`[context]`: {error}")),
-            };
+        let context = || match self
+            .context
+            .as_ref()
+            .map(project_facts::choice::ContextSettings::deserialize)?
+        {
+            Ok(choice) => choice.refused(),
+            Err(error) => Some(format!("`[context]`: {error}")),
+        };
         let client = || match self.client.as_ref().map(ClientSettings::deserialize)? {
             Ok(client) => client.refused(),
             Err(error) => Some(format!("`[client]`: {error}")),

@@ -6,7 +6,7 @@
 //! that shows them, or say to the model what no person sees, is written out.
 
 use crate::protocol::event::HookEvent;
-use crate::text::plain;
+use crate::text::sanitize;
 use serde_json::{Map, Value, json};
 
 /// The longest text that reaches the model whole as additional context, in UTF-16 units; the
@@ -274,7 +274,7 @@ impl Reply {
 
 /// A text as it may be shown, cut to at most `limit` UTF-16 units.
 fn words(text: &str, limit: usize) -> String {
-    bounded(&plain::visible(text), limit)
+    bounded(&sanitize::visible(text), limit)
 }
 
 /// The text, cut to at most `limit` UTF-16 units; a cut one ends in an ellipsis.

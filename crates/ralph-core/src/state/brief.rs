@@ -8,7 +8,7 @@ use super::{
     ClientProcess, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase,
     PlanPhase, SCHEMA_VERSION, TaskStatus, Via,
 };
-use crate::transcript::usage::Tokens;
+use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -108,7 +108,7 @@ pub struct BriefBlocked {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefUsage {
-    /// As in [`crate::transcript::usage::Usage`].
+    /// As in [`crate::transcript::tokens::Usage`].
     pub tokens: Tokens,
 }
 

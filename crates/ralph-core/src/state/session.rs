@@ -4,8 +4,8 @@
 //! know of the calls that it makes: who was called for what, and what comes next in which words.
 
 use super::{ClientProcess, Extra};
-use crate::modes::session::agents::{AgentRole, Mode};
-use crate::modes::session::invocation::{CallKey, Running};
+use crate::modes::orchestration::agents::{AgentRole, Mode};
+use crate::modes::orchestration::invocation::{CallKey, Running};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::*;
 use crate::evidence::receipt::{self, Receipt};
 use crate::state::{Blocked, Bound, BuildRound, Criterion, Pause, Task, TaskStatus};
 use crate::text::token;
-use crate::transcript::usage::{Source, Usage};
+use crate::transcript::tokens::{Source, Usage};
 
 fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
@@ -209,10 +209,10 @@ fn verified_set_by_hand_counts_for_nothing() {
 #[test]
 fn criteria_that_were_changed_after_the_start_end_nothing() {
     let mut state = proven(green());
-    frozen::freeze(&mut state, Vec::new(), now());
+    pinned::freeze(&mut state, Vec::new(), now());
     state.acceptance_criteria[0].description = "easier".to_owned();
     assert_eq!(decide(&mut state, &request_on("t")), "go on");
-    frozen::freeze(&mut state, Vec::new(), now());
+    pinned::freeze(&mut state, Vec::new(), now());
     assert_eq!(decide(&mut state, &request_on("t")), "ended: complete");
 }
 

@@ -13,7 +13,7 @@ pub use ended::{Reason, TurnResult};
 pub use lines::{LONGEST, Lines};
 
 use crate::transcript::row::TranscriptRow;
-use crate::transcript::usage::Tokens;
+use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;

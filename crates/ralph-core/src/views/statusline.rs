@@ -3,7 +3,7 @@
 //! From the state alone, so a criterion counts as it was when it was last run.
 
 use crate::state::{Brief, EndingKind, Mode, PauseCause, Phase};
-use crate::text::plain;
+use crate::text::sanitize;
 use jiff::Timestamp;
 
 /// More of a task's name, or of what a person has to do, does not help to recognise it.
@@ -36,7 +36,7 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
     let mut parts = vec![head(state)];
     let mut add = |text: String, tone| {
         if !text.is_empty() {
-            parts.push(StatuslinePart { text: plain::visible(&text).into_owned(), tone });
+            parts.push(StatuslinePart { text: sanitize::visible(&text).into_owned(), tone });
         }
     };
     if let Some(blocked) = &state.blocked {
@@ -97,7 +97,7 @@ fn head(state: &Brief) -> StatuslinePart {
         (Phase::Implementation, None) => (format!("Ralph{what} {position}"), Tone::Good),
         (phase, None) => (format!("Ralph{what} {phase} {position}"), Tone::Good),
     };
-    StatuslinePart { text: plain::visible(&text).into_owned(), tone }
+    StatuslinePart { text: sanitize::visible(&text).into_owned(), tone }
 }
 
 /// The mode as it is called, and which session it is about.

@@ -1,7 +1,7 @@
 //! `ralph-backpressure`: see `ralph_hooks::backpressure`.
 
 fn main() {
-    ralph_hooks::door::enter_if_bound_or_set(
+    ralph_hooks::hook_runner::enter_if_bound_or_set(
         "ralph-backpressure",
         ralph_hooks::backpressure::answer,
     );

@@ -1,5 +1,5 @@
 //! `ralph-session-context`: see `ralph_hooks::session_context`.
 
 fn main() {
-    ralph_hooks::door::enter("ralph-session-context", ralph_hooks::session_context::answer);
+    ralph_hooks::hook_runner::enter("ralph-session-context", ralph_hooks::session_context::answer);
 }

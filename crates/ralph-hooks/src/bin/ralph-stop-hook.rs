@@ -1,8 +1,13 @@
 //! `ralph-stop-hook`: see `ralph_hooks::stop`, and `ralph_hooks::wait` for `ralph-stop-hook wait`.
 
 use ralph_core::protocol::registration::WAIT;
-use ralph_hooks::{door, stop, wait};
+use ralph_hooks::{background_watch, hook_runner, stop};
 
 fn main() {
-    door::enter_or_wait_if_bound("ralph-stop-hook", stop::answer, WAIT, wait::answer);
+    hook_runner::enter_or_wait_if_bound(
+        "ralph-stop-hook",
+        stop::answer,
+        WAIT,
+        background_watch::answer,
+    );
 }

@@ -1,5 +1,5 @@
 //! `ralph-user-prompt`: see `ralph_hooks::user_prompt`.
 
 fn main() {
-    ralph_hooks::door::enter("ralph-user-prompt", ralph_hooks::user_prompt::answer);
+    ralph_hooks::hook_runner::enter("ralph-user-prompt", ralph_hooks::user_prompt::answer);
 }

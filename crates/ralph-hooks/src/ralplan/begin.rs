@@ -5,13 +5,13 @@ use crate::begin::{facts, find_lost, run, unusable};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::arguments::LoopRequest;
-use ralph_core::modes::ralplan::{self, mirror};
+use ralph_core::modes::ralplan::{self, export};
 use ralph_core::modes::start;
 use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy, Via};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{process::clock, project, project::settings, store::planning};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{process::clock, project, project::settings, store::plan_files};
 use std::path::{Path, PathBuf};
 
 /// A request to plan, and from where it came.
@@ -126,7 +126,7 @@ fn go_on(
                 .to_owned(),
         ));
     }
-    if planning::is_gone(state) {
+    if plan_files::is_gone(state) {
         return Ok(PlanningStart::Refused(
             "the document of this planning was removed, which cancels it: /ralph-cancel ends it"
                 .to_owned(),
@@ -148,10 +148,10 @@ fn go_on(
 
 fn create(asked: &PlanningRequest<'_>, now: Timestamp) -> Result<PlanningStart> {
     let root = &asked.project_root;
-    let (mut told, left) = (Vec::new(), planning::found(root)?);
-    let left = left.map(|text| mirror::read(&text, now));
+    let (mut told, left) = (Vec::new(), plan_files::found(root)?);
+    let left = left.map(|text| export::read(&text, now));
     let plan = match (&asked.request.task, left) {
-        (None, Some(Ok(mirror::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
+        (None, Some(Ok(export::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
         (None, Some(Err(why))) => {
             return Ok(PlanningStart::Refused(format!(
                 "`{}` cannot be taken up: {why}; type /ralplan \"what to plan\"",
@@ -164,8 +164,8 @@ fn create(asked: &PlanningRequest<'_>, now: Timestamp) -> Result<PlanningStart> 
             ));
         }
         (Some(task), left) => {
-            if matches!(left, Some(Ok(mirror::ImportedState::UnderWay(_)) | Err(_))) {
-                let aside = planning::put_aside(root, now)?;
+            if matches!(left, Some(Ok(export::ImportedState::UnderWay(_)) | Err(_))) {
+                let aside = plan_files::put_aside(root, now)?;
                 told.push(format!(
                     "the document of another planning is kept in {}",
                     aside.display()
@@ -176,11 +176,11 @@ fn create(asked: &PlanningRequest<'_>, now: Timestamp) -> Result<PlanningStart> 
     };
     let (mut state, problems) = new(asked, plan, now)?;
     told.extend(problems);
-    planning::prepare(root)?;
+    plan_files::prepare(root)?;
     // The document first: a planning without one counts as cancelled.
-    planning::show(&state)?;
+    plan_files::show(&state)?;
     lifecycle::create(asked.home, &mut state)?;
-    planning::show(&state)?;
+    plan_files::show(&state)?;
     Ok(PlanningStart::Started(Box::new(state), told))
 }
 

@@ -3,7 +3,7 @@
 
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanRefusal, Role};
 use ralph_core::state::Ralplan;
-use ralph_io::store::planning;
+use ralph_io::store::plan_files;
 use std::path::Path;
 
 /// None where the agent may be called; else why not.
@@ -13,7 +13,7 @@ pub(super) fn may_call(
     prompt: &str,
     root: &Path,
 ) -> Option<String> {
-    let hash = planning::plan_hash(root, &plan.plan_path);
+    let hash = plan_files::plan_hash(root, &plan.plan_path);
     let refused = ralplan::may_call(plan, role, prompt, &hash);
     let is_critic = role == Role::Critic;
     if is_critic && matches!(refused, Ok(()) | Err(PlanRefusal::ChangedSinceReady { .. })) {

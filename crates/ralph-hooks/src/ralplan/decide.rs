@@ -8,11 +8,11 @@ use ralph_core::state::{
     DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, StartedBy, Via,
 };
 use ralph_core::tasks::plan;
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
-use ralph_io::store::store::LoopFile;
-use ralph_io::{process::clock, store::planning};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{process::clock, store::plan_files};
 use std::path::Path;
 
 /// A decision, and from where it came.
@@ -116,7 +116,7 @@ pub fn decide(
     let Some(loaded) = file.read()? else {
         return Ok(Decided::Refused("the planning is gone".into()));
     };
-    if planning::is_gone(&loaded.state) {
+    if plan_files::is_gone(&loaded.state) {
         let why = "the document of the planning was removed, which cancels it; `ralph cancel` ends it here too";
         return Ok(Decided::Refused(why.to_owned()));
     }
@@ -125,7 +125,7 @@ pub fn decide(
     let decision = PlanDecision {
         kind: said.kind,
         text: said.text,
-        plan_hash: planning::plan_hash(Path::new(&root), &path),
+        plan_hash: plan_files::plan_hash(Path::new(&root), &path),
         by: said.by,
         at: now,
     };
@@ -174,7 +174,7 @@ pub fn decide(
 pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<LoopState>> {
     let about = planning.ralplan.as_ref().context("the planning has no plan")?;
     let root = Path::new(&planning.project_root);
-    let text = planning::plan_text(root, &about.plan_path)
+    let text = plan_files::plan_text(root, &about.plan_path)
         .with_context(|| format!("`{}` is not there", about.plan_path))?;
     if ralplan::digest(text.as_bytes()) != about.plan_hash {
         bail!("`{}` was changed since; `ralph task import` takes it as it is", about.plan_path);

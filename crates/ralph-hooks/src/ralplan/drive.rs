@@ -9,8 +9,8 @@ use anyhow::Result;
 use ralph_core::modes::ralplan::driven::{self, Due};
 use ralph_core::state::LoopState;
 use ralph_io::store::home::Home;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{process::clock, store::lifecycle, store::planning};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{process::clock, store::lifecycle, store::plan_files};
 use std::path::Path;
 
 /// The session that a round is to have.
@@ -33,7 +33,7 @@ pub type DriverStep = Option<(Due, LoopState)>;
 /// When the state cannot be read or written. No round begins then.
 pub fn drive(home: &Home, file: &LoopFile, round: RoundSession<'_>) -> Result<DriverStep> {
     let Some(loaded) = file.read()? else { return Ok(None) };
-    let gone = planning::is_gone(&loaded.state);
+    let gone = plan_files::is_gone(&loaded.state);
     let now = clock::now();
     let changed = change(file, |state| {
         let due = driven::due(state, round.prefix, gone, now);

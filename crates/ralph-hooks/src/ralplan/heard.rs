@@ -2,8 +2,8 @@
 
 use super::decide::{Decided, DecisionRequest, decide};
 use super::tell_log;
-use crate::bound::Bound;
-use crate::door::HookCall;
+use crate::active_loop::Bound;
+use crate::hook_runner::HookCall;
 use crate::{begin, signals};
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
@@ -11,15 +11,15 @@ use ralph_core::modes::ralplan::{self, question};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DecidedBy, LoopState, PauseCause, StartedBy, Via};
-use ralph_core::{modes::contract, modes::start, views::say};
+use ralph_core::{modes::loop_prompt, modes::start, views::messages};
 use ralph_io::store::lifecycle::{self, ManifestFate};
-use ralph_io::{process::clock, store::planning};
+use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
 /// Answers the result of an agent, or of the question to the person.
 pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if bound.is_outranked(call.via) || !bound.state.is_live() || planning::is_gone(&bound.state) {
+    if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     if call.input.tool_name == "AskUserQuestion" {
@@ -53,7 +53,7 @@ pub fn woken(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
     let is_news = bound.state.ralplan.as_ref().is_some_and(|plan| !ralplan::is_told(plan));
-    if !is_ours || planning::is_gone(&bound.state) {
+    if !is_ours || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     let reply = match is_news {
@@ -83,7 +83,7 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let mut decided = decide(&call.home, &bound.file, said, ManifestFate::Remove)?;
     let (decision, why) = decided.describe();
     let file = decided.file().unwrap_or(&bound.file).clone();
-    crate::bound::note(
+    crate::active_loop::note(
         &file,
         call,
         &bound.state.position(),
@@ -106,7 +106,7 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
             Ok(start_now(call, planned, is_plan_mode)?.tell_also(&lines))
         }
         Decided::Approved { state, .. } | Decided::Discarded { state, .. } => {
-            Ok(reply.tell(say::line(&why)).tell_also(&ralplan::to_tell(state)))
+            Ok(reply.tell(messages::line(&why)).tell_also(&ralplan::to_tell(state)))
         }
     }
 }
@@ -120,7 +120,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         );
         let model =
             format!("Ralph: {told}. Carry out nothing of it now: say so, and end your turn.");
-        Reply::context(HookEvent::PostToolUse, &model).tell(say::line(&told))
+        Reply::context(HookEvent::PostToolUse, &model).tell(messages::line(&told))
     };
     if is_plan_mode {
         return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
@@ -146,11 +146,12 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
     if let Some(bound) = Bound::<LoopState>::find(call)? {
         bound.note(call, "started", "the person chose it with the plan", json!({"by": "answer"}));
     }
-    let heading = contract::started_line(&state);
+    let heading = loop_prompt::started_line(&state);
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(&heading, &file, &state),
-        None => contract::contract(&heading, &state, &[], clock::now()),
+        None => loop_prompt::contract(&heading, &state, &[], clock::now()),
     };
     let text = format!("The person agreed to the plan and has it carried out now.\n{text}");
-    Ok(Reply::context(HookEvent::PostToolUse, &text).tell(say::line(&start::announcement(&state))))
+    Ok(Reply::context(HookEvent::PostToolUse, &text)
+        .tell(messages::line(&start::announcement(&state))))
 }

@@ -2,15 +2,15 @@
 
 use super::tool::said_or;
 use super::{Who, change, look};
-use crate::bound::{self, Bound};
-use crate::door::HookCall;
+use crate::active_loop::{self, Bound};
+use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{PlanEvent, PlanOutcome, PlanSeen, Role, formats, step};
 use ralph_core::protocol::event::HookEvent as Hook;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Ralplan};
-use ralph_io::{client, store::planning};
+use ralph_io::{client, store::plan_files};
 use serde_json::json;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use std::path::Path;
 pub fn reported(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let who = Who::of(call);
-    if bound.is_outranked(call.via) || !bound.state.is_live() || planning::is_gone(&bound.state) {
+    if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     let Some(role) = who.role() else { return Ok(Reply::silent()) };
@@ -44,7 +44,7 @@ pub fn reported(call: &HookCall) -> Result<Reply> {
     let Some(outcome) = changed.outcome else { return Ok(Reply::silent()) };
     let (decision, why) = told(&outcome, &changed.lines);
     let about = json!({"agent": who.id, "kind": who.kind});
-    bound::note(&bound.file, call, &changed.state.position(), decision, &why, about);
+    active_loop::note(&bound.file, call, &changed.state.position(), decision, &why, about);
     Ok(match outcome {
         PlanOutcome::SentBack(_) => {
             let form = match call.input.hook_event_name {
@@ -75,7 +75,7 @@ fn take(
         Role::Architect => PlanEvent::ArchitectReported { agent, message },
         Role::GapFinder => PlanEvent::GapFinderReported { message },
         Role::Critic => {
-            hash_now = planning::plan_hash(root, &plan.plan_path);
+            hash_now = plan_files::plan_hash(root, &plan.plan_path);
             PlanEvent::CriticReported { agent, message, hash_now: &hash_now }
         }
     };

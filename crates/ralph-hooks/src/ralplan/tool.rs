@@ -2,15 +2,15 @@
 
 use super::call::may_call;
 use super::{Who, change, tell_log};
-use crate::bound::{self, Bound, JournalLine};
+use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::door::HookCall;
+use crate::hook_runner::HookCall;
 use anyhow::{Result, bail};
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, Ralplan};
-use ralph_io::{git::repository, store::places, store::planning};
+use ralph_io::{git::repository, store::places, store::plan_files};
 use serde_json::Value;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ const SHIPPED: [(&str, &str); 3] = [
 /// May this tool run now? An error is a refusal, too: the hook that asks makes it one.
 pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if planning::is_gone(&bound.state) {
+    if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
     }
     let Some(plan) = &bound.state.ralplan else {
@@ -46,9 +46,9 @@ pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
                 position: &position,
                 decision: "denied",
                 why: &why,
-                seen: bound::tool(call),
+                seen: active_loop::tool(call),
             };
-            bound::keep(&bound.file, call, said, Some(&record));
+            active_loop::keep(&bound.file, call, said, Some(&record));
         }
         return Ok(Reply::deny(&reason));
     }
@@ -72,7 +72,7 @@ pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
 /// the plan. Plan mode refuses every edit that no person permits, whatever was said before the tool.
 pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let Some(plan) = &state.ralplan else { return Ok(false) };
-    if !is_edit(call) || planning::is_gone(state) {
+    if !is_edit(call) || plan_files::is_gone(state) {
         return Ok(false);
     }
     Ok(ruling(call, state, plan, &Who::of(call))?.is_none())
@@ -180,7 +180,14 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
         None => ("called", said_or(&changed.lines, role.agent())),
         Some(why) => ("denied", why.clone()),
     };
-    bound::note(&bound.file, call, &changed.state.position(), decision, &why, bound::tool(call));
+    active_loop::note(
+        &bound.file,
+        call,
+        &changed.state.position(),
+        decision,
+        &why,
+        active_loop::tool(call),
+    );
     let reply = match refused {
         None => Reply::allow(&format!("it is the turn of `{}` in this planning", role.agent())),
         Some(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),

@@ -6,7 +6,7 @@
 //! modes `bypassPermissions` alone is ignored, trusted or not. What work trees begin from counts in each
 //! file, trusted or not; a value that the client does not know is as none, and a weaker file is heard.
 
-use crate::project::plain_file;
+use crate::project::safe_read;
 use ralph_core::protocol::permission::Rules;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -163,7 +163,7 @@ fn is_trusted(files: &Files, problems: &mut Vec<String>) -> bool {
 }
 
 fn document(path: &Path, problems: &mut Vec<String>) -> Option<Value> {
-    let text = plain_file::text(path, LARGEST).unwrap_or_else(|error| {
+    let text = safe_read::text(path, LARGEST).unwrap_or_else(|error| {
         problems.push(format!("{error:#}"));
         None
     })?;

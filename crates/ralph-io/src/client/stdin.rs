@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::event::Input;
-use ralph_core::text::squeeze::Squeezer;
+use ralph_core::text::json_truncate::Squeezer;
 use std::io::Read;
 
 /// How much of a payload an executable needs.

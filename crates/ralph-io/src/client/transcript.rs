@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::guard::scheduled;
 use ralph_core::state::PauseCause;
-use ralph_core::transcript::at_work::{self, Doing};
-use ralph_core::transcript::ending_marks;
+use ralph_core::transcript::activity::{self, Doing};
+use ralph_core::transcript::cutoff;
 use ralph_core::transcript::row::TranscriptRow;
-use ralph_core::transcript::usage::{self, Counter, Source, Usage};
+use ralph_core::transcript::tokens::{self, Counter, Source, Usage};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -38,14 +38,14 @@ const PIECE: usize = 64 << 10;
 /// Prompts that the model has `scheduled` are not typed.
 pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
     let tail = tail(path);
-    ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail), scheduled)
+    cutoff::may_hold_queue_rows(&tail) && cutoff::command_waits(rows(&tail), scheduled)
 }
 
 /// True when the client says that this prompt, which has just come, was due by a schedule.
 pub fn was_due(path: &Path, prompt: &str) -> bool {
     const LATELY: Duration = Duration::from_secs(120);
     let tail = tail(path);
-    if !ending_marks::holds(&tail, "scheduled_task_fire") {
+    if !cutoff::holds(&tail, "scheduled_task_fire") {
         return false;
     }
     let since = clock::now().checked_sub(LATELY).unwrap_or(Timestamp::MIN);
@@ -59,7 +59,7 @@ pub fn was_due(path: &Path, prompt: &str) -> bool {
 /// True when the client holds something back for the session: typed input, a worker's report.
 pub fn anything_waits(path: &Path) -> bool {
     let tail = tail(path);
-    ending_marks::may_hold_queue_rows(&tail) && ending_marks::anything_waits(rows(&tail))
+    cutoff::may_hold_queue_rows(&tail) && cutoff::anything_waits(rows(&tail))
 }
 
 /// How the turn that began to be driven at `since` was cut, as far as the transcript tells.
@@ -67,9 +67,9 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     let tail = tail(path);
     let follows = |row: &TranscriptRow| {
         let parent = row.text(&["parentUuid"]);
-        row.kind() != "user" || ending_marks::holds(&tail, &format!("\"uuid\":\"{parent}\""))
+        row.kind() != "user" || cutoff::holds(&tail, &format!("\"uuid\":\"{parent}\""))
     };
-    ending_marks::cut_by(rows(&tail).filter(follows), since, clock::now())
+    cutoff::cut_by(rows(&tail).filter(follows), since, clock::now())
 }
 
 /// True when the main conversation has called a tool at this time or later.
@@ -77,10 +77,10 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
     for length in [TAIL, LONG_TAIL] {
         let tail = read_tail(path, length).unwrap_or_default();
         let lines = || tail.split(|byte| *byte == b'\n');
-        if at_work::since(at, lines()) {
+        if activity::since(at, lines()) {
             return true;
         }
-        if lines().find_map(usage::time_of).is_some_and(|first| first < at) {
+        if lines().find_map(tokens::time_of).is_some_and(|first| first < at) {
             // All that has happened since then is in this tail.
             return false;
         }
@@ -92,7 +92,7 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
 pub fn doing(path: &Path) -> Option<Doing> {
     [TAIL, LONG_TAIL].into_iter().find_map(|length| {
         let tail = read_tail(path, length).ok()?;
-        at_work::doing(tail.split(|byte| *byte == b'\n'))
+        activity::doing(tail.split(|byte| *byte == b'\n'))
     })
 }
 
@@ -165,7 +165,7 @@ fn time_after(file: &mut File, at: u64) -> io::Result<Option<Timestamp>> {
     each_piece(file, at, SEARCHED, |piece| {
         begun.extend_from_slice(piece);
         let whole = begun.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        time = begun[..whole].split(|byte| *byte == b'\n').find_map(usage::time_of);
+        time = begun[..whole].split(|byte| *byte == b'\n').find_map(tokens::time_of);
         time.is_none()
     })?;
     Ok(time)
@@ -204,7 +204,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = TranscriptRow> {
-    tail.split(|byte| *byte == b'\n').filter_map(ending_marks::telling)
+    tail.split(|byte| *byte == b'\n').filter_map(cutoff::telling)
 }
 
 /// The last whole rows of the file; nothing if it cannot be read.

@@ -4,16 +4,16 @@
 //! then moves (files, index, branch) moves behind git's own lock of the index, and from a note by which
 //! another process can finish or undo it.
 
-mod bench;
-mod forward;
+mod affected;
+mod fast_forward;
+mod scratch_worktree;
 #[cfg(test)]
 mod tests;
-mod touched;
 mod undo;
 
-pub use bench::{Bench, Tried, remove as remove_bench};
-pub use forward::{Intent, MergeStep, Moved, Recovered, done, forward, recover};
-pub use touched::{Way, in_the_way};
+pub use affected::{Way, in_the_way};
+pub use fast_forward::{Intent, MergeStep, Moved, Recovered, done, forward, recover};
+pub use scratch_worktree::{Bench, Tried, remove as remove_bench};
 
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};

@@ -2,7 +2,7 @@
 //!
 //! A start of git costs more than all the files that are read here together.
 
-use crate::{git, git::tree, process, project::plain_file};
+use crate::{git, git::tree, process, project::safe_read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct Repository {
 pub fn around(folder: &Path) -> Option<Repository> {
     let top = tree::repository_root(folder)?;
     let own = own_folder(&top)?;
-    let common = match plain_file::text(&own.join("commondir"), LARGEST) {
+    let common = match safe_read::text(&own.join("commondir"), LARGEST) {
         Ok(Some(relative)) => own.join(relative.trim()).canonicalize().ok()?,
         _ => own.clone(),
     };
@@ -55,7 +55,7 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return dot_git.canonicalize().ok();
     }
-    let pointer = plain_file::text(&dot_git, LARGEST).ok()??;
+    let pointer = safe_read::text(&dot_git, LARGEST).ok()??;
     top.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
 }
 
@@ -71,7 +71,7 @@ impl Repository {
             true => &self.common,
             false => &self.own,
         };
-        plain_file::text(&folder.join(path), LARGEST).ok().flatten()
+        safe_read::text(&folder.join(path), LARGEST).ok().flatten()
     }
 
     /// The main work tree, where this is a linked one. A bare repository has none.
@@ -134,7 +134,7 @@ pub fn persons_excludes() -> Option<String> {
             of_git.as_ref().map(|folder| folder.join("config")),
         ],
     };
-    let read = |path: &Path| plain_file::text(path, LARGEST).ok().flatten();
+    let read = |path: &Path| safe_read::text(path, LARGEST).ok().flatten();
     let named = places.iter().flatten().find_map(|path| excludes_file(&read(path)?));
     let path = match (named, &home) {
         (Some(named), Some(home)) => match named.strip_prefix("~/") {

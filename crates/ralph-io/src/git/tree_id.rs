@@ -6,7 +6,7 @@
 //! that tell it not to look (`assume-unchanged`, `skip-worktree`) and through an index that may be
 //! wrong about a file written in the same moment; and it would store every file it looks at.
 
-mod begun;
+mod at_start;
 mod behind;
 pub(crate) mod cache;
 mod compare;
@@ -18,7 +18,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use begun::{TreeAtStart, load as begun, note as note_begun};
+pub use at_start::{TreeAtStart, load as begun, note as note_begun};
 pub(crate) use compare::readable;
 
 use crate::git::tree;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 #[cfg(feature = "session-files")]
 use jiff::tz::TimeZone;
 #[cfg(feature = "session-files")]
-use ralph_core::modes::session::local_time::LocalTime;
+use ralph_core::modes::orchestration::local_time::LocalTime;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The time now, to the millisecond: finer digits only make documents harder to read.

@@ -2,9 +2,9 @@
 //!
 //! Only `ralph` looks: at the start of a loop, at a request for completion, and where a person asks.
 
-use crate::{project::plain_file, project::test_files};
-use ralph_core::evidence::frozen::TestFile;
+use crate::{project::safe_read, project::test_files};
 use ralph_core::evidence::meaning::{self, Files, PinnedPart};
+use ralph_core::evidence::pinned::TestFile;
 use ralph_core::evidence::receipt::{Accepted, NO_SUMMARY, Receipt};
 use ralph_core::state::{Criterion, LoopState};
 use serde_json::Value;
@@ -87,7 +87,7 @@ impl Disk {
             Some(below) => self.home.as_ref()?.join(below),
             None => self.root.join(path),
         };
-        let bytes = plain_file::read(&place, LARGEST).ok()??;
+        let bytes = safe_read::read(&place, LARGEST).ok()??;
         let mut read = self.read.borrow_mut();
         *read += bytes.len();
         (*read <= MOST_BYTES).then(|| String::from_utf8_lossy(&bytes).into_owned())

@@ -1,6 +1,6 @@
 //! Gathers what the rules of `ralph_core::project` look at: the project's root, and no deeper.
 
-use crate::project::plain_file;
+use crate::project::safe_read;
 use ralph_core::project::{ProjectFiles, TEXTS};
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn gather(root: &Path) -> ProjectFiles {
 }
 
 fn read(path: &Path) -> Option<String> {
-    plain_file::text(path, LARGEST).ok().flatten()
+    safe_read::text(path, LARGEST).ok().flatten()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reads `ralph.toml`: the person's own, the project's, and whether the project's is trusted.
 
 use crate::store::home::Home;
-use crate::{client, project::owned, project::plain_file, store::atomic};
+use crate::{client, project::safe_read, project::trusted_read, store::atomic};
 use anyhow::{Context, Result, anyhow};
 use ralph_core::project::settings::Settings;
 use sha2::{Digest, Sha256};
@@ -107,7 +107,7 @@ fn load(path: &Path) -> Result<Option<Loaded>> {
 /// # Errors
 /// When it is no regular file, too large, or not text.
 pub fn text_of(path: &Path) -> Result<Option<String>> {
-    plain_file::text(path, LARGEST)
+    safe_read::text(path, LARGEST)
 }
 
 /// Records that the person has read this content of the project's file: what they were shown, and
@@ -127,7 +127,7 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
 
 /// True if the person has trusted exactly this content of the project's file.
 pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
-    owned::read(&record(home, project_root))
+    trusted_read::read(&record(home, project_root))
         .ok()
         .flatten()
         .is_some_and(|seen| seen == hex(content.as_bytes()).as_bytes())

@@ -1,8 +1,8 @@
 //! The files that acceptance commands name, and whether they changed since the loop started.
 
 use crate::store::digest;
-use ralph_core::evidence::frozen::{self, TestFile};
 use ralph_core::evidence::meaning::Naming;
+use ralph_core::evidence::pinned::{self, TestFile};
 use ralph_core::state::{Criterion, LoopState};
 use std::path::Path;
 
@@ -16,12 +16,12 @@ const DEEPEST: usize = 6;
 /// whose names say that they are tests. Where a command names none, its runner finds them in `tests`.
 pub fn record(root: &Path, criteria: &[Criterion], tests: &[(String, Naming)]) -> Vec<TestFile> {
     let mut paths = Vec::new();
-    for name in criteria.iter().flat_map(|one| frozen::named_paths(&one.verification_command)) {
+    for name in criteria.iter().flat_map(|one| pinned::named_paths(&one.verification_command)) {
         let Ok(about) = root.join(&name).metadata() else { continue };
         if about.is_file() {
             paths.push(name);
         } else if about.is_dir() {
-            collect(root, &name, DEEPEST, &mut paths, &frozen::is_test_file);
+            collect(root, &name, DEEPEST, &mut paths, &pinned::is_test_file);
         }
     }
     for (folder, naming) in tests {
@@ -38,7 +38,7 @@ pub fn record(root: &Path, criteria: &[Criterion], tests: &[(String, Naming)]) -
 
 /// The recorded files that differ now.
 pub fn changed(root: &Path, state: &LoopState) -> Vec<String> {
-    frozen::changed_tests(state, |path| digest::of_file(&root.join(path)))
+    pinned::changed_tests(state, |path| digest::of_file(&root.join(path)))
 }
 
 /// Folders of what was built or installed.
@@ -103,7 +103,7 @@ mod tests {
         let recorded = record(folder.path(), &criteria, &[]);
         let paths: Vec<_> = recorded.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["check.sh", "src/deep/b.test.ts", "tests/data.txt", "tests/test_a.py"]);
-        frozen::freeze(&mut state, recorded, jiff::Timestamp::UNIX_EPOCH);
+        pinned::freeze(&mut state, recorded, jiff::Timestamp::UNIX_EPOCH);
         assert!(changed(folder.path(), &state).is_empty());
         std::fs::write(folder.path().join("check.sh"), "exit 0").unwrap();
         std::fs::remove_file(folder.path().join("tests/test_a.py")).unwrap();

@@ -1,10 +1,10 @@
 //! Puts ended loops away, and finds them again.
 
 use crate::process::clock;
-use crate::project::owned;
+use crate::project::trusted_read;
 use crate::store::atomic;
 use crate::store::home::Home;
-use crate::store::store::LoopFile;
+use crate::store::loop_file::LoopFile;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
@@ -21,7 +21,8 @@ pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> R
     let archived = LoopFile::at(target.join("state.json"));
     if file.folder().parent() != Some(home.loops().as_path()) {
         let describe = || format!("could not archive `{}`", file.path().display());
-        let state = owned::read(file.path()).with_context(describe)?.with_context(describe)?;
+        let state =
+            trusted_read::read(file.path()).with_context(describe)?.with_context(describe)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&target).with_context(describe)?;
         atomic::write(archived.path(), &state)?;
         return Ok(archived);

@@ -16,7 +16,7 @@ pub use of_loop::{LoopBaseline, add_later, has_later, note_start, start_of, take
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::store::home::Home;
-use crate::{project::owned, store::atomic, store::digest, store::lock};
+use crate::{project::trusted_read, store::atomic, store::digest, store::lock};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -83,7 +83,7 @@ impl CheckStore {
 
     /// A document of ours; none if there is none that can be read.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        let bytes = owned::read(&self.document(name)).ok().flatten()?;
+        let bytes = trusted_read::read(&self.document(name)).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 

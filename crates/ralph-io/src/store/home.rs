@@ -1,6 +1,6 @@
 //! Where Ralph keeps what it knows: `$RALPH_HOME`, and what is in it.
 
-use crate::{project::owned, store::atomic};
+use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -95,7 +95,7 @@ impl Home {
     pub fn check(&self) -> Result<()> {
         let root = self.root.display();
         let about = self.root.metadata().with_context(|| format!("could not look at `{root}`"))?;
-        if about.uid() != owned::user() {
+        if about.uid() != trusted_read::user() {
             bail!("`{root}` belongs to another user; set RALPH_HOME to a folder of your own");
         }
         if about.mode() & 0o022 != 0 {

@@ -3,7 +3,7 @@
 //! A process that dies in the middle of a line leaves half of one; readers skip what does not
 //! parse, and the next line begins on a line of its own.
 
-use crate::project::plain_file;
+use crate::project::safe_read;
 use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
 use ralph_core::stop::replay::{self, Again};
@@ -106,7 +106,7 @@ pub fn read(folder: &Path) -> Vec<JournalEntry> {
 pub fn load(folder: &Path) -> Result<Journal> {
     let path = path(folder);
     let describe = || format!("could not read the journal `{}`", path.display());
-    let bytes = plain_file::read(&path, LARGEST).with_context(describe)?;
+    let bytes = safe_read::read(&path, LARGEST).with_context(describe)?;
     let Some(bytes) = bytes else { return Ok(Journal::default()) };
     let mut journal = Journal::default();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
@@ -130,7 +130,7 @@ pub fn last(folder: &Path, most: usize) -> Vec<Short> {
     let mut found = Vec::new();
     let mut length = 64 << 10;
     while length <= MOST_LOOKED_AT {
-        let Ok(Some((tail, is_whole))) = plain_file::tail(&path(folder), length) else { break };
+        let Ok(Some((tail, is_whole))) = safe_read::tail(&path(folder), length) else { break };
         let mut lines = tail.split(|byte| *byte == b'\n');
         if !is_whole {
             // Half a line, most likely.

@@ -6,10 +6,11 @@
 use crate::project;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
+use crate::store::loop_file::{Loaded, LoopFile};
 use crate::store::manifest::{self, ManifestKey};
-use crate::store::store::{Loaded, LoopFile};
 use crate::{
-    process::clock, project::owned, store::archive, store::atomic, store::digest, store::journal,
+    process::clock, project::trusted_read, store::archive, store::atomic, store::digest,
+    store::journal,
 };
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -166,7 +167,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         None => session_id.as_deref().and_then(|id| by_its_state(home, id)),
     };
     if let Some(file) = &file {
-        owned::take_from_others(file.folder());
+        trusted_read::take_from_others(file.folder());
         let usable = |state: &LoopState| {
             state.strangeness().is_none()
                 && session_id.as_deref().is_none_or(|id| state.is_of(id))

@@ -7,12 +7,12 @@
 //! the next. The conversation and each worker are recipients of their own.
 
 use crate::store::lock::{self, Lock};
+use crate::store::loop_file::LoopFile;
 use crate::store::manifest::ManifestKey;
-use crate::store::store::LoopFile;
-use crate::{process::clock, project::owned, project::plain_file, store::atomic};
+use crate::{process::clock, project::safe_read, project::trusted_read, store::atomic};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::modes::session::signal::{self, SignalKeyword};
+use ralph_core::modes::orchestration::signal::{self, SignalKeyword};
 use ralph_core::state::StateView;
 use ralph_core::state::signals::{self, SentSignal, SignalKind};
 use std::fs::DirBuilder;
@@ -304,7 +304,7 @@ impl Mailbox {
         let claimed = format!("{name}{CLAIMED}");
         let places = folders.iter().flat_map(|folder| [folder.join(name), folder.join(&claimed)]);
         let found =
-            places.map(|path| plain_file::read(&path, LARGEST)).find_map(Result::transpose)?;
+            places.map(|path| safe_read::read(&path, LARGEST)).find_map(Result::transpose)?;
         // One that cannot be read is told of: nothing that somebody put there is lost in silence.
         let content = found.unwrap_or_else(|error| format!("a signal is lost: {error:#}").into());
         Some(signals::read(name, &String::from_utf8_lossy(&content)))
@@ -363,7 +363,7 @@ impl Delivery {
 /// The names of what a worker has heard, by the file in which that is noted. One that has heard nothing
 /// yet need not hear what is long past.
 fn heard(place: &Path, all: &[String]) -> Vec<String> {
-    match owned::read(place) {
+    match trusted_read::read(place) {
         Ok(Some(names)) => String::from_utf8_lossy(&names).lines().map(str::to_owned).collect(),
         _ => all[..all.len().saturating_sub(HEARD_LATE)].to_vec(),
     }

@@ -5,7 +5,7 @@
 //! name is lost, the next prompt, stop or start of the session restores it from the second.
 
 use crate::store::home::Home;
-use crate::{project::owned, store::atomic};
+use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ impl ManifestKey {
 /// When the entry exists but is not a private file of ours with one absolute path in it.
 pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
     let path = key.path(home);
-    let bytes = match owned::read(&path)? {
+    let bytes = match trusted_read::read(&path)? {
         Some(bytes) => bytes,
         None => match restore(&path, key.spare(home))? {
             Some(bytes) => bytes,
@@ -92,7 +92,7 @@ pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
 /// cannot be restored.
 fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
     let Some(spare) = spare else { return Ok(None) };
-    let bytes = owned::read(&spare)?;
+    let bytes = trusted_read::read(&spare)?;
     if bytes.is_some() && std::fs::hard_link(&spare, path).is_err() {
         // The folder may be lost as well.
         let made = path.parent().map(|folder| DirBuilder::new().mode(0o700).create(folder));
@@ -157,10 +157,10 @@ fn is_at(path: &Path) -> bool {
 pub(crate) fn take_from_others(home: &Home, key: Option<&ManifestKey>) {
     let folders = [home.manifest_folder(), home.spare_entries(), home.loops(), home.archive()];
     let folders = std::iter::once(home.root().to_owned()).chain(folders);
-    folders.for_each(|folder| owned::take_one_from_others(&folder));
+    folders.for_each(|folder| trusted_read::take_one_from_others(&folder));
     if let Some(key) = key {
-        owned::take_one_from_others(&key.path(home));
-        key.spare(home).iter().for_each(|spare| owned::take_one_from_others(spare));
+        trusted_read::take_one_from_others(&key.path(home));
+        key.spare(home).iter().for_each(|spare| trusted_read::take_one_from_others(spare));
     }
 }
 

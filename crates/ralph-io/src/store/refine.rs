@@ -16,7 +16,7 @@ pub use versions::{KeptVersion, NewVersion, Versions, What};
 
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::{project::outside, project::plain_file, store::atomic, store::digest};
+use crate::{project::safe_read, project::user_files, store::atomic, store::digest};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::refine::Mode;
 use ralph_core::modes::refine::state::{DOCUMENT, Damaged, RefineDocument};
@@ -41,7 +41,7 @@ pub struct RefineStore {
 impl RefineStore {
     /// Of the project whose top this is.
     pub fn of(home: &Home, project_root: &Path) -> RefineStore {
-        let root = outside::real(project_root).unwrap_or_else(|| project_root.to_owned());
+        let root = user_files::real(project_root).unwrap_or_else(|| project_root.to_owned());
         let folder = home.root().join("refine").join(short(root.as_os_str().as_bytes()));
         RefineStore { root, folder }
     }
@@ -57,7 +57,7 @@ impl RefineStore {
     /// When it cannot be made.
     pub fn prepare(&self, home: &Home) -> Result<()> {
         home.prepare()?;
-        outside::make_folders(&self.folder, 0o700).map(drop)
+        user_files::make_folders(&self.folder, 0o700).map(drop)
     }
 
     /// All sessions, as they are now.
@@ -66,7 +66,7 @@ impl RefineStore {
     /// When there is a document that cannot be read; it is left as it is.
     pub fn document(&self) -> Result<RefineDocument> {
         let path = self.root.join(DOCUMENT);
-        match plain_file::text(&path, LARGEST)? {
+        match safe_read::text(&path, LARGEST)? {
             Some(text) => Ok(RefineDocument::parse(&text)?),
             None => Ok(RefineDocument::default()),
         }
@@ -127,14 +127,14 @@ impl RefineStore {
     /// When it cannot be written.
     pub fn remember(&self, session: &str, found: &str) -> Result<()> {
         let folder = self.folder.join(short(session.as_bytes()));
-        outside::make_folders(&folder, 0o700)?;
+        user_files::make_folders(&folder, 0o700)?;
         atomic::write(&folder.join("found.json"), found.as_bytes())
     }
 
     /// What was kept of it; none if that is gone.
     pub fn remembered(&self, session: &str) -> Option<String> {
         let path = self.folder.join(short(session.as_bytes())).join("found.json");
-        plain_file::text(&path, LARGEST).ok().flatten()
+        safe_read::text(&path, LARGEST).ok().flatten()
     }
 
     /// What a round of this session writes on in place of the plan.
@@ -152,9 +152,9 @@ impl RefineStore {
 /// When there is no such file, or it is no text.
 pub fn plan(place: &RefineStore, path: &Path) -> Result<(String, PathBuf)> {
     let shown = path.display();
-    let real = outside::real(path)
+    let real = user_files::real(path)
         .with_context(|| format!("could not find the plan `{shown}`; name a file that is there"))?;
-    if plain_file::text(&real, LARGEST_PLAN)?.is_none() {
+    if safe_read::text(&real, LARGEST_PLAN)?.is_none() {
         bail!("could not find the plan `{shown}`; name a file that is there");
     }
     let name = real.strip_prefix(&place.root).unwrap_or(&real);
@@ -182,9 +182,9 @@ fn short(bytes: &[u8]) -> String {
 
 /// Makes a folder of the project, and refuses one that leads out of it: a repository may hold a link.
 fn make_inside(root: &Path, folder: &Path) -> Result<()> {
-    outside::make_folders(folder, 0o755)?;
-    let real = outside::real(folder);
-    let top = outside::real(root);
+    user_files::make_folders(folder, 0o755)?;
+    let real = user_files::real(folder);
+    let top = user_files::real(root);
     if !real.zip(top).is_some_and(|(real, top)| real.starts_with(top)) {
         bail!("`{}` leads out of the project; remove that link first", folder.display());
     }

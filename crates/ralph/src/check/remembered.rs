@@ -4,9 +4,9 @@
 use super::Pace;
 use super::engine::Engine;
 use super::item::CheckTarget;
+use ralph_core::project::check::baseline;
 use ralph_core::project::check::finding::{Finding, FindingKey};
-use ralph_core::project::check::measured::{CheckTimes, Had};
-use ralph_core::project::check::news;
+use ralph_core::project::check::timings::{CheckTimes, Had};
 use ralph_io::store::checks::CheckStore;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ impl<'a> ToldFindings<'a> {
             told
         });
         // Told twice is better than not told.
-        news::untold(new, &told.unwrap_or_default())
+        baseline::untold(new, &told.unwrap_or_default())
     }
 
     /// True the first time that this is asked.

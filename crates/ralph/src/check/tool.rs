@@ -7,8 +7,8 @@ use super::item::{CheckItem, CheckTarget, relative};
 use super::parsers;
 use super::remembered::Durations;
 use ralph_core::project::check::finding::Finding;
-use ralph_core::project::check::forms::{self, ParsedOutput, Printed};
-use ralph_core::project::check::{By, Check, FindingScope, news};
+use ralph_core::project::check::parsers::{ParsedOutput, Printed};
+use ralph_core::project::check::{By, Check, FindingScope, baseline};
 use ralph_io::process::clock;
 use ralph_io::process::command::CommandEnd;
 use ralph_io::store::checks::{self, Limits};
@@ -60,11 +60,11 @@ fn sorted(
         all.extend(found.iter().cloned());
     }
     let before = match found.is_empty() {
-        true => news::KnownFindings::Unknown,
+        true => baseline::KnownFindings::Unknown,
         false => before::known(engine, target, item),
     };
     let edited = target.name();
-    let sorted = news::sort(found, &before, |file| file == edited);
+    let sorted = baseline::sort(found, &before, |file| file == edited);
     let (new, told_before) = engine.untold(target, &item.id, sorted.new);
     CheckResult::Found { new, old: sorted.old, elsewhere: sorted.elsewhere, told_before }
 }
@@ -176,7 +176,7 @@ pub(super) fn look(
         stderr: &String::from_utf8_lossy(&ran.stderr),
         code,
     };
-    match forms::read(check.form, &printed) {
+    match ralph_core::project::check::parsers::read(check.form, &printed) {
         ParsedOutput::DidNotRun(why) => (ToolFindings::NotRun(why), took),
         ParsedOutput::Found(found) => {
             if let Some(read) =

@@ -6,11 +6,11 @@
 mod old_file;
 mod plugin_file;
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
-use super::which::of_session;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::journal::note;
+use super::select_loop::of_session;
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use super::{screen, session_id};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -67,16 +67,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn find(here: &Here, args: &Args) -> Result<FoundLoop> {
     let named = LoopArgs { session: None, loop_id: args.loop_id.clone() };
     if named.is_named() {
-        return which::one(here, &named, LoopFilter::Live);
+        return select_loop::one(here, &named, LoopFilter::Live);
     }
     // Loops whose client runs are not meant; if there are no others, they are worth a reason.
-    let mut live = which::of_project(here, LoopState::is_live);
+    let mut live = select_loop::of_project(here, LoopState::is_live);
     let gone = |found: &FoundLoop| standing(&found.state) == ClientLiveness::Gone;
     if live.iter().filter(|found| gone(found)).count() == 1 {
         live.retain(gone);
         return Ok(live.remove(0));
     }
-    which::one(here, &LoopArgs::default(), LoopFilter::Live)
+    select_loop::one(here, &LoopArgs::default(), LoopFilter::Live)
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit> {
-    Ok(match ralph_hooks::door::enter_for_a_hook(ralph_hooks::answer::answer, args.cut) {
+    Ok(match ralph_hooks::hook_runner::enter_for_a_hook(ralph_hooks::answer::answer, args.cut) {
         true => Exit::Done,
         false => Exit::MissingProgram,
     })

@@ -3,11 +3,11 @@
 //! The loop rests at the next stop, if there is nothing else to do. It is the model's one honest
 //! way out besides proof, and costs neither an iteration nor a stall.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::screen;
-use super::which::{self, LoopArgs, LoopFilter};
+use super::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::guard::blocked;
 use ralph_core::protocol::reply::bounded;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let message = "say what a person must do: `ralph blocked 'create the account at …'`";
         return Err(refused(Exit::Usage, message));
     }
-    let found = which::one(&here, &args.which, LoopFilter::Live)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     if !found.state.is_running() {
         let message = format!("loop {} rests already", screen::visible(&found.state.loop_id));
         return Err(refused(Exit::No, message));

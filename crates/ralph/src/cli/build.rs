@@ -3,12 +3,12 @@
 //! The loop is bound to the session of each round while it lasts, so the hooks enforce it there as in
 //! any session. What decides is what they and the tasks say; the client's words are not asked.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::rounds::{self, ClientOptions};
 use super::screen;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::parallel::run::{self as parallel, held_by_client};
 use anyhow::{Context, Result, bail};
@@ -17,13 +17,13 @@ use ralph_core::protocol::permission::Need;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::Withheld;
 use ralph_core::tasks::graph;
-use ralph_core::views::say;
-use ralph_hooks::{begin, neighbour};
+use ralph_core::views::messages;
+use ralph_hooks::{begin, delegate};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lifecycle;
-use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{
-    client, process::chance, process::clock, project::environment, project::outside, store::lock,
+    client, process::clock, process::random, project::environment, project::user_files, store::lock,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub(crate) struct Args {
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, LoopFilter::WithTasks)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;
     nobody_works(&found.state)?;
     let logs = rounds::logs(&here, "build");
     if args.client.dry_run {
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         screen::tell(&screen::visible(&line));
     }
     all_is_merged(&found.file)?;
-    outside::make_folders(&logs, 0o700)?;
+    user_files::make_folders(&logs, 0o700)?;
     let state = take_up(&here, &found, "build", build::free)?;
     screen::tell(&screen::visible_lines(&announcement(&state, &logs, "building")));
     let builder = Builder::new(&here, &args.client, found.file, state.loop_id, logs);
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
             if self.rounds > 0 && number > self.rounds {
                 return self.after_its_rounds();
             }
-            let session = chance::uuid();
+            let session = random::uuid();
             let Some(label) = self.begin(&session, number)? else { return self.over() };
             let Label::Round(label) = label else { return self.stuck(label) };
             let round = ClientRound {
@@ -273,7 +273,7 @@ impl<'a> Builder<'a> {
     /// Runs the criteria that are due; true if that ends the loop.
     fn settle(&self) -> Result<bool> {
         // In a process of its own, which can have the environment that was recorded.
-        let proof = neighbour::prove(&self.file, A_DAY)?;
+        let proof = delegate::prove(&self.file, A_DAY)?;
         if proof.trees.is_empty() && !proof.problem.is_empty() {
             bail!("could not run the criteria: {}", proof.problem);
         }
@@ -351,7 +351,7 @@ pub(super) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
     let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
     let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
     put_away(here, &file, &state)?;
-    screen::print(&screen::visible_lines(&say::ended(&state)))?;
+    screen::print(&screen::visible_lines(&messages::ended(&state)))?;
     let kind = state.ending.as_ref().map(|ending| &ending.kind);
     let is_good = matches!(kind, Some(EndingKind::Complete | EndingKind::CompleteUnverified));
     Ok(if is_good { Exit::Done } else { Exit::No })

@@ -1,14 +1,14 @@
 //! `ralph cancel`: ends a loop at once; its session hears of it from its next hook.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::screen;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel::run as parallel;
 use anyhow::Result;
 use ralph_core::state::{LoopState, Phase};
-use ralph_core::views::say;
+use ralph_core::views::messages;
 use ralph_hooks::cancel;
 use ralph_io::store::lifecycle::{self, Whose};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let mut unreadable = None;
     let meant = match args.all {
-        false => match which::one(&here, &args.which, LoopFilter::LiveOrPlanned) {
+        false => match select_loop::one(&here, &args.which, LoopFilter::LiveOrPlanned) {
             Ok(found) => vec![found],
             Err(error) => match give_up(&here, &args.which, error)? {
                 Some(found) => vec![found],
@@ -62,17 +62,19 @@ fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option
             let (file, state) = (&given_up.file, &given_up.state);
             note(here, file, state, ("cancel", "ended"), "a person cancelled on the command line");
             let folder = file.folder().display();
-            let text = format!("{}\nWhat is left of it is in {folder}", say::ended(state));
+            let text = format!("{}\nWhat is left of it is in {folder}", messages::ended(state));
             screen::print(&screen::visible_lines(&text))?;
             Ok(None)
         }
-        None => which::one(here, which, LoopFilter::LiveOrPlanned).map(Some).map_err(|_| error),
+        None => {
+            select_loop::one(here, which, LoopFilter::LiveOrPlanned).map(Some).map_err(|_| error)
+        }
     }
 }
 
 fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
     let mut meant = Vec::new();
-    for (file, state) in which::everything(here) {
+    for (file, state) in select_loop::everything(here) {
         match state {
             Ok(state) if state.is_live() || state.phase == Phase::Planned => {
                 meant.push(FoundLoop::seen(file, state));
@@ -106,7 +108,7 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
         1 => "\nIts worker ends too".to_owned(),
         n => format!("\nIts {n} workers end too"),
     };
-    let text = format!("{}\nKept in {folder}{heard}{workers}", say::ended(&state));
+    let text = format!("{}\nKept in {folder}{heard}{workers}", messages::ended(&state));
     Ok(screen::visible_lines(&text))
 }
 

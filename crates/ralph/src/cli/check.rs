@@ -2,10 +2,10 @@
 
 mod explained;
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
 use super::screen::{self, Colour, visible, visible_lines};
-use super::which;
+use super::select_loop;
 use crate::check::{self, CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
 use anyhow::Result;
 use ralph_core::project::check::answer;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 /// The folder of the loop in whose session this runs: its start is what findings are compared with.
 fn loop_of_session(here: &Here) -> Result<Option<PathBuf>> {
     let Some(session) = &here.session else { return Ok(None) };
-    let found = which::of_session(here, session)?;
+    let found = select_loop::of_session(here, session)?;
     Ok(found.map(|found| found.file.folder().to_owned()))
 }
 

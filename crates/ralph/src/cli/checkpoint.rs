@@ -5,12 +5,12 @@
 
 mod show;
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::number;
 use super::screen::{self, visible};
-use super::which::{self, FoundLoop, LoopArgs};
+use super::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;
@@ -62,7 +62,7 @@ pub(crate) fn run(command: &CheckpointCommand) -> Result<Exit> {
 
 impl LoopCheckpoints {
     fn gather(here: &Here, which: &LoopArgs) -> Result<LoopCheckpoints> {
-        match which::recent(here, which) {
+        match select_loop::recent(here, which) {
             Ok(found) => LoopCheckpoints::of(here, found),
             Err(error) => LoopCheckpoints::without_state(here, which, error),
         }

@@ -3,12 +3,12 @@
 //! For a person it prints the page and says what is missing on it; `ralph-session-context` asks for it
 //! with the room that is left in its answer, and hears nothing else.
 
+use super::context_dir::Here;
 use super::exit::Exit;
-use super::here::Here;
 use super::screen;
 use crate::context::{self, GatherFailure, Gathered};
 use anyhow::Result;
-use ralph_core::project::facts::page;
+use ralph_core::project::project_facts::page;
 use ralph_io::{client::given, project::settings};
 use serde_json::json;
 use std::io::{IsTerminal, stderr};

@@ -3,13 +3,13 @@
 //! What was agreed to at the start is frozen; this agrees anew: to the criteria and their
 //! commands, to what these mean, to their test files, and to fewer tests than there were.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::screen::{self, visible};
-use super::which::{self, LoopArgs, LoopFilter};
+use super::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt;
 use ralph_core::state::LoopState;
 use ralph_io::{project::meaning, project::test_files};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     let CriteriaCommand::Accept(args) = command;
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, LoopFilter::Live)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     let root = Path::new(&found.state.project_root);
     let (test_files, parts) = meaning::record(root, &found.state.acceptance_criteria);
     let changed = test_files::changed(root, &found.state);
@@ -41,8 +41,8 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
         meaning::note(state);
         let mut taken = take(state);
         taken.extend(changed.iter().map(|file| format!("`{file}` as it is now")));
-        frozen::freeze(state, test_files, here.now);
-        frozen::freeze_meaning(state, parts);
+        pinned::freeze(state, test_files, here.now);
+        pinned::freeze_meaning(state, parts);
         (taken, state.clone())
     });
     let (taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
 /// Takes what differs from what was agreed to, and says what that was.
 fn take(state: &mut LoopState) -> Vec<String> {
     let mut taken = Vec::new();
-    if !frozen::is_as_frozen(state) {
+    if !pinned::is_as_frozen(state) {
         taken.push("the criteria as they read now".to_owned());
     }
     for criterion in &mut state.acceptance_criteria {

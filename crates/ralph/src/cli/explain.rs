@@ -5,11 +5,11 @@
 mod denial;
 mod stop;
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
 use super::number;
 use super::screen::{self, visible};
-use super::which::{self, LoopArgs};
+use super::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use ralph_io::store::journal::{self, JournalEntry};
 use serde::de::DeserializeOwned;
@@ -37,7 +37,7 @@ struct ExplainedDecision {
 /// Prints the last decisions.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::recent(&here, &args.which)?;
+    let found = select_loop::recent(&here, &args.which)?;
     let entries = journal::load(found.file.folder()).map_err(bad_state)?.entries;
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
     let last = &entries[entries.len().saturating_sub(count)..];

@@ -3,8 +3,8 @@
 //! Standard output holds the tasks that are there and behind them the ideas, one on each line: brought
 //! to these lines, the tasks have gained the ideas and lost nothing. Nothing is changed here.
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
 use super::rounds::{self, ClientOptions};
 use super::screen::{self, visible};
 use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
@@ -17,7 +17,7 @@ use ralph_core::protocol::permission::Need;
 use ralph_core::state::Task;
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::{process::chance, project::outside};
+use ralph_io::{process::random, project::user_files};
 use std::path::Path;
 
 /// What the ideas are for, and how the client is called.
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     driver::client()?;
     args.client.tell(&here, &[Need::Bash("ralph task list --all --markdown".to_owned())])?;
-    outside::make_folders(&logs, 0o700)?;
+    user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
     let found = look(&round, args, &Interrupts::catch()?)?;
     // As they are now: somebody may have worked on them meanwhile.
@@ -141,7 +141,7 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
     extra_args.extend(args.client.args.iter().cloned());
     Ok(ClientRound {
         prompt,
-        session_id: Some(chance::uuid()),
+        session_id: Some(random::uuid()),
         env: vec![("RALPH_ROUND".to_owned(), "ideate".to_owned())],
         extra_args,
         permission_mode: args.client.permission_mode(here),

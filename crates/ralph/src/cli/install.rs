@@ -24,7 +24,7 @@ use jiff::Zoned;
 use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
-use ralph_io::project::outside::{self, TextFile};
+use ralph_io::project::user_files::{self, TextFile};
 use ralph_io::{client::client_settings, git::worker_base, project, store::atomic};
 use record::{Copied, Install, InstallRecord};
 use scope::{InstallScope, Naming, ScopeArgs};
@@ -145,7 +145,7 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     let missing: Vec<&str> = HOOK_EXECUTABLES
         .into_iter()
         .filter(|name| {
-            outside::access(&folder.join(name))
+            user_files::access(&folder.join(name))
                 .is_none_or(|access| !access.is_file || access.mode & 0o111 == 0)
         })
         .collect();
@@ -161,7 +161,7 @@ fn executables_are_there(folder: &Path) -> Result<()> {
 }
 
 fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<InstallPlan> {
-    let settings = outside::find(&scope.settings)?;
+    let settings = user_files::find(&scope.settings)?;
     let known = record.of(&scope.settings).cloned();
     let wanted = settings_hooks(scope.naming.location());
     let text = settings.text.as_deref().unwrap_or("{}\n");
@@ -208,7 +208,7 @@ fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<In
 fn text_without_us(settings: &TextFile, known: Option<&Install>) -> Result<Option<String>> {
     let Some(text) = &settings.text else { return Ok(None) };
     match known {
-        Some(known) if known.after == outside::digest(text) => Ok(known.before.clone()),
+        Some(known) if known.after == user_files::digest(text) => Ok(known.before.clone()),
         _ => {
             let written = known.map(|known| known.extras.clone()).unwrap_or_default();
             Ok(Some(merge::take_out(text, &written)?.text))
@@ -298,18 +298,18 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
         folders: Vec::new(),
     });
     if !plan.merged.changes.is_empty() {
-        install.folders.extend(outside::make_folders(&plan.scope.base, 0o755)?);
+        install.folders.extend(user_files::make_folders(&plan.scope.base, 0o755)?);
         back_up(&plan.scope.backups, &plan.settings)?;
-        outside::replace(&plan.settings, &plan.merged.text)?;
+        user_files::replace(&plan.settings, &plan.merged.text)?;
     }
     install.before = plan.before;
-    install.after = outside::digest(&plan.merged.text);
+    install.after = user_files::digest(&plan.merged.text);
     install.extras = plan.extras;
     for (target, fate) in plan.files {
         install.folders.extend(put_file(&target, fate)?);
         install.files.retain(|copied| copied.path != target.path);
         if matches!(fate, Fate::Write | Fate::Update | Fate::Current) {
-            let digest = outside::digest(&target.text);
+            let digest = user_files::digest(&target.text);
             install.files.push(Copied { path: target.path, digest });
         }
     }
@@ -320,8 +320,8 @@ fn put_file(target: &ShippedFile, fate: Fate) -> Result<Vec<PathBuf>> {
     let (Fate::Write | Fate::Update, Ok(found)) = (fate, &target.found) else {
         return Ok(Vec::new());
     };
-    let made = target.path.parent().map(|folder| outside::make_folders(folder, 0o755));
-    outside::replace(found, &target.text)?;
+    let made = target.path.parent().map(|folder| user_files::make_folders(folder, 0o755));
+    user_files::replace(found, &target.text)?;
     made.unwrap_or(Ok(Vec::new()))
 }
 
@@ -331,7 +331,7 @@ const BACKUP: &str = "settings.json.ralph-backup-";
 /// Copies the settings of before beside them, for a person who wants them back by hand.
 pub(crate) fn back_up(folder: &Path, settings: &TextFile) -> Result<()> {
     let Some(text) = &settings.text else { return Ok(()) };
-    outside::make_folders(folder, 0o700)?;
+    user_files::make_folders(folder, 0o700)?;
     let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
     let backup = folder.join(format!("{BACKUP}{time}"));
     atomic::write(&backup, text.as_bytes())?;
@@ -341,7 +341,7 @@ pub(crate) fn back_up(folder: &Path, settings: &TextFile) -> Result<()> {
 
 /// The copies that were made in this folder, oldest first.
 pub(crate) fn backups(folder: &Path) -> Vec<PathBuf> {
-    let ours = outside::names(folder).into_iter().filter(|name| name.starts_with(BACKUP));
+    let ours = user_files::names(folder).into_iter().filter(|name| name.starts_with(BACKUP));
     ours.map(|name| folder.join(name)).collect()
 }
 

@@ -4,7 +4,7 @@ use super::exit::Exit;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;
-use ralph_io::{project::outside, store::atomic};
+use ralph_io::{project::user_files, store::atomic};
 use std::path::{Path, PathBuf};
 
 /// Where to.
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut whole = super::command().disable_help_subcommand(true);
     whole.build();
-    outside::make_folders(&args.folder, 0o755)?;
+    user_files::make_folders(&args.folder, 0o755)?;
     write(&whole, &args.folder)?;
     Ok(Exit::Done)
 }

@@ -1,7 +1,6 @@
 //! The table of commands: one variant here and one file beside this one for each.
 
 mod adopt;
-mod allowed;
 mod answer;
 mod blocked;
 mod build;
@@ -10,16 +9,17 @@ mod check;
 mod checkpoint;
 mod completions;
 mod context;
+pub(crate) mod context_dir;
 mod criteria;
 mod demo;
 mod doctor;
 pub(crate) mod exit;
 mod explain;
-pub(crate) mod here;
+mod human_only;
 mod ideate;
 pub(crate) mod install;
+pub(crate) mod journal;
 mod man;
-pub(crate) mod note;
 mod number;
 mod parallel;
 mod pause;
@@ -46,10 +46,10 @@ mod task;
 mod tell;
 mod trust;
 
+pub(crate) mod select_loop;
 mod uninstall;
 mod verify;
 mod watch;
-pub(crate) mod which;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -211,7 +211,7 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli.command,
         Err(error) => return misread(&error),
     };
-    let done = allowed::check(&command).and_then(|()| match command {
+    let done = human_only::check(&command).and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),
         Command::Watch(args) => watch::run(&args),

@@ -1,14 +1,14 @@
 //! `ralph pause`: the loop rests; the turn that is running is not cut.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::screen;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel::run as parallel;
 use anyhow::{Context, Result};
 use ralph_core::state::PauseCause;
-use ralph_core::views::say;
+use ralph_core::views::messages;
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 /// Pauses the loop.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, LoopFilter::Live)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     screen::print(&pause(&here, &found)?)?;
     Ok(Exit::Done)
 }
@@ -36,7 +36,7 @@ pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
     if !state.is_live() {
         return Err(refused(Exit::No, format!("loop {} is not live any more", state.loop_id)));
     }
-    let text = format!("loop {} {}", state.loop_id, say::paused(&state));
+    let text = format!("loop {} {}", state.loop_id, messages::paused(&state));
     let text = screen::visible_lines(&text);
     for (file, worker) in parallel::of_loop(here, &state.loop_id) {
         let rested = file.update(|state| {

@@ -4,18 +4,18 @@
 //! itself, with `ralph plan-sync`. Nothing that a planner says ends the loop early, and nothing is
 //! looked for in its words: a word in the wrong message would make the loop endless, or too short.
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
 use super::rounds::{self, ClientOptions};
 use super::screen;
-use super::which::{self, LoopArgs};
+use super::select_loop::{self, LoopArgs};
 use crate::driver::{self, ClientRound, RoundOutcome};
 use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::tasks::graph::render::{self, Show};
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
-use ralph_io::project::outside;
+use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 /// How many rounds, and how the client is called.
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
              the client let JSON pass in a shell command without a person",
         );
     }
-    outside::make_folders(&logs, 0o700)?;
+    user_files::make_folders(&logs, 0o700)?;
     screen::tell(&format!(
         "planning in {}; logs in {}",
         counted(args.rounds as usize, "round", "rounds"),
@@ -119,9 +119,10 @@ fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<ClientRou
 /// As `ralph task list --all --markdown` prints it; nothing where nothing is planned. Of the loop that
 /// `ralph plan-sync` will mean in the round.
 fn graph(here: &Here) -> Result<String> {
-    let found = which::to_plan(here, &LoopArgs::default())?;
-    let markdown =
-        |found: which::FoundLoop| render::markdown(&found.state.task_graph, Show::All, here.now);
+    let found = select_loop::to_plan(here, &LoopArgs::default())?;
+    let markdown = |found: select_loop::FoundLoop| {
+        render::markdown(&found.state.task_graph, Show::All, here.now)
+    };
     Ok(found.map(markdown).unwrap_or_default())
 }
 

@@ -15,8 +15,8 @@ use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::settings::Settings;
 use ralph_io::store::checks::{self, Surroundings};
 use ralph_io::store::home::Home;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{client::given, process::command, project::outside, project::settings};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{client::given, process::command, project::settings, project::user_files};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn registered_timeout() -> Option<Duration> {
 }
 
 fn timeout_in(path: &Path) -> Option<Duration> {
-    let settings: Value = serde_json::from_str(&outside::find(path).ok()?.text?).ok()?;
+    let settings: Value = serde_json::from_str(&user_files::find(path).ok()?.text?).ok()?;
     let groups = settings["hooks"]["PostToolUse"].as_array()?.iter();
     let entries = groups.flat_map(|group| group["hooks"].as_array().into_iter().flatten());
     let ours = entries.filter(|entry| merge::is_ours(entry));

@@ -5,9 +5,9 @@ mod next;
 mod run;
 mod status;
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
-use super::which::{self, FoundLoop, LoopArgs};
+use super::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_core::state::{LoopState, Mode};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
 /// The live planning that is meant: the one that is named, the session's own, or the project's.
 fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     let is_live = |state: &LoopState| state.mode == Mode::Ralplan && state.is_live();
-    if let Some(found) = which::named(here, which)? {
+    if let Some(found) = select_loop::named(here, which)? {
         return match is_live(&found.state) {
             true => Ok(found),
             false => Err(refused(
@@ -78,7 +78,7 @@ fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
         };
     }
     if let Some(session) = &here.session
-        && let Some(found) = which::of_session(here, session)?
+        && let Some(found) = select_loop::of_session(here, session)?
         && is_live(&found.state)
     {
         return Ok(found);
@@ -94,7 +94,7 @@ fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
 
 /// The project's live planning: it has one at a time.
 fn of_project(here: &Here) -> Option<FoundLoop> {
-    which::of_project(here, |state| state.mode == Mode::Ralplan && state.is_live()).pop()
+    select_loop::of_project(here, |state| state.mode == Mode::Ralplan && state.is_live()).pop()
 }
 
 /// Whatever session it is: in the shell of any of them it is a model that types.

@@ -2,17 +2,17 @@
 
 mod background;
 mod conversation;
-mod inside;
-mod look;
+mod in_session;
 mod notice;
 pub(crate) mod prompt;
 pub(super) mod report;
 mod run;
 mod session;
+mod show;
 mod versions;
 
+use super::context_dir::Here;
 use super::exit::Exit;
-use super::here::Here;
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -24,17 +24,17 @@ pub(crate) enum RefineCommand {
     /// Make rounds until nothing changes any more, or there were enough
     Loop(run::Loop),
     /// Open a round that an agent of this conversation makes, and say what it is told
-    Begin(inside::Begin),
+    Begin(in_session::Begin),
     /// Take what that agent has done, with its last words on standard input
-    End(inside::End),
+    End(in_session::End),
     /// Print one of the prompts, with its variables in place
     Prompt(prompt::Args),
     /// Read ideas from standard input, and print them as tasks for `ralph plan-sync`
     Ideas,
     /// Show how a session stands: each round with what it says and what was measured
-    Status(look::StatusArgs),
+    Status(show::StatusArgs),
     /// List the sessions of this project
-    List(look::ListArgs),
+    List(show::ListArgs),
     /// Show the rounds of a session and the versions of its plan
     History(versions::History),
     /// Show what the last round changed in the plan, or how two versions differ
@@ -87,12 +87,12 @@ pub(crate) fn run(command: &RefineCommand) -> Result<Exit> {
     match command {
         RefineCommand::Once(args) => run::once(&here, args),
         RefineCommand::Loop(args) => run::all(&here, args),
-        RefineCommand::Begin(args) => inside::begin(&here, args),
-        RefineCommand::End(args) => inside::end(&here, args),
+        RefineCommand::Begin(args) => in_session::begin(&here, args),
+        RefineCommand::End(args) => in_session::end(&here, args),
         RefineCommand::Prompt(args) => prompt::run(&here, args),
         RefineCommand::Ideas => prompt::ideas(&here),
-        RefineCommand::Status(args) => look::status(&here, args),
-        RefineCommand::List(args) => look::list(&here, args),
+        RefineCommand::Status(args) => show::status(&here, args),
+        RefineCommand::List(args) => show::list(&here, args),
         RefineCommand::History(args) => versions::history(&here, args),
         RefineCommand::Diff(args) => versions::diff(&here, args),
         RefineCommand::Restore(args) => versions::restore(&here, args),

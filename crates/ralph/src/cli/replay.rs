@@ -3,10 +3,10 @@
 //! The rules look only at what the journal kept, so the answer is the same on any machine and at
 //! any time, and nothing is changed by asking.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
 use super::screen::{self, visible};
-use super::which::{self, LoopArgs};
+use super::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use ralph_core::stop::replay::{Again, Difference};
 use ralph_io::store::journal::{self, JournalEntry};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             .collect(),
         false => {
             let which = LoopArgs { session: args.session.clone(), loop_id: args.loop_id.clone() };
-            let found = which::recent(&here, &which)?;
+            let found = select_loop::recent(&here, &which)?;
             let one = replay(found.file.folder()).map_err(bad_state)?;
             vec![Replayed { loop_id: found.state.loop_id, ..one }]
         }
@@ -85,7 +85,7 @@ fn exit(replayed: &[Replayed]) -> Exit {
 
 /// Every loop that left a folder, by its id. Its state is not asked: the journal stands alone.
 fn every_folder(here: &Here) -> impl Iterator<Item = (String, std::path::PathBuf)> {
-    let all = which::everything(here).into_iter().chain(lifecycle::ended(&here.home));
+    let all = select_loop::everything(here).into_iter().chain(lifecycle::ended(&here.home));
     all.map(|(file, state)| {
         let folder = file.folder().to_owned();
         let name = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();

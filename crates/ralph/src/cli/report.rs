@@ -3,21 +3,21 @@
 //! The Markdown goes to standard output. The page goes to a file, in one step; what stands there already is
 //! replaced only if it is such a page, so that a slip of the hand costs nobody a file.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
 use super::explain;
-use super::here::Here;
 use super::refine::report as refine;
 use super::screen::{self, visible};
+use super::select_loop::{self, LoopArgs};
 use super::session::SessionContext;
 use super::status::looked::LoopView;
 use super::status::text::next;
-use super::which::{self, LoopArgs};
 use crate::driver::quoted;
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::state::refused_name;
 use ralph_core::views::report::line::{LineRecord, ReportLine};
 use ralph_core::views::report::{LoopSeen, Report, markdown, of_loop, page};
-use ralph_io::project::outside;
+use ralph_io::project::user_files;
 use ralph_io::store::journal::{self, JournalEntry};
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
     let which = LoopArgs { session: args.session.clone(), loop_id: args.loop_id.clone() };
-    let found = match which::recent(&here, &which) {
+    let found = match select_loop::recent(&here, &which) {
         Ok(found) => found,
         Err(error) if which.is_named() => return Err(error),
         Err(error) => return Err(or_another(here, error)),
@@ -110,7 +110,7 @@ fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
 
 fn write(file: &Path, page: &str) -> Result<()> {
     let shown = visible(&file.display().to_string());
-    let found = outside::find(file)?;
+    let found = user_files::find(file)?;
     let is_lost = |text: &str| {
         let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
         !text.is_empty() && !text[..end].contains(page::MARK)
@@ -121,7 +121,7 @@ fn write(file: &Path, page: &str) -> Result<()> {
         );
         return Err(refused(Exit::No, what));
     }
-    outside::replace(&found, page)?;
-    let real = outside::real(&found.real).unwrap_or(found.real);
+    user_files::replace(&found, page)?;
+    let real = user_files::real(&found.real).unwrap_or(found.real);
     screen::print(&format!("wrote {}", visible(&real.display().to_string()))).context("written")
 }

@@ -3,20 +3,20 @@
 //! An orchestrated session may be held by a word in its mailbox as well, while a program that drives it waits. Who
 //! resumes has heard that.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::screen;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
+use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::{in_session, signal};
 use ralph_core::modes::ralplan;
-use ralph_core::modes::session::change::{RouterWrite, apply};
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::{conversation, signal};
 use ralph_core::state::{LoopState, Mode};
 use ralph_io::client;
 use ralph_io::process::clock;
-use ralph_io::store::sessions::Sessions;
+use ralph_io::store::orchestration::Sessions;
 use std::path::Path;
 
 /// Which loop.
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 /// Takes the loop up again.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, LoopFilter::Live)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     screen::print(&resume(&here, &found)?)?;
     Ok(Exit::Done)
 }
@@ -40,7 +40,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
         let was_running = state.is_running();
         match state.mode {
             Mode::Ralplan if !was_running => ralplan::take_up(state, here.now),
-            Mode::Session if !was_running => conversation::take_up(state, here.now),
+            Mode::Session if !was_running => in_session::take_up(state, here.now),
             _ => state.resume(),
         }
         if !was_running {
@@ -79,7 +79,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
 
 /// What was said to the loop's session holds it no longer; true if a PAUSE did.
 fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
-    let Ok(id) = SessionId::parse(conversation::id(state)) else { return Ok(false) };
+    let Ok(id) = SessionId::parse(in_session::id(state)) else { return Ok(false) };
     // A session whose project is gone has no mailbox.
     let Ok(sessions) = Sessions::of(Path::new(&state.project_root), &here.home) else {
         return Ok(false);

@@ -1,8 +1,8 @@
 //! What `ralph plan`, `ralph build` and `ralph ralplan run` have in common: how many rounds, how the client is
 //! called, where their logs are, and after which round no other is begun.
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
 use super::number;
 use super::screen;
 use crate::driver::{self, Policy, RoundOutcome, RoundResult};

@@ -5,7 +5,7 @@
 //! was forgotten is caught here, where everything comes through. A reader that went away is no error.
 
 use anyhow::{Context, Result};
-use ralph_core::text::plain;
+use ralph_core::text::sanitize;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -35,7 +35,7 @@ pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
     let rendered = serde_json::to_string_pretty(document)?;
     let mut plain = String::with_capacity(rendered.len());
     for letter in rendered.chars() {
-        match plain::acts(letter) && letter != '\n' {
+        match sanitize::acts(letter) && letter != '\n' {
             true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
                 plain.push_str(&format!("\\u{unit:04x}"));
             }),
@@ -63,7 +63,7 @@ pub(crate) fn ring(text: &str) {
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     match text.contains('\u{1b}') && std::io::stdout().is_terminal() {
         true => Cow::from(only_colours(text)),
-        false => plain::visible(text),
+        false => sanitize::visible(text),
     }
 }
 
@@ -82,7 +82,7 @@ fn only_colours(text: &str) -> String {
                 part
             }
         };
-        shown.push_str(&plain::visible(rest));
+        shown.push_str(&sanitize::visible(rest));
     }
     shown
 }
@@ -92,12 +92,12 @@ const COLOURS: [&str; 5] = ["31m", "32m", "33m", "2m", "0m"];
 
 /// A text with everything made visible that would act on a terminal; line feeds included.
 pub(crate) fn visible(text: &str) -> String {
-    if plain::is_quiet(text) && !text.contains('\n') {
+    if sanitize::is_quiet(text) && !text.contains('\n') {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if plain::acts(letter) {
+        if sanitize::acts(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);
@@ -108,7 +108,7 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// As [`visible`], with line feeds kept and tabs as spaces.
 pub(crate) fn visible_lines(text: &str) -> String {
-    if plain::is_quiet(text) {
+    if sanitize::is_quiet(text) {
         return text.strip_suffix('\n').unwrap_or(text).to_owned();
     }
     let lines: Vec<String> =

@@ -3,20 +3,20 @@
 
 mod list;
 mod mark;
-mod mend;
 mod new;
 mod next;
-mod put;
+mod repair;
 mod run;
+mod send;
 mod waves;
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
 use anyhow::Result;
-use ralph_core::modes::session::id::{REFUSED, SessionId};
-use ralph_core::modes::session::snapshot::Snapshot;
+use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::views::report::{self, Report, SessionSeen};
-use ralph_io::store::sessions::{Sessions, SnapshotChange};
+use ralph_io::store::orchestration::{Sessions, SnapshotChange};
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
@@ -32,14 +32,14 @@ pub(crate) enum SessionCommand {
     /// Show the waves in which the tasks are carried out
     Waves(waves::Waves),
     /// Say something to a session while it works
-    Signal(put::SignalArgs),
+    Signal(send::SignalArgs),
     /// Say what the next iteration is to do
     #[command(subcommand)]
-    Feedback(put::FeedbackCommand),
+    Feedback(send::FeedbackCommand),
     /// Say what is wrong with the files of a session
-    Validate(mend::Validate),
+    Validate(repair::Validate),
     /// Put right what of a damaged session can be
-    Repair(mend::Repair),
+    Repair(repair::Repair),
     /// Say where a session stands; nothing is written
     Status(next::Args),
     /// Draw the tasks and what depends on what
@@ -78,10 +78,10 @@ pub(crate) fn run(command: &SessionCommand) -> Result<Exit> {
         SessionCommand::Next(args) => next::next(&place, args),
         SessionCommand::Mark(args) => mark::run(&place, args),
         SessionCommand::Waves(args) => waves::waves(&place, args),
-        SessionCommand::Signal(args) => put::signal(&place, args),
-        SessionCommand::Feedback(put::FeedbackCommand::New(args)) => put::feedback(&place, args),
-        SessionCommand::Validate(args) => mend::validate(&place, args),
-        SessionCommand::Repair(args) => mend::repair(&place, args),
+        SessionCommand::Signal(args) => send::signal(&place, args),
+        SessionCommand::Feedback(send::FeedbackCommand::New(args)) => send::feedback(&place, args),
+        SessionCommand::Validate(args) => repair::validate(&place, args),
+        SessionCommand::Repair(args) => repair::repair(&place, args),
         SessionCommand::Status(args) => next::status(&place, args),
         SessionCommand::Graph(args) => waves::drawing(&place, args),
         SessionCommand::Run(args) => run::run(&place, args),

@@ -10,7 +10,7 @@ use crate::verify::{self, CriteriaChoice, Pace, Silent, VerifyOrder, asked};
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::{By, Proof};
 use ralph_core::project::settings::Settings;
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client::given, process::command};
 use std::path::PathBuf;
 

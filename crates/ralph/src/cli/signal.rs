@@ -3,11 +3,11 @@
 //! The session's next hook delivers it, within one tool call of a working turn. To end a loop or to
 //! let it rest there are `ralph cancel` and `ralph pause`.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
+use super::journal::note;
 use super::screen;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel;
 use anyhow::Result;
 use ralph_core::state::LoopState;
@@ -56,7 +56,7 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
         return Err(refused(Exit::Usage, why));
     }
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, LoopFilter::Live)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     let Sent { name, workers, words } = send(&here, &found, kind, &text)?;
     screen::print(&words)?;
     if !args.wait {

@@ -3,14 +3,14 @@
 //! Inside a session it is the skill's way in where no prompt hook is registered: the model passes
 //! on what the person typed. It is then held to what the model may do.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note;
-use super::{number, screen, session_id, verify, which};
+use super::journal::note;
+use super::{number, screen, select_loop, session_id, verify};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
-use ralph_core::{modes::contract, views::say};
+use ralph_core::{modes::loop_prompt, views::messages};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
 
@@ -169,7 +169,7 @@ fn hooks_are_there() -> Result<()> {
 }
 
 fn live_loop_of(here: &Here, session: &str) -> Result<Option<LoopState>> {
-    let found = which::of_session(here, session)?;
+    let found = select_loop::of_session(here, session)?;
     Ok(found.map(|found| found.state).filter(LoopState::is_live))
 }
 
@@ -177,12 +177,12 @@ fn live_loop_of(here: &Here, session: &str) -> Result<Option<LoopState>> {
 /// is a person's to end.
 fn repeat(state: &LoopState) -> Result<Exit> {
     if !state.is_running() {
-        let message = format!("loop {} is {}", state.loop_id, say::paused(state));
+        let message = format!("loop {} is {}", state.loop_id, messages::paused(state));
         return Err(refused(Exit::No, message));
     }
     let heading = match state.iteration {
-        0 => contract::started_line(state),
-        _ => contract::continues_line(state),
+        0 => loop_prompt::started_line(state),
+        _ => loop_prompt::continues_line(state),
     };
     print_contract(&heading, state)?;
     Ok(Exit::Done)
@@ -192,8 +192,8 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
     let (decision, heading, state) = match begun {
         StartOutcome::Answered => return Ok(Exit::Done),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Started(state) => ("started", contract::started_line(&state), state),
-        StartOutcome::Continues(state) => ("continued", contract::continues_line(&state), state),
+        StartOutcome::Started(state) => ("started", loop_prompt::started_line(&state), state),
+        StartOutcome::Continues(state) => ("continued", loop_prompt::continues_line(&state), state),
         StartOutcome::Planned(state) => {
             let state = with_options(here, request, state)?;
             ("planned", format!("Ralph loop {} planned", state.loop_id), state)
@@ -212,7 +212,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
     }
     print_contract(&heading, &state)?;
     if state.baseline_pending && here.session.is_none() {
-        verify::baseline(here, &which::FoundLoop::of(here, &state.loop_id)?)?;
+        verify::baseline(here, &select_loop::FoundLoop::of(here, &state.loop_id)?)?;
     }
     if decision == "planned" {
         screen::print("\nType /ralph in Claude Code, in this project, to start it.")?;
@@ -234,5 +234,5 @@ fn with_options(here: &Here, request: &LoopRequest, state: LoopState) -> Result<
 }
 
 fn print_contract(heading: &str, state: &LoopState) -> Result<()> {
-    screen::print(&screen::visible_lines(&contract::contract(heading, state, &[], clock::now())))
+    screen::print(&screen::visible_lines(&loop_prompt::contract(heading, state, &[], clock::now())))
 }

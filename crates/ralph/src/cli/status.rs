@@ -9,14 +9,14 @@ mod layout;
 pub(super) mod looked;
 pub(super) mod text;
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
 use super::screen::{self, Colour, visible};
-use super::which::{self, LoopArgs};
+use super::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use looked::LoopView;
 use ralph_core::state::{LoopState, Phase};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{project, store::lifecycle};
 use std::path::{Path, PathBuf};
 use text::Detail;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn gather(here: &Here, args: &Args) -> Result<LoopList> {
     let mut listed = LoopList::default();
     if args.which.is_named() {
-        let found = which::named(here, &args.which)?;
+        let found = select_loop::named(here, &args.which)?;
         let found = found.ok_or_else(|| refused(Exit::No, "there is no such loop"))?;
         listed.loops.push(LoopView::at(found));
         return Ok(listed);
@@ -77,11 +77,11 @@ fn gather(here: &Here, args: &Args) -> Result<LoopList> {
         open && project::identity(Path::new(&state.project_root)) == identity
     };
     let ended = if args.all { lifecycle::ended(&here.home) } else { Vec::new() };
-    let all = which::everything(here).into_iter().chain(ended);
+    let all = select_loop::everything(here).into_iter().chain(ended);
     for (file, state) in under_each_other(all.collect()) {
         match state {
             Ok(state) if args.all || is_meant(&state) => {
-                listed.loops.push(LoopView::at(which::FoundLoop::seen(file, state)));
+                listed.loops.push(LoopView::at(select_loop::FoundLoop::seen(file, state)));
             }
             Ok(_) => {}
             Err(error) => listed.unreadable.push((file.path().to_owned(), format!("{error:#}"))),
@@ -122,5 +122,5 @@ fn nothing_live(here: &Here) -> String {
 fn last_ended(here: &Here) -> Option<LoopView> {
     let file = lifecycle::of_project(&here.home, &here.root).ok()??;
     let state = file.read().ok()??.state;
-    (state.phase == Phase::Ended).then(|| LoopView::at(which::FoundLoop::seen(file, state)))
+    (state.phase == Phase::Ended).then(|| LoopView::at(select_loop::FoundLoop::seen(file, state)))
 }

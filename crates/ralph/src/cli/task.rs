@@ -10,10 +10,10 @@ pub(super) mod sync;
 
 pub(super) use show::{Format, in_format};
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note_at;
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::journal::note_at;
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::TaskError;
@@ -111,7 +111,7 @@ fn of_loop(here: &Here, command: TaskCommand) -> Result<Exit> {
 }
 
 fn find(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
-    which::one(here, which, LoopFilter::WithTasks)
+    select_loop::one(here, which, LoopFilter::WithTasks)
 }
 
 /// Changes the tasks of a loop in one step, and notes it if a person did it.

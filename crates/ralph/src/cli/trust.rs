@@ -2,8 +2,8 @@
 //!
 //! What counts is the content that was shown; a file that changes afterwards must be read anew.
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
 use super::screen;
 use anyhow::Result;
 use ralph_io::project::settings;

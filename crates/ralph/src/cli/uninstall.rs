@@ -15,7 +15,7 @@ use super::install::{back_up, backups, files, plugin, summary};
 use super::places::InstallPaths;
 use super::tell::tell;
 use anyhow::{Context, Result};
-use ralph_io::project::outside::{self, TextFile};
+use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
 /// What a person may say about taking an installation back.
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         everything::check(&places, &record, &scope.settings)?;
     }
     let known = record.of(&scope.settings).cloned();
-    let found = outside::find(&scope.settings)?;
+    let found = user_files::find(&scope.settings)?;
     let settings = decide(&found, known.as_ref())
         .with_context(|| format!("could not use `{}`", scope.settings.display()))?;
 
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if !args.dry_run {
         let folders = known.as_ref().map_or(&[][..], |known| &known.folders);
         for folder in folders.iter().rev() {
-            outside::remove_empty_folder(folder);
+            user_files::remove_empty_folder(folder);
         }
         if known.is_some() {
             record.write(places.ralph.root(), &scope.settings, None)?;
@@ -127,7 +127,7 @@ pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
 
 fn decide(found: &TextFile, known: Option<&Install>) -> Result<SettingsFate> {
     let Some(text) = &found.text else { return Ok(SettingsFate::Untouched) };
-    if let Some(known) = known.filter(|known| known.after == outside::digest(text)) {
+    if let Some(known) = known.filter(|known| known.after == user_files::digest(text)) {
         return Ok(match &known.before {
             Some(before) if before == text => SettingsFate::Untouched,
             Some(before) => SettingsFate::Restored(before.clone()),
@@ -164,9 +164,9 @@ fn describe(settings: &SettingsFate) {
 fn carry_out(settings: &SettingsFate, found: &TextFile) -> Result<()> {
     match settings {
         SettingsFate::Untouched => Ok(()),
-        SettingsFate::Restored(text) => outside::replace(found, text),
-        SettingsFate::Deleted => outside::remove(found),
-        SettingsFate::Trimmed(merged) => outside::replace(found, &merged.text),
+        SettingsFate::Restored(text) => user_files::replace(found, text),
+        SettingsFate::Deleted => user_files::remove(found),
+        SettingsFate::Trimmed(merged) => user_files::replace(found, &merged.text),
     }
 }
 
@@ -184,7 +184,7 @@ fn remove_files(
     paths.dedup();
     let mut left = Vec::new();
     for path in paths {
-        let Ok(found) = outside::find(path) else { continue };
+        let Ok(found) = user_files::find(path) else { continue };
         let Some(text) = &found.text else { continue };
         // Without a record the text itself must do: it is word for word what we would write.
         let as_shipped = |target: &files::ShippedFile| {
@@ -200,7 +200,7 @@ fn remove_files(
         }
         tell!("  remove `{}`", path.display());
         if !dry_run {
-            outside::remove(&found)?;
+            user_files::remove(&found)?;
             remove_folder_of_skill(path, scope);
         }
     }
@@ -211,14 +211,14 @@ fn remove_files(
 fn remove_folder_of_skill(file: &Path, scope: &InstallScope) {
     let folder = file.parent().filter(|folder| folder.parent() != Some(&scope.base));
     if let Some(folder) = folder {
-        outside::remove_empty_folder(folder);
+        user_files::remove_empty_folder(folder);
     }
 }
 
 /// The folder of a release that the executables were unpacked with.
 fn unpacked(places: &InstallPaths) -> Option<&Path> {
     let folder = places.executables.parent()?;
-    let of_a_release = outside::find(&folder.join("sbom.cdx.json"));
+    let of_a_release = user_files::find(&folder.join("sbom.cdx.json"));
     of_a_release.is_ok_and(|found| found.text.is_some()).then_some(folder)
 }
 

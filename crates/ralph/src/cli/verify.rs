@@ -1,17 +1,17 @@
 //! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
 
+use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
-use super::here::Here;
-use super::note::note_seen;
+use super::journal::note_seen;
 use super::screen::{self, Colour, visible, visible_lines};
-use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::{By, ReceiptStatus};
-use ralph_core::evidence::refusal;
 use ralph_core::state::{Criterion, LoopState};
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use ralph_io::project::environment::{self, Surroundings};
 use ralph_io::store::lifecycle;
 use serde_json::json;
@@ -65,9 +65,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// The loop that is named, ended or not: one that met a bound may have done its work. Else the live one.
 fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
-    match which::named(here, which)? {
+    match select_loop::named(here, which)? {
         Some(found) if found.state.ending.is_some() => Ok(found),
-        _ => which::one(here, which, LoopFilter::Live),
+        _ => select_loop::one(here, which, LoopFilter::Live),
     }
 }
 
@@ -161,9 +161,9 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     let mut text = String::new();
     for (criterion, standing) in &open {
         let changed = outcome.proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
-        let why = refusal::why(criterion, *standing, changed);
+        let why = completion_feedback::why(criterion, *standing, changed);
         text.push_str(&format!("{} {}\n", visible(&criterion.id), visible(&why)));
-        let tail = refusal::tail(criterion);
+        let tail = completion_feedback::tail(criterion);
         if *standing == ReceiptStatus::Failed && !tail.is_empty() {
             text.push_str(&visible_lines(&tail));
             text.push('\n');
@@ -173,11 +173,11 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
             text.push_str(&format!("  all of its output: {}\n", visible(&file)));
         }
     }
-    for line in refusal::changes(&outcome.state) {
+    for line in completion_feedback::changes(&outcome.state) {
         text.push_str(&visible(&line));
         text.push('\n');
     }
-    let environments = refusal::environments(&outcome.state);
+    let environments = completion_feedback::environments(&outcome.state);
     if !environments.is_empty() {
         text.push_str(&visible(&environments));
         text.push('\n');

@@ -13,18 +13,18 @@ mod sample;
 mod text;
 mod view;
 
+use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::here::Here;
-use super::which::FoundLoop;
+use super::select_loop::FoundLoop;
 use super::{cancel, pause, resume, screen, signal};
 use anyhow::{Context, Result};
 use keyboard::Keyboard;
 use keys::Act;
 use model::{InputMode, Model};
 use ralph_core::state::signals::SignalKind;
-use ralph_io::process::attention::{Attention, StopSignal};
+use ralph_io::process::wait_any::{Attention, StopSignal};
 use ralph_io::process::watch::Watch;
-use ralph_io::terminal::page::{self, Page};
+use ralph_io::terminal::alt_screen::{self, Page};
 use ratatui::Terminal;
 use ratatui::backend::TermionBackend;
 use ratatui::text::Line;
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 /// Looks on until the person has seen enough.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let can_draw = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-    if !page::can_be_taken() || !can_draw {
+    if !alt_screen::can_be_taken() || !can_draw {
         let message = "`ralph watch` needs a terminal to draw on; `ralph status` says the same once, and \
              `ralph status --json` to a program";
         return Err(refused(Exit::No, message));

@@ -3,9 +3,11 @@
 use super::ignored::Ignored;
 use super::yaml;
 use ralph_core::project::check::jsonc;
-use ralph_core::project::facts::{EntryKind, FileFormat, Folder, FolderEntry, GIT, Project};
+use ralph_core::project::project_facts::{
+    EntryKind, FileFormat, Folder, FolderEntry, GIT, Project,
+};
 use ralph_io::git::repository::{self, Repository};
-use ralph_io::project::within;
+use ralph_io::project::confined;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +43,7 @@ impl Disk {
 
 impl Project for Disk {
     fn text(&self, path: &str) -> Option<String> {
-        let text = within::text(&self.top, &self.place(path)?)?;
+        let text = confined::text(&self.top, &self.place(path)?)?;
         // A mark at the beginning says how the text is encoded, and no more.
         Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
@@ -55,10 +57,10 @@ impl Project for Disk {
         if self.ignored.is_below_ignored(&place, &self.root) {
             return None;
         }
-        let listing = within::list(&self.top, &place)?;
+        let listing = confined::list(&self.top, &place)?;
         let is_cut = listing.is_cut;
         let matchers = self.ignored.matchers_for(&place);
-        let is_shown = |entry: &within::DirEntry| {
+        let is_shown = |entry: &confined::DirEntry| {
             entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder)
         };
         let entries = listing.entries.into_iter().filter(is_shown).map(shown).collect();
@@ -88,7 +90,7 @@ pub(crate) fn document(text: &str, form: FileFormat) -> Option<Value> {
     }
 }
 
-fn shown(entry: within::DirEntry) -> FolderEntry {
+fn shown(entry: confined::DirEntry) -> FolderEntry {
     let kind = match (entry.is_folder, entry.is_link) {
         (true, _) => EntryKind::Folder,
         (false, true) => EntryKind::Link,

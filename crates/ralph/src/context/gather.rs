@@ -4,7 +4,7 @@
 //! more. One that panics says so first. In a release, where a panic ends the process and would take the
 //! others along, it then stands still for ever.
 
-use ralph_core::project::facts::{Fact, FactKind, Project};
+use ralph_core::project::project_facts::{Fact, FactKind, Project};
 use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Once};
@@ -95,7 +95,7 @@ fn report_panics() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::project::facts::{FileFormat, Folder};
+    use ralph_core::project::project_facts::{FileFormat, Folder};
     use serde_json::Value;
 
     struct Nothing;

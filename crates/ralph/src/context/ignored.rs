@@ -5,7 +5,7 @@
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ralph_io::git::repository::{self, Repository};
-use ralph_io::project::within;
+use ralph_io::project::confined;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -49,7 +49,7 @@ impl Ignored {
     fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
         let known = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         known.unwrap_or_else(|| {
-            let text = within::text(&self.top, &folder.join(".gitignore"));
+            let text = confined::text(&self.top, &folder.join(".gitignore"));
             let rules = Arc::new(rules(folder, text.as_deref().unwrap_or_default()));
             let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
             made.insert(folder.to_owned(), Arc::clone(&rules));

@@ -7,13 +7,13 @@
 
 use super::answer::StepAnswer;
 use super::play::{Play, PlayEnd};
-use super::stage::{Errand, Stage};
+use super::sandbox::{Errand, Stage};
 use super::story::{Does, STORY};
 use super::{DemoResult, ProgramMissing};
 use crate::standin::{ApiRequest, DUMMY_API_KEY, Script, ScriptedTurn, StandIn};
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::COMMAND_LINE;
-use ralph_io::process::probe::{ProbeResult, ProgramEnd};
+use ralph_io::process::run_once::{ProbeResult, ProgramEnd};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Mutex;

@@ -4,14 +4,14 @@
 //! written down must agree.
 
 use super::DemoResult;
-use super::account::Account;
 use super::answer::StepAnswer;
-use super::stage::Stage;
+use super::narrator::Account;
+use super::sandbox::Stage;
 use super::story::{Needs, StoryStep};
 use anyhow::{Context, Result};
 use ralph_core::state::{EndingKind, LoopState};
 use ralph_io::store::journal::{self, JournalEntry};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{store::archive, store::lifecycle};
 use std::path::PathBuf;
 

@@ -5,12 +5,12 @@
 
 use super::answer::StepAnswer;
 use super::play::{Play, PlayEnd};
-use super::stage::{Errand, Stage};
+use super::sandbox::{Errand, Stage};
 use super::story::{Does, STORY};
 use super::{DemoResult, ProgramMissing};
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::{HOOKS, Origin};
-use ralph_io::process::probe::ProbeResult;
+use ralph_io::process::run_once::ProbeResult;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 use super::shown::{THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;

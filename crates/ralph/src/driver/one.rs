@@ -3,7 +3,7 @@
 use super::shown::{RoundDisplay, THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{ProgressBar, ProgressStyle};
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use std::cell::RefCell;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::cli::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_core::stop::rounds::{Busy, Showed};
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use ralph_core::transcript::stream::Account;
 use ralph_io::process::interrupts::InterruptRequest;
 

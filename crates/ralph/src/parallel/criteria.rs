@@ -3,11 +3,11 @@
 
 use crate::verify::{self, Watcher};
 use anyhow::Result;
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, process::command, process::programs, store::receipts};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl<'a> Criteria<'a> {
         let mut all: Vec<Criterion> =
             state.acceptance_criteria.iter().filter(has_command).map(without_receipt).collect();
         let mut not_run = String::new();
-        if !frozen::is_as_frozen(state) {
+        if !pinned::is_as_frozen(state) {
             all.clear();
             not_run =
                 "the criteria are not those that the person agreed to when the loop started, so \

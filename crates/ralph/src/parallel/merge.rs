@@ -15,7 +15,7 @@ use ralph_io::git::merge::{self, Bench, Intent, MergeStep, MergeTarget, Moved, R
 use ralph_io::git::worktrees::{self, Held};
 use ralph_io::store::home::Home;
 use ralph_io::store::journal::JournalEntry;
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, store::lifecycle};
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -9,12 +9,12 @@ mod worker;
 pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 pub(crate) use worker::planned;
 
+use crate::cli::context_dir::Here;
 use crate::cli::exit::Exit;
-use crate::cli::here::Here;
-use crate::cli::note::note;
+use crate::cli::journal::note;
 use crate::cli::rounds::{self, ClientOptions};
 use crate::driver::many::Whole;
-use crate::driver::team::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::driver::supervisor::{self, MemberExit, Team, TeamOwner, Then, Words};
 use crate::driver::{RoundOutcome, RoundResult};
 use anyhow::Result;
 use ralph_core::modes::parallel::{self, NextParallelStep};
@@ -22,7 +22,7 @@ use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use worker::AtWork;
@@ -44,7 +44,7 @@ pub(crate) struct ParallelRun<'a> {
 pub(crate) struct AllMerged;
 
 /// Why no worker is started any more: for a reason of every team, or because all is done.
-pub(crate) type ParallelEnd = team::TeamEnd<AllMerged>;
+pub(crate) type ParallelEnd = supervisor::TeamEnd<AllMerged>;
 
 /// Works until nothing is left to start, or something stands in the way.
 ///
@@ -53,7 +53,7 @@ pub(crate) type ParallelEnd = team::TeamEnd<AllMerged>;
 pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<ParallelEnd> {
     let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
     let watched = [plan.file.folder()];
-    team::work(ParallelState {
+    supervisor::work(ParallelState {
         plan,
         team: Team::begin((plan.here, plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),

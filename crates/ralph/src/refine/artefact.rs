@@ -3,9 +3,9 @@
 //! It is looked at before a round and after it, so that what really changed is known whatever the round
 //! says. On a plan a round writes into a copy: what a person writes into the plan meanwhile stands.
 
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::here::Here;
-use crate::cli::which::{self, LoopArgs};
+use crate::cli::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::refine::measure::{self, ArtefactChange, Piece};
@@ -13,7 +13,7 @@ use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
 use ralph_core::state::Task;
-use ralph_io::project::outside::{self, TextFile};
+use ralph_io::project::user_files::{self, TextFile};
 use ralph_io::store::beads::{self, Bd};
 use ralph_io::store::refine::{Copy, NewVersion, RefineStore, Versions, What};
 use ralph_io::{process::clock, store::refine};
@@ -136,7 +136,7 @@ impl Artefact {
     pub(crate) fn look(&self) -> Result<ArtefactBefore> {
         Ok(match self {
             Artefact::Plan(plan) => {
-                let found = outside::find(&plan.real)?;
+                let found = user_files::find(&plan.real)?;
                 if found.text.is_none() {
                     return Err(refused(Exit::No, format!("the plan `{}` is gone", plan.name)));
                 }
@@ -200,7 +200,7 @@ impl Artefact {
         }
         plan.copy.remove()?;
         let measured = made.map(|made| ArtefactChange::Plan(measure::plan(found, &made)));
-        let now = digest(&ArtefactBefore::Plan(outside::find(&plan.real)?));
+        let now = digest(&ArtefactBefore::Plan(user_files::find(&plan.real)?));
         Ok(After { measured, plan: PlanAfter::Applied, digest: now })
     }
 
@@ -252,25 +252,25 @@ fn take_plan(
     let measured = made.as_deref().map(|made| ArtefactChange::Plan(measure::plan(before, made)));
     let made = made.unwrap_or_else(|| before.to_owned());
     let is_taken = |now: &TextFile| meanwhile(before, &made, text(now));
-    let mut now = outside::find(&plan.real)?;
+    let mut now = user_files::find(&plan.real)?;
     let mut after = PlanAfter::Applied;
     if is_taken(&now) == (Meanwhile::Take { write: true }) {
         if !wants(before, &made)? {
             after = PlanAfter::Declined;
         } else {
             // The person may have edited the plan while they were asked.
-            now = outside::find(&plan.real)?;
+            now = user_files::find(&plan.real)?;
             if is_taken(&now) == (Meanwhile::Take { write: true })
-                && let Err(error) = outside::replace(&now, &made)
+                && let Err(error) = user_files::replace(&now, &made)
                 // Another edit in this very moment is no failure.
-                && text(&outside::find(&plan.real)?) == before
+                && text(&user_files::find(&plan.real)?) == before
             {
                 return Err(error);
             }
         }
     }
     if after == PlanAfter::Applied {
-        now = outside::find(&plan.real)?;
+        now = user_files::find(&plan.real)?;
         if text(&now) != made {
             after = PlanAfter::KeptEdit;
         }
@@ -296,7 +296,7 @@ impl ArtefactBefore {
 /// By which an artefact is recognised later.
 pub(crate) fn digest(before: &ArtefactBefore) -> String {
     match before {
-        ArtefactBefore::Plan(found) => outside::digest(text(found)),
+        ArtefactBefore::Plan(found) => user_files::digest(text(found)),
         ArtefactBefore::Pieces(pieces) => measure::digest(pieces),
     }
 }
@@ -313,7 +313,7 @@ pub(crate) fn in_no_session(here: &Here) -> Here {
 
 /// The tasks of the project's planned loop; none where nothing is planned.
 pub(crate) fn tasks(here: &Here) -> Result<Vec<Task>> {
-    let found = which::to_plan(here, &LoopArgs::default()).map_err(bad_state)?;
+    let found = select_loop::to_plan(here, &LoopArgs::default()).map_err(bad_state)?;
     Ok(found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 

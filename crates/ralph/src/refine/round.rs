@@ -5,20 +5,18 @@
 
 use super::Template;
 use super::artefact::{self, Artefact, ArtefactBefore, PlanFile};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::here::Here;
 use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
 use crate::driver::{self, ClientRound, RoundOutcome as Ended, RoundResult};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::prompt::{Prompt, variable};
 use ralph_core::modes::refine::state::{RefineSession, RoundEntry};
-use ralph_core::modes::refine::{
-    PlanAfter, RefineEvent, RefineOutcome, picture, say, step, unified,
-};
+use ralph_core::modes::refine::{PlanAfter, RefineEvent, RefineOutcome, chart, say, step, unified};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::refine::{Commits, RefineStore};
-use ralph_io::{process::chance, process::clock};
+use ralph_io::{process::clock, process::random};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
@@ -95,7 +93,7 @@ impl Refiner<'_> {
         extra_args.extend(self.client.args.iter().cloned());
         Ok(ClientRound {
             prompt: prompt(&self.template, &self.name, &self.artefact, (iteration, most))?,
-            session_id: Some(chance::uuid()),
+            session_id: Some(random::uuid()),
             env: vec![("RALPH_ROUND".to_owned(), "refine".to_owned())],
             extra_args,
             permission_mode: self.client.permission_mode(self.here),
@@ -341,7 +339,7 @@ pub(crate) fn close_what_was_left(
 /// Says what the last round came to, and how the session stands.
 fn tell(session: &RefineSession) {
     let round = session.history.last().map(|entry| say::round(session, entry));
-    for line in round.into_iter().flatten().chain(picture::lines(session)) {
+    for line in round.into_iter().flatten().chain(chart::lines(session)) {
         screen::tell(&visible(&line));
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::By;
 use ralph_io::process::programs;
 use ralph_io::project::environment::{self, EnvironmentStep, Surroundings};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 
 /// The hook that asks.
 const HOOK: &str = "ralph-stop-hook";

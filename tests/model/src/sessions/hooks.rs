@@ -7,7 +7,7 @@
 use super::client::{Typed, process, prompt_id, session_id};
 use super::{Answer, FOREIGN, World};
 use jiff::Timestamp;
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::pinned;
 use ralph_core::guard::{self, Caller, LoopActivity, ProtectedPaths, Ruling, Situation};
 use ralph_core::modes::arguments::{LoopRequest, Options};
 use ralph_core::modes::start::{self, Facts, StartDecision};
@@ -19,7 +19,7 @@ use ralph_core::state::{
 };
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::text::token;
-use ralph_core::transcript::ending_marks;
+use ralph_core::transcript::cutoff;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -106,7 +106,7 @@ pub(super) fn at_failure(world: &mut World, call: &Call, error: &str) -> Answer 
     if found.phase == Phase::Ended {
         return acknowledge(world);
     }
-    rest(world, ending_marks::api_error(error), false)
+    rest(world, cutoff::api_error(error), false)
 }
 
 pub(super) fn at_session_end(world: &mut World, call: &Call, reason: &str) -> Answer {
@@ -166,7 +166,7 @@ fn other_prompt(world: &mut World, call: &Call, found: &LoopState, typed: Typed)
     if found.phase == Phase::Paused || call.drives(found) {
         return Answer::Silent;
     }
-    let ours = ending_marks::is_our_command(typed.text());
+    let ours = cutoff::is_our_command(typed.text());
     match &found.turn {
         Some(_) if typed != Typed::Report || is_persons(world.client.mark.as_ref()) => {
             let same = found.client.is_some() && found.client == world.client.process.map(process);
@@ -194,7 +194,7 @@ fn pause(world: &mut World, call: &Call, typed: Typed, cause: PauseCause) {
     update(world, |state| {
         let (touched, turn) = (state.touched, state.turn.take());
         state.note_event(call.via);
-        state.touched = touched || !ending_marks::is_our_command(typed.text());
+        state.touched = touched || !cutoff::is_our_command(typed.text());
         state.pause(cause.clone(), "", NOW);
         state.turn = turn.filter(|_| cause == PauseCause::Person);
     });
@@ -297,7 +297,7 @@ pub(super) fn begin(
 
 fn create(world: &mut World, session: u8, prompt: &str, via: Option<Via>, task: &str) -> Answer {
     let mut state = new_loop(task, call_kind(via), world.bound);
-    frozen::freeze(&mut state, Vec::new(), NOW);
+    pinned::freeze(&mut state, Vec::new(), NOW);
     run(&mut state, session, prompt, via);
     replace_by(world, state);
     world.entries[usize::from(session)] = true;

@@ -6,7 +6,7 @@ use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::state::{Blocked, EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::stop::{self, StopDecision, StopInputs};
 use ralph_core::tasks::graph::Graph;
-use ralph_core::{evidence::frozen, state::progress, text::token};
+use ralph_core::{evidence::pinned, state::progress, text::token};
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,7 +122,7 @@ pub(super) fn carry_out(state: &mut State, act: Act) -> Option<StopDecision> {
     let now = state.now();
     match act {
         Act::Edit(to) => state.tree = to,
-        Act::Verify(number, outcome) if frozen::is_as_frozen(&state.looped) => {
+        Act::Verify(number, outcome) if pinned::is_as_frozen(&state.looped) => {
             run(state, number, outcome);
         }
         Act::Verify(..) => {}
@@ -164,7 +164,7 @@ fn accept(state: &mut State) {
             seen.expected = criterion.tests_expected.unwrap_or(0);
         }
     }
-    frozen::freeze(&mut state.looped, Vec::new(), now);
+    pinned::freeze(&mut state.looped, Vec::new(), now);
     state.noted.text.1 = state.noted.text.0;
 }
 
@@ -186,7 +186,7 @@ fn prove(state: &mut State, checks: Checks) -> Proof {
     };
     // What is not as agreed is not run. It may also change after the checks and before the decision,
     // so that their trees are known all the same.
-    let rounds = if frozen::is_as_frozen(&state.looped) { 4 } else { 0 };
+    let rounds = if pinned::is_as_frozen(&state.looped) { 4 } else { 0 };
     let mut ran = false;
     for _ in 0..rounds {
         for number in 0..state.looped.acceptance_criteria.len() {

@@ -3,7 +3,7 @@
 //! Left out are the times of things and their wordings, which no rule of the stop reads.
 
 use super::State;
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::pinned;
 use std::hash::{Hash, Hasher};
 
 impl Hash for State {
@@ -19,7 +19,7 @@ impl Hash for State {
                 .map(|it| (&it.tail, &it.tree_after, it.after_failure, it.passes.min(2)))
                 .hash(hasher);
         }
-        frozen::is_as_frozen(one).hash(hasher);
+        pinned::is_as_frozen(one).hash(hasher);
         let moved = &one.progress;
         (&one.stall_hashes, &moved.left_at, moved.standing, moved.idle).hash(hasher);
         (&moved.failure, moved.same_failure, &moved.signal).hash(hasher);

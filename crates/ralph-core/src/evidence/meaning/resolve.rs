@@ -149,7 +149,7 @@ impl Resolver<'_> {
         }
         let is_check = at.depth > 0 || self.meaning.runners.len() > checks;
         // A test is often the work itself.
-        let is_test = !shell && crate::evidence::frozen::is_test_file(&path);
+        let is_test = !shell && crate::evidence::pinned::is_test_file(&path);
         let weight = match (is_check, is_test) {
             (_, true) => return,
             (true, _) => Weight::Frozen,

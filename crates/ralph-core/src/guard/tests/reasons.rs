@@ -1,7 +1,7 @@
 //! What a denial says: what was refused, and what to do instead.
 
 use super::*;
-use crate::guard::who_may::PERSONS_ONLY;
+use crate::guard::human_only::PERSONS_ONLY;
 
 fn reason(tool: &str, input: &ToolInput) -> String {
     match ruling(Mode::Loop, LoopActivity::Running, tool, input) {

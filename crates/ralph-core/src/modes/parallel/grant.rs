@@ -7,7 +7,7 @@ use super::{OWNER, is_worker, reopen, taken, task_of, unmerged_dep};
 use crate::protocol::reply::bounded;
 use crate::state::{ClientProcess, LoopState, Worker, WorkerStanding};
 use crate::tasks::graph::{self, ClaimTarget, Lease};
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use jiff::Timestamp;
 
 /// A call of the Agent tool.

@@ -7,7 +7,7 @@ use super::{WORKER, prompt, startable, taken};
 use crate::protocol::reply::bounded;
 use crate::state::{LoopState, Task, Via, Worker};
 use crate::tasks::graph::{self, Graph, Summary};
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use jiff::Timestamp;
 use serde::Serialize;
 

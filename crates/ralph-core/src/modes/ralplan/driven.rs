@@ -3,7 +3,7 @@
 //! What comes next is decided as at a stop, so a driver is no more patient than a session. A planning that
 //! it leaves rests, with its wall, until a person takes it up again.
 
-use super::rest::at_step;
+use super::pause::at_step;
 use super::{AgentInput, NextPlanStep, Role, next};
 use crate::modes::build;
 use crate::state::{BuildRound, LoopState, PauseCause, PlanPhase};

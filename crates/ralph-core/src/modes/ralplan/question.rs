@@ -8,7 +8,7 @@ use super::{position, short};
 use crate::protocol::reply::bounded;
 use crate::state::{DecisionKind, PlanPhase, Ralplan};
 use crate::text::from_json::{FromJson, Members, from_json};
-use crate::text::plain;
+use crate::text::sanitize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -162,7 +162,7 @@ fn left_open(plan: &Ralplan) -> String {
 /// one of them in it the question would be refused, and nobody could be asked.
 fn listed(plan: &Ralplan) -> Vec<String> {
     let room = ROOM / plan.concerns.len().clamp(1, LISTED);
-    let in_one_line = |one: &String| words(&plain::visible(one));
+    let in_one_line = |one: &String| words(&sanitize::visible(one));
     let concerns = plan.concerns.iter().take(LISTED).map(in_one_line).enumerate();
     concerns.map(|(at, one)| bounded(&format!("{}. {one}", at + 1), room)).collect()
 }
@@ -232,7 +232,8 @@ fn asked(plan: &Ralplan, value: &Value) -> Result<AskedQuestion, NotOurs> {
     if !are_ours(&labels) {
         return Err(NotOurs::Options(labels.into_iter().map(str::to_owned).collect()));
     }
-    if asked.question.chars().any(|letter| plain::acts(letter) && !matches!(letter, '\n' | '\t')) {
+    if asked.question.chars().any(|letter| sanitize::acts(letter) && !matches!(letter, '\n' | '\t'))
+    {
         return Err(NotOurs::Hidden);
     }
     if plan.plan_path.is_empty() || !asked.question.contains(&plan.plan_path) {

@@ -7,7 +7,7 @@ use super::formats::{self, CriticFeedback};
 use super::{Role, is_plans_place, position, short};
 use crate::protocol::reply::bounded;
 use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, Ralplan};
-use crate::text::counted::{counted, noun};
+use crate::text::plural::{counted, noun};
 use jiff::Timestamp;
 use std::fmt;
 

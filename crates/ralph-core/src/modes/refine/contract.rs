@@ -6,7 +6,7 @@
 
 use crate::protocol::reply::bounded;
 use crate::tasks::plan::{closes, opening};
-use crate::text::plain::acts;
+use crate::text::sanitize::acts;
 use std::fmt;
 
 /// Label of the line with the number.

@@ -1,6 +1,6 @@
 //! What a person is told of a round and of an end.
 
-use super::picture::count;
+use super::chart::count;
 use super::state::{RefineSession, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RefineOutcome, RoundEnd, Status};
 use crate::protocol::reply::bounded;

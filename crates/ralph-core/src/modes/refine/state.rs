@@ -10,7 +10,7 @@ mod session;
 pub use document::{Damaged, RefineDocument};
 pub use session::{OpenRound, RefineSession, RoundEntry};
 
-use crate::text::plain::acts;
+use crate::text::sanitize::acts;
 
 /// The document, from the top of the project.
 pub const DOCUMENT: &str = ".claude/refine-sessions.json";

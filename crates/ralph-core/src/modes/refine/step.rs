@@ -8,8 +8,8 @@ use super::measure::ArtefactChange;
 use super::state::{OpenRound, RefineSession, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
 use crate::protocol::reply::bounded;
-use crate::text::counted::noun;
-use crate::text::plain::plain;
+use crate::text::plural::noun;
+use crate::text::sanitize::plain;
 use jiff::Timestamp;
 use std::fmt;
 

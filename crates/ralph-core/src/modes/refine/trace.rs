@@ -1,7 +1,7 @@
 //! Decision traces: what each round proposed, what became of it and why; and how far the rounds' own numbers
 //! agree with what was measured.
 
-use super::picture::count;
+use super::chart::count;
 use super::state::{RefineSession, RoundEntry};
 use super::{PlanAfter, RoundEnd};
 use serde::Serialize;

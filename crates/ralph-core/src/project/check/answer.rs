@@ -5,7 +5,7 @@
 
 use super::finding::Finding;
 use crate::protocol::reply::bounded;
-use crate::text::plain;
+use crate::text::sanitize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ pub fn text(report: &CheckReport) -> Option<String> {
     if told < findings.len() {
         let left = findings.len() - told;
         let _ =
-            write!(text, "\n… and {left} more, all of them in {}", plain::visible(&report.full));
+            write!(text, "\n… and {left} more, all of them in {}", sanitize::visible(&report.full));
     }
     text.push_str(&rest);
     Some(bounded(&text, LONGEST))
@@ -83,7 +83,7 @@ fn head(report: &CheckReport) -> String {
         [one] => one.clone(),
         [one, others @ ..] => format!("{one} and {} more", count(others.len(), "file")),
     };
-    let files = plain::visible(&files);
+    let files = sanitize::visible(&files);
     let errors = report.new.iter().filter(|one| one.is_error).count();
     match (errors, report.new.len() - errors) {
         (0, 0) => format!("Ralph checked {files}."),
@@ -117,7 +117,8 @@ fn told(finding: &Finding, most: usize) -> String {
     let words = finding.message.trim();
     let words = bounded(words, most).replace('\n', "\n    ");
     let space = if place.is_empty() { "" } else { " " };
-    plain::visible(&format!("{place}{space}{kind}{rule} ({}): {words}", finding.check)).into_owned()
+    sanitize::visible(&format!("{place}{space}{kind}{rule} ({}): {words}", finding.check))
+        .into_owned()
 }
 
 /// Everything that is said below the findings; empty when there is nothing of it.
@@ -125,7 +126,7 @@ fn the_rest(report: &CheckReport) -> String {
     let mut text = String::new();
     let mut say = |line: String| {
         text.push('\n');
-        text.push_str(&plain::visible(&line));
+        text.push_str(&sanitize::visible(&line));
     };
     for (file, fixers) in by_name(&report.fixed) {
         say(format!(

@@ -1,7 +1,7 @@
 //! What `[backpressure]` in `ralph.toml` makes of the checks: switches them off, changes their
 //! commands, adds more.
 
-use super::forms::OutputFormat;
+use super::parsers::OutputFormat;
 use super::{By, Check, CheckKind, CheckPlan, FindingScope};
 use crate::text::globs;
 use serde::{Deserialize, Serialize};

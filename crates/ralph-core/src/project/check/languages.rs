@@ -3,6 +3,8 @@
 //! A language is a file here and a row in `LANGUAGES`. Several may speak of one file: a workflow is
 //! YAML too, and what formats it may format ten other languages.
 
+mod check_builder;
+mod config_files;
 mod docker;
 mod formatters;
 mod go;
@@ -13,14 +15,12 @@ mod nix;
 mod notebook;
 mod package;
 mod php;
-mod places;
 mod python;
 mod ruby;
 mod rust;
 mod shell;
 mod sql;
 mod toml;
-mod wanted;
 mod workflows;
 #[cfg(test)]
 mod world;
@@ -30,8 +30,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::CheckPlan;
-use super::around::Around;
-use wanted::CheckBuilder;
+use super::workspace::Around;
+use check_builder::CheckBuilder;
 
 /// A language: the names of its files, and what it wants of one of them.
 type Language = (&'static [&'static str], fn(&dyn Around) -> CheckBuilder);

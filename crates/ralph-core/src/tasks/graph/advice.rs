@@ -7,7 +7,7 @@ mod paths;
 
 use super::waves;
 use crate::state::{Task, TaskStatus};
-use crate::text::counted::counted;
+use crate::text::plural::counted;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 

@@ -5,7 +5,7 @@
 
 use super::{Graph, TaskReadiness};
 use crate::state::Task;
-use crate::text::plain;
+use crate::text::sanitize;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -128,9 +128,9 @@ fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, Ta
 }
 
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
-    let is_quiet = plain::is_quiet(text) && !text.contains('\n');
-    if !is_quiet && text.contains(plain::acts) {
-        let spaced = text.replace(plain::acts, " ");
+    let is_quiet = sanitize::is_quiet(text) && !text.contains('\n');
+    if !is_quiet && text.contains(sanitize::acts) {
+        let spaced = text.replace(sanitize::acts, " ");
         Cow::from(spaced.split_whitespace().collect::<Vec<_>>().join(" "))
     } else {
         Cow::from(text.trim())

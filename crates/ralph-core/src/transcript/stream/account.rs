@@ -1,7 +1,7 @@
 //! What is known of a conversation from the lines so far.
 
 use super::{Background, Limit, Reason, Retry, StreamEvent, TurnResult};
-use crate::transcript::usage::Tokens;
+use crate::transcript::tokens::Tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::Limit;
 use crate::transcript::row::TranscriptRow;
-use crate::transcript::usage::Tokens;
+use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use crate::evidence::receipt::ReceiptStatus;
 use crate::modes::refine::state::RefineSession;
 use crate::state::{Criterion, EndingKind, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
-use crate::{evidence::refusal, modes::ralplan, text::plain, views::say};
+use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
 use jiff::Timestamp;
 
 /// Tasks that are shown, the first ones.
@@ -74,7 +74,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
     let goal = state.ralplan.as_ref().filter(|plan| !plan.task.is_empty());
     let goal = goal.map_or(&state.prompt, |plan| &plan.task);
     Report {
-        kind: say::what_and_where(state).0,
+        kind: messages::what_and_where(state).0,
         id: words::line(&state.loop_id, SHORT),
         goal: words::block(goal, 4_000),
         outcome: outcome(state),
@@ -255,7 +255,7 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
                 (ReceiptStatus::Holds, _) => {
                     "held when it was last run; nobody has asked since".to_owned()
                 }
-                _ => words::line(&refusal::why(criterion, standing, changed), LONG),
+                _ => words::line(&completion_feedback::why(criterion, standing, changed), LONG),
             },
             tail: match standing {
                 ReceiptStatus::Failed => tail(criterion),
@@ -269,7 +269,7 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
 /// The end of what it printed.
 fn tail(criterion: &Criterion) -> String {
     let printed = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());
-    words::block(&plain::end_of(printed.as_bytes(), TAIL), words::TEXT)
+    words::block(&sanitize::end_of(printed.as_bytes(), TAIL), words::TEXT)
 }
 
 /// What a receipt says that holds.
@@ -305,7 +305,7 @@ fn notes(seen: &LoopSeen<'_>) -> Vec<String> {
         true => "No critic has approved the plan.",
         false => "",
     };
-    let all = [unproven.to_owned(), rejected.to_owned(), say::warnings(state), unheard];
+    let all = [unproven.to_owned(), rejected.to_owned(), messages::warnings(state), unheard];
     all.iter().map(|note| words::line(note, LONG)).filter(|note| !note.is_empty()).collect()
 }
 

@@ -8,7 +8,7 @@ use super::rounds::{self, Rounds, VersionSeen};
 use super::words::{self, LONG, SHORT, counted, grouped, lasted};
 use super::{Gauge, History, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
 use crate::modes::refine::state::{RefineSession, RoundEntry};
-use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, look, picture, say};
+use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, chart, look, say};
 use jiff::Timestamp;
 
 /// Steps that are shown, the last ones.
@@ -148,9 +148,9 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let bounds = &session.settings;
     let number =
         |label, value| Gauge { label, value, of: String::new(), share: None, tone: Tone::Quiet };
-    let measured: u64 = picture::measured(session)
+    let measured: u64 = chart::measured(session)
         .into_iter()
-        .map(|mark| if let picture::PictureBar::Number(number) = mark { number } else { 0 })
+        .map(|mark| if let chart::PictureBar::Number(number) = mark { number } else { 0 })
         .fold(0, u64::saturating_add);
     let measured_of = if session.mode == Mode::Plan { "Lines measured" } else { "Tasks measured" };
     let needed = bounds.plateau_threshold.max(1);

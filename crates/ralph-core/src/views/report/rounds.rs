@@ -2,7 +2,7 @@
 
 use super::Tone;
 use super::words::{self, LONG, share};
-use crate::modes::refine::picture::{self, PictureBar};
+use crate::modes::refine::chart::{self, PictureBar};
 use crate::modes::refine::state::{RefineSession, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, look};
 use jiff::Timestamp;
@@ -72,8 +72,8 @@ pub struct VersionSeen {
 pub(super) fn of(session: &RefineSession, versions: &[VersionSeen]) -> Rounds {
     let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
     let shown = |marks: Vec<PictureBar>| amounts(&marks[n_left_out..]);
-    let said = shown(picture::said(session));
-    let measured = shown(picture::measured(session));
+    let said = shown(chart::said(session));
+    let measured = shown(chart::measured(session));
     let numbers = said.into_iter().zip(measured);
     let all = numbers.enumerate().map(|(at, (said, measured))| {
         let at = at + n_left_out;

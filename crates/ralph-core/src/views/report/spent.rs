@@ -6,7 +6,7 @@
 use super::line::ReportLine;
 use super::timeline::{self, turns};
 use super::words::{self, lasted};
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use jiff::Timestamp;
 
 /// What an iteration took.

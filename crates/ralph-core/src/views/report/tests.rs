@@ -238,7 +238,7 @@ fn no_text_becomes_markup() {
     for (form, most) in [(page::render(&report), 200_000), (markdown::render(&report), 60_000)] {
         assert!(form.len() < most, "{} letters", form.len());
         assert!(!form.contains("<script") && !form.contains("alert(1)<"), "it became markup");
-        let acts = |letter: char| crate::text::plain::acts(letter) && letter != '\n';
+        let acts = |letter: char| crate::text::sanitize::acts(letter) && letter != '\n';
         assert!(!form.contains(acts), "a letter of it acts");
     }
     let page = page::render(&report);
@@ -370,7 +370,7 @@ fn ten_thousand_rounds_are_bounded_and_no_text_of_them_acts() {
     for (form, most) in [(page::render(&report), 500_000), (markdown::render(&report), 60_000)] {
         assert!(form.len() < most, "{} letters", form.len());
         assert!(form.contains("left out") && !form.contains("<script"));
-        let acts = |letter: char| crate::text::plain::acts(letter) && letter != '\n';
+        let acts = |letter: char| crate::text::sanitize::acts(letter) && letter != '\n';
         assert!(!form.contains(acts), "a letter of it acts");
     }
 }

@@ -3,8 +3,8 @@
 use super::line::{LineRecord, ReportLine};
 use super::words::{self, LONG};
 use super::{Tone, Trouble};
+use crate::evidence::completion_feedback;
 use crate::evidence::receipt::ReceiptStatus;
-use crate::evidence::refusal;
 use crate::state::{LoopState, Signal};
 use crate::tasks::graph::{Graph, TaskReadiness as TaskStanding};
 use jiff::Timestamp;
@@ -51,7 +51,7 @@ fn refused(lines: &[ReportLine]) -> Items {
         let proof = stop.seen.proof.as_ref();
         let open = stop.before.acceptance_criteria.iter().filter_map(|criterion| {
             let standing = proof.map_or(ReceiptStatus::NeverRun, |proof| proof.standing(criterion));
-            let why = refusal::why(criterion, standing, &[]);
+            let why = completion_feedback::why(criterion, standing, &[]);
             (standing != ReceiptStatus::Holds).then(|| format!("{} {why}", criterion.id))
         });
         let open: Vec<String> = open.collect();

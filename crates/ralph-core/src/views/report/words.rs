@@ -1,7 +1,7 @@
 //! Texts and numbers as a report shows them: visible, bounded, in units that people read.
 
-pub(super) use crate::text::counted::{counted, grouped};
-use crate::text::plain;
+pub(super) use crate::text::plural::{counted, grouped};
+use crate::text::sanitize;
 use jiff::Timestamp;
 
 /// A name or a short sentence.
@@ -26,14 +26,14 @@ pub(super) fn line(text: &str, most: usize) -> String {
             break;
         }
     }
-    cut(&plain::visible(&kept), most)
+    cut(&sanitize::visible(&kept), most)
 }
 
 /// The text with its lines, of at most so many letters; what acts is shown instead of done.
 pub(super) fn block(text: &str, most: usize) -> String {
     let end = text.char_indices().nth(most + 1).map_or(text.len(), |(end, _)| end);
     let begun = text[..end].replace('\t', "    ").replace("\r\n", "\n");
-    cut(plain::visible(&begun).trim_end(), most)
+    cut(sanitize::visible(&begun).trim_end(), most)
 }
 
 fn cut(text: &str, most: usize) -> String {

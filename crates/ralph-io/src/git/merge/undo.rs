@@ -4,8 +4,8 @@
 //! or nothing where one was to be. What holds anything else was written by somebody and stays.
 
 use super::MergeTarget;
-use super::forward::Intent;
-use super::touched::{Touched, TouchedPaths, TreeEntry};
+use super::affected::{Touched, TouchedPaths, TreeEntry};
+use super::fast_forward::Intent;
 use crate::git;
 use crate::git::checkpoint::work::{Objects, ScratchIndex};
 use crate::git::tree_id::readable;

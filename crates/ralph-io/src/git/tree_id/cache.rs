@@ -10,7 +10,7 @@
 use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::names::Names;
 use super::read::{PathContent, Read};
-use crate::project::owned;
+use crate::project::trusted_read;
 use rustix::fs::Stat;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -120,7 +120,7 @@ impl<'a> Onwards<'a> {
 /// What is remembered of the tree at `root`. Nothing, if there is no cache, or it cannot be
 /// trusted, or is of another tree: then every file is read.
 pub(super) fn load(path: Option<&Path>, root: &Path) -> Remembered {
-    let bytes = path.and_then(|path| owned::read_at_most(path, LARGEST).ok().flatten());
+    let bytes = path.and_then(|path| trusted_read::read_at_most(path, LARGEST).ok().flatten());
     bytes.and_then(|bytes| parse(&bytes, root)).unwrap_or_default()
 }
 

@@ -2,9 +2,9 @@
 
 use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::{Listing, PathKind};
-use crate::{project::owned, store::atomic};
+use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result};
-use ralph_core::text::plain;
+use ralph_core::text::sanitize;
 use std::cmp::Ordering;
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl Listing {
     /// # Errors
     /// When the file is not a private one of ours, or is not whole.
     pub fn load(path: &Path) -> Result<Option<Listing>> {
-        let Some(bytes) = owned::read_at_most(path, LARGEST)? else { return Ok(None) };
+        let Some(bytes) = trusted_read::read_at_most(path, LARGEST)? else { return Ok(None) };
         let listing = parse(&bytes);
         listing.map(Some).with_context(|| format!("`{}` is not a listing", path.display()))
     }
@@ -79,7 +79,7 @@ fn parse(bytes: &[u8]) -> Option<Listing> {
 pub(crate) fn readable(path: &[u8]) -> String {
     let mut shown = String::with_capacity(path.len());
     for letter in String::from_utf8_lossy(path).chars() {
-        if plain::acts(letter) {
+        if sanitize::acts(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);

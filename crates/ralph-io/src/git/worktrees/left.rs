@@ -4,7 +4,7 @@
 //! tree, each with a branch, until somebody removes them. Measured with 2.1.328: while a worker is at
 //! work, git's lock on its work tree names the client's process.
 
-use crate::{client, git::repository, project::outside, project::plain_file};
+use crate::{client, git::repository, project::safe_read, project::user_files};
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
@@ -20,10 +20,10 @@ pub fn left(project: &Path) -> Option<(PathBuf, Vec<String>)> {
     let repository = repository::around(&project.canonicalize().ok()?)?;
     let top = repository.main_work_tree().unwrap_or_else(|| repository.top.clone());
     let folder = top.join(FOLDER);
-    let mut names = outside::names(&folder);
+    let mut names = user_files::names(&folder);
     names.retain(|name| {
         let lock = repository.common().join("worktrees").join(name).join("locked");
-        let reason = plain_file::text(&lock, LARGEST).ok().flatten();
+        let reason = safe_read::text(&lock, LARGEST).ok().flatten();
         folder.join(name).is_dir() && !reason.is_some_and(|reason| is_at_work(&reason))
     });
     Some((folder, names))

@@ -5,7 +5,7 @@
 
 use crate::git::worker_base::NoBase;
 use crate::git::{command, line, output};
-use crate::{git::tree, project::outside, store::atomic};
+use crate::{git::tree, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -71,7 +71,7 @@ impl Base {
     pub fn make(&self, worktree: &Path, branch: &str) -> Result<()> {
         let made = || -> Result<()> {
             let parent = worktree.parent().context("the worktree has no folder around it")?;
-            outside::make_folders(parent, 0o755)?;
+            user_files::make_folders(parent, 0o755)?;
             keep_from_git(parent)?;
             let mut add = command(&self.top);
             // It would be the work tree of the new one as well.

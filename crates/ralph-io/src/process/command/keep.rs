@@ -4,7 +4,7 @@
 //! ring, so that a gigabyte costs no more memory than 8 MiB.
 
 use crate::store::atomic;
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::Write;

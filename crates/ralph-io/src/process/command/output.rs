@@ -5,8 +5,8 @@
 
 use super::keep::{HALF, Keep, Ring};
 use super::wire::CommandRequest;
-use ralph_core::text::plain;
 use ralph_core::text::redact::Redactor;
+use ralph_core::text::sanitize;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -97,7 +97,7 @@ impl<'a> Output<'a> {
         Summary {
             sha256: format!("{:x}", self.digest.finalize()),
             bytes: self.bytes,
-            tail: plain::end_of(&self.recent.parts().concat(), TAIL_LETTERS),
+            tail: sanitize::end_of(&self.recent.parts().concat(), TAIL_LETTERS),
             stored: self.keep.finish(),
         }
     }

@@ -1,8 +1,8 @@
 //! The surroundings of an edited file, on disk.
 
 use super::CheckStore;
-use crate::{git::tree, process::programs, project::plain_file};
-use ralph_core::project::check::around::{Around, ToolCommand};
+use crate::{git::tree, process::programs, project::safe_read};
+use ralph_core::project::check::workspace::{Around, ToolCommand};
 use std::path::{Path, PathBuf};
 
 /// No configuration is larger.
@@ -101,7 +101,7 @@ impl Around for Surroundings {
     }
 
     fn text(&self, path: &Path) -> Option<String> {
-        plain_file::text(path, LARGEST).ok().flatten()
+        safe_read::text(path, LARGEST).ok().flatten()
     }
 
     fn names(&self, folder: &Path) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The edited file itself: its bytes before and after a fixer.
 
-use crate::{project::plain_file, store::atomic};
+use crate::{project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn is_folder(path: &Path) -> bool {
 
 /// Its bytes; none if it is no regular file by now, or grew too large.
 pub fn content(path: &Path) -> Option<Vec<u8>> {
-    plain_file::read(path, LARGEST).ok().flatten()
+    safe_read::read(path, LARGEST).ok().flatten()
 }
 
 /// Writes what a formatter printed, unless the file has changed since it was `read`. Its mode stays.

@@ -2,7 +2,7 @@
 //! files that are still to be looked at.
 
 use super::Surroundings;
-use crate::{git::checkpoint, project::owned, store::atomic, store::lock};
+use crate::{git::checkpoint, project::trusted_read, store::atomic, store::lock};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
 
 /// What was written down; none if nothing was.
 pub fn start_of(of_loop: &Path) -> Option<LoopBaseline> {
-    let bytes = owned::read(&of_loop.join("start.json")).ok().flatten()?;
+    let bytes = trusted_read::read(&of_loop.join("start.json")).ok().flatten()?;
     serde_json::from_slice(&bytes).ok()
 }
 
@@ -72,7 +72,7 @@ fn later(of_loop: &Path) -> PathBuf {
 }
 
 fn read(path: &Path) -> Vec<PathBuf> {
-    let bytes = owned::read(path).ok().flatten().unwrap_or_default();
+    let bytes = trusted_read::read(path).ok().flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 

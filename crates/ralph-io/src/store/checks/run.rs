@@ -130,7 +130,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 fn taken(path: &Path) -> Vec<u8> {
-    crate::project::plain_file::read(path, LARGEST).ok().flatten().unwrap_or_default()
+    crate::project::safe_read::read(path, LARGEST).ok().flatten().unwrap_or_default()
 }
 
 /// As the supervisor does it with standard output.

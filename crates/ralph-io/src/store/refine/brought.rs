@@ -1,7 +1,7 @@
 //! Prompts that a project brings. They are text for a model: nothing in them is run, and no link leads out
 //! of the project.
 
-use crate::{project::outside, project::plain_file, project::within};
+use crate::{project::confined, project::safe_read, project::user_files};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::prompt::PLACES;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ pub struct Brought {
 /// # Errors
 /// When something of this name is there and is no text of the project. The places after it do not count then.
 pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
-    let top = outside::real(root).unwrap_or_else(|| root.to_owned());
+    let top = user_files::real(root).unwrap_or_else(|| root.to_owned());
     for place in PLACES {
         let file = format!("{place}/{name}.md");
         let path = top.join(&file);
@@ -37,9 +37,9 @@ pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
             }
             Err(error) => return Err(error).with_context(|| format!("could not read `{file}`")),
         }
-        let real = within::real(&top, &path)
+        let real = confined::real(&top, &path)
             .with_context(|| format!("`{file}` is a link that leads out of the project"))?;
-        let text = plain_file::text(&real, LARGEST)?;
+        let text = safe_read::text(&real, LARGEST)?;
         let text = text.with_context(|| format!("could not read `{file}`"))?;
         return Ok(Some(Brought { file, text }));
     }

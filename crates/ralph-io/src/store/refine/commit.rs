@@ -5,7 +5,7 @@
 
 use crate::git::checkpoint::work::by_person;
 use crate::git::scratch::Scratch;
-use crate::{git, git::repository, project::outside};
+use crate::{git, git::repository, project::user_files};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Commits {
     pub fn of(plan: &Path) -> Result<Commits> {
         let shown = plan.display();
         let found = plan.parent().and_then(repository::around);
-        let top = found.and_then(|found| outside::real(&found.top));
+        let top = found.and_then(|found| user_files::real(&found.top));
         let path = top.as_ref().and_then(|top| plan.strip_prefix(top).ok()).and_then(Path::to_str);
         match (&top, path) {
             (Some(top), Some(path)) => Ok(Commits { top: top.clone(), path: path.to_owned() }),

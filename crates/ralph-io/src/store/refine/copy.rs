@@ -4,7 +4,7 @@
 //! stands in the project, where the client may write, and in a folder that no receipt looks at.
 
 use super::{LARGEST_PLAN, make_inside};
-use crate::{project::outside, project::plain_file, store::atomic};
+use crate::{project::safe_read, project::user_files, store::atomic};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Copy {
 
     /// What it holds now; none if it is gone, or no text.
     pub fn text(&self) -> Option<String> {
-        plain_file::text(&self.path(), LARGEST_PLAN).ok().flatten()
+        safe_read::text(&self.path(), LARGEST_PLAN).ok().flatten()
     }
 
     /// Removes it, and the folders that are empty then. What a round has left beside it stays.
@@ -59,7 +59,7 @@ impl Copy {
         }
         let below = |folder: &&Path| folder.starts_with(&self.root) && **folder != *self.root;
         for folder in self.folder.ancestors().take_while(below) {
-            if !outside::remove_empty_folder(folder) {
+            if !user_files::remove_empty_folder(folder) {
                 break;
             }
         }

@@ -3,7 +3,7 @@
 //! Each text is a file of its digest, written before the list names it; so a list that can be read
 //! names nothing that is not there, and a text that comes again takes no second place.
 
-use crate::{project::outside, project::plain_file, store::atomic, store::digest};
+use crate::{project::safe_read, project::user_files, store::atomic, store::digest};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl Versions {
     /// When the list cannot be read.
     pub fn list(&self) -> Result<Vec<KeptVersion>> {
         let path = self.folder.join("versions.json");
-        let Some(text) = plain_file::text(&path, LARGEST)? else { return Ok(Vec::new()) };
+        let Some(text) = safe_read::text(&path, LARGEST)? else { return Ok(Vec::new()) };
         serde_json::from_str(&text)
             .with_context(|| format!("could not read `{}`; move it away", path.display()))
     }
@@ -91,7 +91,7 @@ impl Versions {
         if let Some(last) = last.filter(|_| kept.what != What::Aside) {
             return Ok(last.number);
         }
-        outside::make_folders(&self.folder, 0o700)?;
+        user_files::make_folders(&self.folder, 0o700)?;
         let path = self.text_file(&sha256);
         if !path.is_file() {
             atomic::write(&path, kept.text.as_bytes())?;
@@ -120,7 +120,7 @@ impl Versions {
     /// When it is gone, or is not what it was.
     pub fn text(&self, version: &KeptVersion) -> Result<String> {
         let path = self.text_file(&version.sha256);
-        let text = plain_file::text(&path, super::LARGEST_PLAN)?
+        let text = safe_read::text(&path, super::LARGEST_PLAN)?
             .with_context(|| format!("could not find `{}`", path.display()))?;
         if digest::hex(&Sha256::digest(&text)) != version.sha256 {
             bail!("`{}` is not what it was", path.display());

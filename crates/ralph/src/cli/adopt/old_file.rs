@@ -3,16 +3,16 @@
 //! Anybody can put a file into a shared folder, so both must be regular, ours, and writable by
 //! nobody else. Hooks never look here.
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, ExitError, bad_state, refused};
-use super::super::here::Here;
 use super::super::screen;
 use super::plugin_file;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
 use ralph_core::tasks::plan;
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
-use ralph_io::project::owned;
+use ralph_io::project::trusted_read;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn find(bytes: Vec<u8>, path: &Path) -> Result<LoopState> {
 }
 
 fn trusted(path: &Path) -> Result<Vec<u8>> {
-    owned::read(path)?.with_context(|| format!("there is no `{}`", path.display()))
+    trusted_read::read(path)?.with_context(|| format!("there is no `{}`", path.display()))
 }
 
 fn parse(bytes: &[u8], path: &Path) -> Result<LoopState> {

@@ -2,7 +2,7 @@
 
 use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
-use ralph_io::process::probe::{self, Program, ProgramEnd};
+use ralph_io::process::run_once::{self, Program, ProgramEnd};
 use std::time::Duration;
 
 const NAME: &str = "client";
@@ -51,7 +51,7 @@ pub(super) fn check(places: &InstallPaths) -> Check {
         deadline: DEADLINE,
     };
     let missing = "install Claude Code, or name it in RALPH_CLAUDE";
-    match probe::run(&program) {
+    match run_once::run(&program) {
         Err(error) => fail(NAME, format!("{error:#}"), missing),
         Ok(outcome) if outcome.ended != ProgramEnd::Exited(0) => {
             fail(NAME, format!("`{command} --version` failed ({:?})", outcome.ended), missing)

@@ -3,8 +3,8 @@
 use super::check::{Check, fail, well};
 use super::fix::Fix;
 use ralph_core::protocol::registration::HOOK_EXECUTABLES;
-use ralph_io::process::probe::{self, Program, ProgramEnd};
-use ralph_io::project::outside;
+use ralph_io::process::run_once::{self, Program, ProgramEnd};
+use ralph_io::project::user_files;
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn writable_by_others(folder: &Path) -> Vec<Check> {
     let files = names.map(|name| folder.join(name));
     let mut wrong = Vec::new();
     for path in [folder.to_owned()].into_iter().chain(files) {
-        let Some(access) = outside::access(&path) else { continue };
+        let Some(access) = user_files::access(&path) else { continue };
         // In a folder with the sticky bit only a file's owner can replace it.
         if access.mode & 0o002 == 0 || (access.is_folder && access.mode & 0o1000 != 0) {
             continue;
@@ -55,7 +55,7 @@ fn writable_by_others(folder: &Path) -> Vec<Check> {
 }
 
 fn trouble(path: &Path) -> Option<String> {
-    let Some(access) = outside::access(path) else { return Some("is missing".to_owned()) };
+    let Some(access) = user_files::access(path) else { return Some("is missing".to_owned()) };
     if !access.is_file {
         return Some("is not a file".to_owned());
     }
@@ -71,7 +71,7 @@ fn trouble(path: &Path) -> Option<String> {
         env: Vec::new(),
         deadline: DEADLINE,
     };
-    match probe::run(&program) {
+    match run_once::run(&program) {
         Err(error) => Some(format!("does not start ({error:#})")),
         Ok(outcome) => match outcome.ended {
             ProgramEnd::Exited(0) => None,

@@ -10,8 +10,8 @@ use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, SettingsFiles, project_root};
 use super::skills::{Skill, SkillOwner};
-use ralph_io::process::probe::{self, ProbeResult, Program, ProgramEnd};
-use ralph_io::project::outside;
+use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
+use ralph_io::project::user_files;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -143,8 +143,8 @@ fn withheld(one: &Started<'_>, places: &InstallPaths) -> Option<&'static str> {
         Ok(program) => Some(program).filter(|path| path.is_absolute()),
         Err(why) => return Some(why),
     };
-    let program = program.and_then(|path| outside::real(&path))?;
-    let is_in = |folder: &Path| outside::real(folder).is_some_and(|it| program.starts_with(it));
+    let program = program.and_then(|path| user_files::real(&path))?;
+    let is_in = |folder: &Path| user_files::real(folder).is_some_and(|it| program.starts_with(it));
     (is_in(project_root(&places.current)) && !is_in(&places.executables))
         .then_some("it lies in the project, and what a project brings is not run")
 }
@@ -206,7 +206,7 @@ fn fire(one: &Started<'_>, places: &InstallPaths) -> Result<Duration, String> {
     env.extend(one.root().map(|root| ("CLAUDE_PLUGIN_ROOT", root.as_os_str())));
     let program =
         Program { command, args, folder: Path::new("/"), stdin: &event, env, deadline: DEADLINE };
-    let outcome = probe::run(&program).map_err(|error| format!("does not start ({error:#})"))?;
+    let outcome = run_once::run(&program).map_err(|error| format!("does not start ({error:#})"))?;
     judge(hook, &outcome)
 }
 

@@ -3,17 +3,17 @@
 //! What a check has seen may have changed since, so each step looks again, under the lock where there
 //! is one, and leaves alone what is well by now.
 
-use super::super::here::Here;
+use super::super::context_dir::Here;
 use super::super::install::record::InstallRecord;
 use super::super::install::{self, scope::ScopeArgs};
-use super::super::note::note;
+use super::super::journal::note;
 use super::super::places::InstallPaths;
 use crate::parallel::clean;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::PauseCause;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::manifest::{self, ManifestKey};
-use ralph_io::store::store::LoopFile;
-use ralph_io::{client, project::outside, store::lifecycle};
+use ralph_io::{client, project::user_files, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// One step.
@@ -58,11 +58,11 @@ impl Fix {
     pub(super) fn carry_out(&self, places: &InstallPaths) -> Result<String> {
         match self {
             Fix::Private(folder) => {
-                outside::change_mode(folder, 0o700, 0o077)?;
+                user_files::change_mode(folder, 0o700, 0o077)?;
                 Ok(format!("`{}` is its owner's alone now", folder.display()))
             }
             Fix::Alone(path) => {
-                outside::change_mode(path, 0, 0o022)?;
+                user_files::change_mode(path, 0, 0o022)?;
                 Ok(format!("others can write `{}` no more", path.display()))
             }
             Fix::ForgetEntry(session) => forget(session, places),

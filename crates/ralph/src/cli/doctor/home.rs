@@ -2,7 +2,7 @@
 
 use super::check::{Check, fail, well};
 use super::fix::Fix;
-use ralph_io::project::outside;
+use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "state folder";
@@ -10,7 +10,7 @@ const NAME: &str = "state folder";
 /// The folder and what is directly in it.
 pub(super) fn check(home: &Path) -> Check {
     let shown = home.display();
-    let Some(access) = outside::access(home) else {
+    let Some(access) = user_files::access(home) else {
         return well(NAME, format!("`{shown}` is not there yet; the first loop makes it"));
     };
     if !access.is_folder {
@@ -41,10 +41,11 @@ pub(super) fn check(home: &Path) -> Check {
 }
 
 fn writable_by_others(home: &Path) -> Option<PathBuf> {
-    let inside = outside::names(home).into_iter().map(|name| home.join(name));
+    let inside = user_files::names(home).into_iter().map(|name| home.join(name));
     let loops = home.join("loops");
-    let states = outside::names(&loops).into_iter().map(|name| loops.join(name).join("state.json"));
+    let states =
+        user_files::names(&loops).into_iter().map(|name| loops.join(name).join("state.json"));
     inside
         .chain(states)
-        .find(|path| outside::access(path).is_some_and(|access| access.mode & 0o022 != 0))
+        .find(|path| user_files::access(path).is_some_and(|access| access.mode & 0o022 != 0))
 }

@@ -7,7 +7,7 @@ use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
 use ralph_core::state::{LoopState, Mode};
-use ralph_io::{client, project::outside};
+use ralph_io::{client, project::user_files};
 use std::path::Path;
 
 const NAME: &str = "orphans";
@@ -53,5 +53,5 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
 /// Whether the client still keeps a session: `projects/<folder>/<session>.jsonl`.
 fn has_conversation(projects: &Path, session: &str) -> bool {
     let name = format!("{session}.jsonl");
-    outside::names(projects).iter().any(|folder| projects.join(folder).join(&name).is_file())
+    user_files::names(projects).iter().any(|folder| projects.join(folder).join(&name).is_file())
 }

@@ -5,7 +5,7 @@
 
 use super::check::{Check, warn, well};
 use super::settings::SettingsFiles;
-use ralph_io::{process::programs, project::outside};
+use ralph_io::{process::programs, project::user_files};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "path";
@@ -47,9 +47,9 @@ fn wrong(
     let folder = executables.display();
     let mut wrong = Vec::new();
     for name in names {
-        let beside = outside::real(&executables.join(name));
+        let beside = user_files::real(&executables.join(name));
         match found(name) {
-            Some(path) if outside::real(&path) == beside => {}
+            Some(path) if user_files::real(&path) == beside => {}
             Some(path) => wrong.push(warn(
                 NAME,
                 format!("`{name}` on PATH is `{}`, not the one in `{folder}`", path.display()),

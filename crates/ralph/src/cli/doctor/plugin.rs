@@ -8,8 +8,8 @@ use super::check::{Check, fail, warn, well};
 use super::registration::missing;
 use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
 use ralph_core::protocol::registration::Origin;
-use ralph_core::text::counted::counted;
-use ralph_io::project::outside;
+use ralph_core::text::plural::counted;
+use ralph_io::project::user_files;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,10 @@ fn folder(id: &str, plugins: &Path) -> Option<PathBuf> {
     in_place(id, plugins).or_else(|| {
         let installed = json(&plugins.join("installed_plugins.json"));
         let copies = installed["plugins"][id].as_array()?;
-        copies.iter().rev().find_map(|copy| outside::real(Path::new(copy["installPath"].as_str()?)))
+        copies
+            .iter()
+            .rev()
+            .find_map(|copy| user_files::real(Path::new(copy["installPath"].as_str()?)))
     })
 }
 
@@ -75,7 +78,7 @@ fn in_place(id: &str, plugins: &Path) -> Option<PathBuf> {
     let folder = PathBuf::from(source["path"].as_str().filter(|_| is_folder)?);
     let listed = json(&folder.join(".claude-plugin/marketplace.json"));
     let entry = listed["plugins"].as_array()?.iter().find(|entry| entry["name"] == name)?;
-    outside::real(&folder.join(entry["source"].as_str()?))
+    user_files::real(&folder.join(entry["source"].as_str()?))
 }
 
 fn hooks_of(root: &Path) -> Vec<RegisteredHook> {
@@ -125,6 +128,6 @@ pub(super) fn check(plugin: &Plugin) -> Check {
 
 /// What a file says; nothing where it cannot be read.
 fn json(path: &Path) -> Value {
-    let text = outside::find(path).ok().and_then(|found| found.text);
+    let text = user_files::find(path).ok().and_then(|found| found.text);
     text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }

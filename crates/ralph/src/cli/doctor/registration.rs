@@ -8,8 +8,8 @@ use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
 use super::skills::Skill;
 use ralph_core::protocol::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
-use ralph_core::text::counted::counted;
-use ralph_io::project::outside;
+use ralph_core::text::plural::counted;
+use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "registration";
@@ -92,8 +92,8 @@ fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Instal
 
 /// Where a settings file really lies, if it is linked there, as `stow` does.
 fn link(path: &Path) -> Option<PathBuf> {
-    let real = outside::real(path)?;
-    let straight = outside::real(path.parent()?)?.join(path.file_name()?);
+    let real = user_files::real(path)?;
+    let straight = user_files::real(path.parent()?)?.join(path.file_name()?);
     (real != straight).then_some(real)
 }
 

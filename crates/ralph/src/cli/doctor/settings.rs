@@ -9,8 +9,8 @@ use super::super::install::merge;
 use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
 use ralph_core::protocol::registration::Origin;
-use ralph_core::text::counted::noun;
-use ralph_io::{client::client_settings, project::outside};
+use ralph_core::text::plural::noun;
+use ralph_io::{client::client_settings, project::user_files};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -249,7 +249,7 @@ fn as_the_client_reads(text: &str) -> Option<i64> {
 }
 
 fn read(path: &Path) -> Option<Result<Value, String>> {
-    match outside::find(path) {
+    match user_files::find(path) {
         Err(error) => Some(Err(format!("cannot be read: {error:#}"))),
         Ok(found) => {
             let text = found.text?;
@@ -262,7 +262,7 @@ fn read(path: &Path) -> Option<Result<Value, String>> {
 pub(super) fn project_root(current: &Path) -> &Path {
     current
         .ancestors()
-        .find(|folder| outside::access(&folder.join(".git")).is_some())
+        .find(|folder| user_files::access(&folder.join(".git")).is_some())
         .unwrap_or(current)
 }
 

@@ -11,7 +11,7 @@ use super::plugin::Plugin;
 use super::settings::{RegisteredHook, hooks_in, project_root};
 use crate::context::yaml;
 use ralph_core::protocol::registration::Origin;
-use ralph_io::project::outside;
+use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 /// A skill with hooks of ours, or one of ours whose hooks nobody can read.
@@ -52,7 +52,7 @@ pub(super) fn gather(plugin: Option<&Plugin>, places: &InstallPaths) -> Vec<Skil
     folders.dedup_by(|one, before| one.1 == before.1);
     let mut skills = Vec::new();
     for (of, folder) in folders {
-        for name in outside::names(&folder) {
+        for name in user_files::names(&folder) {
             let folder = folder.join(&name);
             let root = plugin.and_then(Plugin::root).filter(|_| of == SkillOwner::Plugin);
             let root = root.unwrap_or(&folder);
@@ -89,7 +89,7 @@ impl SkillOwner {
 }
 
 fn read(file: &Path, name: String, of: SkillOwner, roots: (&Path, &Path)) -> Option<Skill> {
-    let text = outside::find(file).ok()?.text?;
+    let text = user_files::find(file).ok()?.text?;
     let front_matter = front_matter(&text)?;
     let has_hooks = front_matter.lines().any(|line| line.starts_with("hooks:"));
     let is_shipped = SHIPPED.iter().any(|one| one.path == format!("skills/{name}/SKILL.md"));

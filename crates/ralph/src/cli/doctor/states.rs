@@ -6,9 +6,9 @@ use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use ralph_core::state::LoopState;
 use ralph_io::store::home::Home;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::manifest::{self, ManifestKey};
-use ralph_io::store::store::LoopFile;
-use ralph_io::{project::outside, store::lifecycle};
+use ralph_io::{project::user_files, store::lifecycle};
 
 const NAME: &str = "loops";
 
@@ -25,14 +25,14 @@ impl Loops {
     /// Reads them all.
     pub(super) fn gather(home: &Home) -> Loops {
         let mut loops = Loops { states: Vec::new(), files: Vec::new(), troubles: Vec::new() };
-        for name in outside::names(&home.loops()) {
+        for name in user_files::names(&home.loops()) {
             loops.read(LoopFile::at(home.loops().join(name).join("state.json")));
         }
         for (session, state) in manifest::sessions(home) {
             let entry = home.manifest_folder().join(&session).display().to_string();
             let cure = format!("run `rm '{entry}'`");
             loops.troubles.extend(match state {
-                Ok(state) if outside::access(&state).is_some() => None,
+                Ok(state) if user_files::access(&state).is_some() => None,
                 // A loop that is just being put away is followed to where it went.
                 Ok(_) if leads_somewhere(home, &session) => None,
                 Ok(_) => Some(
@@ -69,7 +69,7 @@ impl Loops {
 
 fn leads_somewhere(home: &Home, session: &str) -> bool {
     let file = lifecycle::of_session(home, session).ok().flatten();
-    file.is_some_and(|file| outside::access(file.path()).is_some())
+    file.is_some_and(|file| user_files::access(file.path()).is_some())
 }
 
 /// One line if all is well, else one for each thing that is not.

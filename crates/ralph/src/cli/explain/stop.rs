@@ -1,13 +1,13 @@
 //! A decision about the end of a turn in plain words.
 
 use super::ExplainedDecision;
-use ralph_core::evidence::frozen;
+use ralph_core::evidence::completion_feedback;
+use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
-use ralph_core::evidence::refusal;
 use ralph_core::modes::ralplan::position;
 use ralph_core::state::{LoopState, Ralplan, Refining, Signal};
 use ralph_core::stop::{StopInputs, StopRecord};
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use ralph_core::text::token::CompletionRequest;
 use ralph_io::store::journal::JournalEntry;
 
@@ -123,7 +123,7 @@ fn refused(record: &StopRecord) -> String {
         "completion was requested and is refused: {holding} of {} {criteria} {hold}",
         all.len()
     );
-    if !frozen::is_as_frozen(&record.before) {
+    if !pinned::is_as_frozen(&record.before) {
         text.push_str(", and they are not those that the person agreed to");
     }
     if let Some(proof) = record.seen.proof.as_ref().filter(|proof| !proof.problem.is_empty()) {
@@ -154,7 +154,7 @@ fn criteria(record: &StopRecord) -> String {
         .into_iter()
         .map(|(criterion, standing)| {
             let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
-            format!("{} {}", criterion.id, refusal::why(criterion, standing, changed))
+            format!("{} {}", criterion.id, completion_feedback::why(criterion, standing, changed))
         })
         .map(|line| line.replace('\n', " "))
         .collect();
@@ -232,7 +232,7 @@ fn budgets(state: &LoopState, seen: &StopInputs) -> String {
 fn message(entry: &JournalEntry) -> String {
     entry.seen["message"]
         .as_str()
-        .map_or_else(String::new, |text| ralph_core::views::say::tail(text, MESSAGE))
+        .map_or_else(String::new, |text| ralph_core::views::messages::tail(text, MESSAGE))
 }
 
 fn words(word: &str) -> String {

@@ -5,7 +5,7 @@ use super::scope::InstallScope;
 use super::shipped::SHIPPED;
 use anyhow::Result;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, Location, yaml_word};
-use ralph_io::project::outside::{self, TextFile};
+use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
 /// A file that we ship and what is at its place.
@@ -49,8 +49,8 @@ pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
 /// Looks at one place below a folder.
 pub(super) fn at(base: &Path, name: &'static str, text: String) -> ShippedFile {
     let path = base.join(name);
-    let found = outside::find(&path);
-    let straight = outside::real(base).map(|base| base.join(name));
+    let found = user_files::find(&path);
+    let straight = user_files::real(base).map(|base| base.join(name));
     let linked = found.as_ref().is_ok_and(|found| Some(&found.real) != straight.as_ref());
     ShippedFile { name, path, text, linked, found }
 }
@@ -69,7 +69,7 @@ pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
 
 /// Whether this text at this place is what we wrote there.
 pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
-    known.iter().any(|copied| copied.path == path && copied.digest == outside::digest(text))
+    known.iter().any(|copied| copied.path == path && copied.digest == user_files::digest(text))
 }
 
 /// The text with its hooks where this installation has them.

@@ -16,7 +16,7 @@ use super::shipped::SHIPPED;
 use anyhow::Result;
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
-use ralph_io::project::outside;
+use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 /// What says that a folder is a plugin.
@@ -86,14 +86,14 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
     for (target, fate) in targets {
         install.folders.extend(put_file(&target, fate)?);
         install.files.retain(|copied| copied.path != target.path);
-        let digest = outside::digest(&target.text);
+        let digest = user_files::digest(&target.text);
         install.files.push(Copied { path: target.path, digest });
     }
-    install.folders.extend(outside::make_folders(&folder.join("bin"), 0o755)?);
+    install.folders.extend(user_files::make_folders(&folder.join("bin"), 0o755)?);
     let mut n_copied = 0;
     for name in programs() {
         let place = folder.join("bin").join(name);
-        n_copied += usize::from(outside::copy_program(&places.executables.join(name), &place)?);
+        n_copied += usize::from(user_files::copy_program(&places.executables.join(name), &place)?);
     }
     tell!("  copied {n_copied} of {} executables to `{shown}/bin`", programs().count());
     let key = install.settings.clone();
@@ -125,23 +125,23 @@ pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &InstallPaths) -> 
         return Ok(Exit::Done);
     }
     for name in programs() {
-        outside::remove_program(&folder.join("bin").join(name))?;
+        user_files::remove_program(&folder.join("bin").join(name))?;
     }
     // The description is the first text and has to be the last that goes.
     targets.reverse();
     for (target, fate) in &targets {
         if let (true, Ok(found)) = (is_ours(*fate), &target.found) {
-            outside::remove(found)?;
+            user_files::remove(found)?;
         }
     }
     for (target, _) in &targets {
         target.path.ancestors().skip(1).take_while(|above| *above != folder).for_each(|above| {
-            outside::remove_empty_folder(above);
+            user_files::remove_empty_folder(above);
         });
     }
-    outside::remove_empty_folder(&folder.join("bin"));
+    user_files::remove_empty_folder(&folder.join("bin"));
     for made in known.iter().flat_map(|known| known.folders.iter().rev()) {
-        outside::remove_empty_folder(made);
+        user_files::remove_empty_folder(made);
     }
     if known.is_some() {
         record.write(places.ralph.root(), &description, None)?;
@@ -182,7 +182,7 @@ fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
     let is_ours = |name: &String| {
         [".claude-plugin", "hooks", "skills", "agents", "bin"].contains(&name.as_str())
     };
-    if is_plugin || outside::names(folder).iter().all(is_ours) {
+    if is_plugin || user_files::names(folder).iter().all(is_ours) {
         return Ok(());
     }
     let message = format!("`{shown}` is not empty and is no plugin of ours: name a new folder");

@@ -7,7 +7,7 @@
 use super::super::exit::{Exit, refused};
 use super::extras::Extras;
 use anyhow::{Context, Result};
-use ralph_io::{project::outside, store::atomic};
+use ralph_io::{project::user_files, store::atomic};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ impl InstallRecord {
     /// Reads it; a missing record is an empty one.
     pub(crate) fn read(ralph_home: &Path) -> Result<InstallRecord> {
         let path = path(ralph_home);
-        let Some(text) = outside::find(&path)?.text else {
+        let Some(text) = user_files::find(&path)?.text else {
             return Ok(InstallRecord { schema_version: SCHEMA_VERSION, installs: Vec::new() });
         };
         let record: InstallRecord = serde_json::from_str(&text).map_err(|error| {
@@ -85,7 +85,7 @@ impl InstallRecord {
     ) -> Result<()> {
         self.installs.retain(|known| known.settings != settings);
         self.installs.extend(install);
-        outside::make_folders(ralph_home, 0o700)?;
+        user_files::make_folders(ralph_home, 0o700)?;
         let mut text = serde_json::to_string_pretty(&self).context("could not write the record")?;
         text.push('\n');
         atomic::write(&path(ralph_home), text.as_bytes())

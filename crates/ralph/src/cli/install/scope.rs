@@ -4,7 +4,7 @@ use super::super::exit::{Exit, refused};
 use super::super::places::InstallPaths;
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::Location;
-use ralph_io::project::outside;
+use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 /// Which settings, skills and agents are meant; by default those of this person.
@@ -106,11 +106,11 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
 }
 
 fn project_folder(named: &Path) -> Result<PathBuf> {
-    outside::real(named)
+    user_files::real(named)
         .filter(|folder| folder.is_dir())
         .ok_or_else(|| refused(Exit::No, format!("there is no folder `{}`", named.display())))
 }
 
 fn absolute_path(path: &Path, places: &InstallPaths) -> PathBuf {
-    outside::real(path).unwrap_or_else(|| places.current.join(path))
+    user_files::real(path).unwrap_or_else(|| places.current.join(path))
 }

@@ -1,7 +1,7 @@
 //! `ralph parallel clean`: takes away what workers leave when their work is merged.
 
+use crate::cli::context_dir::Here;
 use crate::cli::exit::Exit;
-use crate::cli::here::Here;
 use crate::cli::screen::{self, visible};
 use crate::parallel::clean::{self, CleanItem};
 use anyhow::Result;

@@ -1,9 +1,9 @@
 //! `ralph parallel merge`: brings the work of workers to the loop's branch.
 
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
-use crate::cli::which::{self, LoopArgs};
+use crate::cli::select_loop::{self, LoopArgs};
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, MergeOrder, Merged, WorkerMerge};
 use crate::verify::Watcher;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::recent(&here, &args.which)?;
+    let found = select_loop::recent(&here, &args.which)?;
     let _ = ralph_io::process::command::adopt_orphans();
     let shown = MergeDisplay::new();
     let merged = merge::merge(&MergeOrder {

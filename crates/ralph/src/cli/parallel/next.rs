@@ -3,10 +3,10 @@
 //! The answer is for a model, so it is whole: the exact input of each call, what comes after it, and
 //! what would keep it from working.
 
+use super::super::context_dir::Here;
 use super::super::exit::Exit;
-use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::{self, LoopArgs, LoopFilter};
+use super::super::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::modes::parallel::{self, NextParallelStep, merge};
 use ralph_core::state::LoopState;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    let state = which::one(here, &args.which, LoopFilter::Live)?.state;
+    let state = select_loop::one(here, &args.which, LoopFilter::Live)?.state;
     let next = parallel::next(&state, here.now);
     let (hindrance, lacking) = match &next {
         NextParallelStep::Start { .. } => base(here)?,

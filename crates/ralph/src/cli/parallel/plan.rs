@@ -1,9 +1,9 @@
 //! `ralph parallel plan`: the waves in which the open tasks could be carried out.
 
+use super::super::context_dir::Here;
 use super::super::exit::Exit;
-use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::{self, LoopArgs, LoopFilter};
+use super::super::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::modes::parallel::{self, WavePlan};
 use ralph_core::state::{LoopState, Task};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 const NAMED: usize = 20;
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    let state = which::one(here, &args.which, LoopFilter::WithTasks)?.state;
+    let state = select_loop::one(here, &args.which, LoopFilter::WithTasks)?.state;
     let plan = parallel::plan(&state);
     if args.json {
         let most = state.limits.max_workers;

@@ -4,13 +4,13 @@
 //! are, the criteria are run on the whole, and what they lack is left to rounds of a build.
 
 use crate::cli::build::{self, Builder};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::here::Here;
-use crate::cli::note::note;
+use crate::cli::journal::note;
 use crate::cli::number;
 use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen;
-use crate::cli::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::cli::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::driver;
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, MergeOrder};
@@ -22,8 +22,8 @@ use ralph_core::state::LoopState;
 use ralph_core::{modes::build as rules, stop};
 use ralph_io::git::worker_base;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{process::clock, project::outside, store::lifecycle};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{process::clock, project::user_files, store::lifecycle};
 use std::path::PathBuf;
 
 /// How many at once, and how the client is called.
@@ -45,7 +45,7 @@ const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after ano
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, LoopFilter::WithTasks)?;
+    let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
     let base = worker_base::look(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     args.client.tell(&here, &build::needs())?;
     tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;
-    outside::make_folders(&logs, 0o700)?;
+    user_files::make_folders(&logs, 0o700)?;
     let freed = run::free(&here, &found.file)?;
     let state = take_up(&here, &found, args)?;
     let about = build::announcement(&state, &logs, "workers of");

@@ -1,10 +1,10 @@
 //! `ralph ralplan approve`, `adjust` and `discard`: a person's decision about a plan, in a terminal.
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, bad_state, refused};
-use super::super::here::Here;
-use super::super::note::note;
+use super::super::journal::note;
 use super::super::screen::{self, visible_lines};
-use super::super::which::{FoundLoop, LoopArgs};
+use super::super::select_loop::{FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState};
 use ralph_hooks::ralplan::{self, Decided, DecisionRequest};

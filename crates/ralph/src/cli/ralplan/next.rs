@@ -1,7 +1,7 @@
 //! `ralph ralplan next`: the one next step of a planning, for the session that carries it out.
 
+use super::super::context_dir::Here;
 use super::super::exit::Exit;
-use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
 use super::PlanViewArgs;
 use anyhow::Result;

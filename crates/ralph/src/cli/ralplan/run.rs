@@ -6,12 +6,12 @@
 mod gate;
 mod told;
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, bad_state, refused};
-use super::super::here::Here;
-use super::super::note::note;
+use super::super::journal::note;
 use super::super::rounds::{self, ClientOptions};
 use super::super::screen;
-use super::super::which::FoundLoop;
+use super::super::select_loop::FoundLoop;
 use crate::driver::{self, ClientRound, RoundOutcome};
 use crate::parallel::run::held_by_client;
 use anyhow::{Context, Result};
@@ -21,12 +21,12 @@ use ralph_core::modes::ralplan::driven::{self, Due};
 use ralph_core::modes::ralplan::{self as rules, AgentInput, NextPlanStep, Role};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
-use ralph_core::views::say;
+use ralph_core::views::messages;
 use ralph_hooks::ralplan::{self, PlanningRequest, PlanningStart};
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{
-    client, process::chance, process::clock, project::outside, store::lifecycle, store::lock,
+    client, process::clock, process::random, project::user_files, store::lifecycle, store::lock,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     let _alone = alone(&found.file)?;
     driver::wait_for_earlier(&held_by_client(&found.file))?;
     let state = if is_new { found.state } else { take_up(here, &found)? };
-    outside::make_folders(&logs, 0o700)?;
+    user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&format!(
         "planning {} at iteration {}; logs in {}\nTask: {}",
         state.loop_id,
@@ -100,7 +100,7 @@ fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
     let begun = ralplan::begin(&PlanningRequest {
         home: &here.home,
         request: &request,
-        session_id: &chance::uuid(),
+        session_id: &random::uuid(),
         prompt_id: "",
         project_root: here.root.clone(),
         via: None,
@@ -227,7 +227,7 @@ impl Driver<'_> {
     fn all(&self, interrupts: &Interrupts) -> Result<Exit> {
         let (mut number, mut crashes) = (1, 0);
         loop {
-            let session = chance::uuid();
+            let session = random::uuid();
             let bound = ralplan::RoundSession { session_id: &session, number, prefix: self.prefix };
             let step = ralplan::drive(&self.here.home, &self.file, bound).map_err(bad_state)?;
             let Some((due, before)) = step else { return self.over() };
@@ -328,7 +328,7 @@ impl Driver<'_> {
         }
         let is_approved =
             state.ending.as_ref().is_some_and(|ending| ending.kind == EndingKind::Approved);
-        screen::print(&screen::visible_lines(&say::ended(&state)))?;
+        screen::print(&screen::visible_lines(&messages::ended(&state)))?;
         Ok(if is_approved { Exit::Done } else { Exit::No })
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! What an agent is told may be cut; here it is whole.
 
+use super::super::context_dir::Here;
 use super::super::exit::Exit;
-use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
 use super::PlanViewArgs;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, position, short};
 use ralph_core::state::{LoopState, Ralplan};
-use ralph_core::views::say;
-use ralph_io::store::planning;
+use ralph_core::views::messages;
+use ralph_io::store::plan_files;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
         )?;
         return Ok(Exit::No);
     };
-    let now = planning::plan_hash(Path::new(&state.project_root), &plan.plan_path);
+    let now = plan_files::plan_hash(Path::new(&state.project_root), &plan.plan_path);
     let next = ralplan::next(plan, ralplan::prefix(&state));
     if args.json {
         let document = json!({
@@ -46,7 +46,7 @@ fn told(state: &LoopState, plan: &Ralplan, now: &str) -> String {
         position(plan)
     );
     if state.pause.is_some() && !state.awaits_decision() {
-        let _ = write!(text, "\n{}", say::paused(state));
+        let _ = write!(text, "\n{}", messages::paused(state));
     }
     let _ = write!(text, "\nTask: {}", plan.task);
     if !plan.plan_path.is_empty() {

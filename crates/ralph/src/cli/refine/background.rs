@@ -1,8 +1,8 @@
 //! Sessions in the background: `--background`, `peek`, `attach` and `kill`, by tmux.
 
 use super::{conversation, session};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::{close_what_was_left, record};
 use anyhow::{Context, Result};
@@ -10,7 +10,7 @@ use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Mode, RefineEvent};
 use ralph_io::store::refine::RefineStore;
 use ralph_io::terminal::tmux::{self, Job, Tmux, TmuxMissing};
-use ralph_io::{process::programs, project::outside, store::digest};
+use ralph_io::{process::programs, project::user_files, store::digest};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
@@ -204,7 +204,7 @@ fn not_one(names: &[String]) -> anyhow::Error {
 
 fn owner(place: &RefineStore) -> String {
     // Of the folder's name only what no format of tmux could split.
-    let root = outside::real(place.root()).unwrap_or_else(|| place.root().to_owned());
+    let root = user_files::real(place.root()).unwrap_or_else(|| place.root().to_owned());
     digest::of_bytes(root.as_os_str().as_encoded_bytes()).replace(':', "-")
 }
 

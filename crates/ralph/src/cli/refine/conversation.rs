@@ -4,22 +4,22 @@
 //! the bound of agents, keeps the turn going, and is what a person cancels.
 
 use super::session;
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::here::Here;
-use crate::cli::note::note;
+use crate::cli::journal::note;
 use crate::cli::screen::{self, visible};
-use crate::cli::which::{self, FoundLoop};
+use crate::cli::select_loop::{self, FoundLoop};
 use crate::refine::artefact::Artefact;
 use anyhow::Result;
 use ralph_core::modes::refine::state::{RefineDocument, RefineSession};
-use ralph_core::modes::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
+use ralph_core::modes::refine::{MOST_IN_FOREGROUND, Mode, Status, in_session, say};
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_core::views::report::Activity;
 use ralph_hooks::{cancel, refine};
 use ralph_io::client;
 use ralph_io::store::lifecycle::{self, ManifestFate};
-use ralph_io::store::store::LoopFile;
+use ralph_io::store::loop_file::LoopFile;
 
 /// The live loop in which this session is refined.
 pub(super) fn live(here: &Here, name: &str) -> Option<FoundLoop> {
@@ -27,7 +27,7 @@ pub(super) fn live(here: &Here, name: &str) -> Option<FoundLoop> {
 }
 
 fn all(here: &Here) -> Vec<FoundLoop> {
-    which::of_project(here, |state| state.mode == LoopMode::Refine && state.is_live())
+    select_loop::of_project(here, |state| state.mode == LoopMode::Refine && state.is_live())
 }
 
 fn name_of(state: &LoopState) -> Option<&str> {
@@ -103,7 +103,7 @@ pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<O
         refine::RefineStart::Own(file, state) => (file, state),
         refine::RefineStart::Made(file, state) => {
             note(here, &file, &state, ("refine begin", "started"), "a conversation refines");
-            let left = MOST_IN_FOREGROUND.saturating_sub(foreground::made(&state));
+            let left = MOST_IN_FOREGROUND.saturating_sub(in_session::made(&state));
             screen::tell(&visible(&format!(
                 "loop {} refines {what} in this conversation: at most {}; Esc pauses it, /ralph-cancel ends it",
                 state.loop_id,
@@ -113,8 +113,8 @@ pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<O
         }
     };
     match &state.refine {
-        Some(refining) if foreground::is_full(refining) => {
-            let why = foreground::full(refining);
+        Some(refining) if in_session::is_full(refining) => {
+            let why = in_session::full(refining);
             if refining.open == 0 {
                 end(here, &file, &EndingKind::MaxIterations, FULL, stands)?;
             }
@@ -163,8 +163,8 @@ pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<
     let open = stands.round.as_ref().map_or(0, |open| open.iteration);
     let done = stands.iterations_completed;
     let Some(state) = refine::note_round(&found.file, done, open)? else { return Ok(None) };
-    let is_full = state.refine.as_ref().is_some_and(foreground::is_full);
-    let made = foreground::made(&state).max(done);
+    let is_full = state.refine.as_ref().is_some_and(in_session::is_full);
+    let made = in_session::made(&state).max(done);
     if open == 0 && (is_full || made >= MOST_IN_FOREGROUND) {
         end(here, &found.file, &EndingKind::MaxIterations, FULL, stands)?;
         return Ok(Some(format!("{FULL}: {}", how_to_go_on(name))));
@@ -177,7 +177,7 @@ fn put_away(here: &Here, name: &str) -> Result<()> {
     let has_ended = |state: &LoopState| {
         state.mode == LoopMode::Refine && state.ending.is_some() && name_of(state) == Some(name)
     };
-    for found in which::of_project(here, has_ended) {
+    for found in select_loop::of_project(here, has_ended) {
         // Of a cancel the session has yet to hear.
         let is_cancelled =
             found.state.ending.as_ref().is_some_and(|it| it.kind == EndingKind::Cancelled);

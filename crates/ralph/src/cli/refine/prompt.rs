@@ -1,7 +1,7 @@
 //! `ralph refine prompt` and `ralph refine ideas`: what a skill needs of the prompts and of what comes back.
 
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact;
 use crate::refine::{self, Template};

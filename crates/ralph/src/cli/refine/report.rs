@@ -1,8 +1,8 @@
 //! What a report needs of a refinement: its session, and the versions of its plan.
 
-use super::{look, session, versions};
+use super::{session, show, versions};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::bad_state;
-use crate::cli::here::Here;
 use anyhow::Result;
 use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::state::LoopState;
@@ -27,7 +27,7 @@ pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
         word: &session::word(&name),
         session: &found,
         versions,
-        activity: look::activity(here, &place, &name, &found),
+        activity: show::activity(here, &place, &name, &found),
         now: here.now,
     }))
 }

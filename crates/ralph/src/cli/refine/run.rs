@@ -4,8 +4,8 @@
 //! carried out. A session that was interrupted goes on where it was, by its name.
 
 use super::{background, conversation, notice, prompt, session};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::here::Here;
 use crate::cli::number;
 use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
@@ -15,11 +15,11 @@ use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
 use anyhow::Result;
 use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::RefineSession;
-use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, picture, say, step};
+use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, chart, say, step};
 use ralph_core::protocol::permission::Need;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::store::refine::{Commits, RefineStore};
-use ralph_io::{project::outside, project::settings};
+use ralph_io::{project::settings, project::user_files};
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -181,7 +181,7 @@ impl<'a> RefineSetup<'a> {
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
         let notifies = wanted == Rounds::All && !self.args.no_notify;
         let refiner = self.refiner();
-        outside::make_folders(&refiner.logs, 0o700)?;
+        user_files::make_folders(&refiner.logs, 0o700)?;
         screen::tell(&visible(&format!(
             "refining {} as `{}`; logs in {}",
             on(&refiner.artefact),
@@ -325,7 +325,7 @@ impl RunArgs {
                 "`--commit` is for plans: tasks are in no file of the repository; leave it out";
             return Err(refused(Exit::Usage, why));
         };
-        let text = outside::find(&plan.real)?.text.unwrap_or_default();
+        let text = user_files::find(&plan.real)?.text.unwrap_or_default();
         let obstacle = Commits::of(&plan.real).and_then(|commits| commits.obstacle(&text));
         match obstacle.map_err(|error| refused(Exit::No, visible(&format!("{error:#}"))))? {
             Some(why) => Err(refused(Exit::No, visible(&why))),
@@ -416,7 +416,7 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
             tell(ending.first().map_or("", String::as_str));
             // On a terminal it stands there already, as the last round's.
             let is_shown = std::io::stdout().is_terminal();
-            let mut lines = if is_shown { Vec::new() } else { picture::lines(&session) };
+            let mut lines = if is_shown { Vec::new() } else { chart::lines(&session) };
             lines.extend(ending);
             if refiner.lacks_commit.get() {
                 lines.push("a round's change stands in the file and in no commit".to_owned());

@@ -1,7 +1,7 @@
 //! Which session a command means, and what it refines.
 
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::here::Here;
 use crate::cli::screen::visible;
 use crate::driver::quoted;
 use crate::refine::artefact::{Artefact, PlanFile};

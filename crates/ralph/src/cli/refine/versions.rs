@@ -1,15 +1,15 @@
 //! `ralph refine history`, `diff` and `restore`: the versions of a plan.
 
 use super::{conversation, session};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::here::Here;
 use crate::cli::number;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{Artefact, PlanFile, at};
 use anyhow::Result;
 use ralph_core::modes::refine::state::RefineSession;
-use ralph_core::modes::refine::{Mode, picture, say, trace, unified};
-use ralph_io::project::outside;
+use ralph_core::modes::refine::{Mode, chart, say, trace, unified};
+use ralph_io::project::user_files;
 use ralph_io::store::refine::{KeptVersion, NewVersion, RefineStore, What};
 use serde_json::json;
 
@@ -73,7 +73,7 @@ pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
             screen::print(&visible(&line))?;
         }
     }
-    for line in picture::lines(&found) {
+    for line in chart::lines(&found) {
         screen::print(&visible(&line))?;
     }
     for version in place.versions(&name).list().map_err(bad_state)? {
@@ -112,7 +112,7 @@ pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
         Some(to) => (text(to)?, named(to)),
         None => {
             let plan = plan(here, &place, &name, &found)?;
-            (outside::find(&plan.real)?.text.unwrap_or_default(), found.plan_file.clone())
+            (user_files::find(&plan.real)?.text.unwrap_or_default(), found.plan_file.clone())
         }
     };
     let shown = unified((&visible(&named(from)), &text(from)?), (&visible(&is), &now));
@@ -137,7 +137,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     let artefact = Artefact::Plan(plan);
     conversation::none_beside(here, &session::document(&place)?, &artefact)?;
     let Artefact::Plan(plan) = artefact else { unreachable!("it was made one above") };
-    let now = outside::find(&plan.real)?;
+    let now = user_files::find(&plan.real)?;
     let before = now.text.as_deref().unwrap_or_default();
     if before == text {
         screen::print(&format!("the plan is version {} already", version.number))?;
@@ -145,7 +145,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     }
     let kept = NewVersion { text: before, round: 0, what: What::Replaced, at: here.now };
     let number = plan.versions.keep(&kept)?;
-    outside::replace(&now, &text)?;
+    user_files::replace(&now, &text)?;
     screen::print(&visible(&format!(
         "`{}` is version {} again; what it was is version {number}",
         found.plan_file, version.number

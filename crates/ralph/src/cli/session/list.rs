@@ -4,9 +4,9 @@ use super::super::exit::Exit;
 use super::super::screen::{self, visible};
 use super::{NONE, SessionContext};
 use anyhow::Result;
-use ralph_core::modes::session::machine;
-use ralph_core::text::counted::noun;
-use ralph_hooks::session;
+use ralph_core::modes::orchestration::machine;
+use ralph_core::text::plural::noun;
+use ralph_hooks::orchestration;
 
 pub(super) fn run(place: &SessionContext) -> Result<Exit> {
     let mut lines = Vec::new();
@@ -14,7 +14,7 @@ pub(super) fn run(place: &SessionContext) -> Result<Exit> {
         // One that cannot be read does not hide the others.
         lines.push(match place.read(&id) {
             Ok(seen) => {
-                let seen = session::as_driven(&place.here.home, &place.here.root, &seen);
+                let seen = orchestration::as_driven(&place.here.home, &place.here.root, &seen);
                 let step = machine::next(&seen, place.here.now);
                 let said = machine::output(&seen, &step);
                 let tasks = said.tasks_summary;

@@ -4,16 +4,16 @@ use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible};
 use super::{SessionArg, SessionContext, next};
 use anyhow::Result;
-use ralph_core::modes::session::attempts;
-use ralph_core::modes::session::change::{RouterWrite, apply};
-use ralph_core::modes::session::invocation::CallKey;
-use ralph_core::modes::session::machine;
-use ralph_core::modes::session::metadata::Counts;
-use ralph_core::modes::session::place::SessionFile as File;
-use ralph_core::modes::session::progress::{Progress, TaskMark};
-use ralph_core::modes::session::snapshot::{Picture, Snapshot};
-use ralph_core::text::counted::noun;
-use ralph_hooks::session;
+use ralph_core::modes::orchestration::attempts;
+use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::files::SessionFile as File;
+use ralph_core::modes::orchestration::invocation::CallKey;
+use ralph_core::modes::orchestration::machine;
+use ralph_core::modes::orchestration::metadata::Counts;
+use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::text::plural::noun;
+use ralph_hooks::orchestration;
 use ralph_io::process::clock;
 
 /// Which task, and how far it is.
@@ -49,7 +49,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     }
     let id = place.find(&args.which)?;
     let home = &place.here.home;
-    let is_driven = session::driving(home, &place.here.root, &id).is_some();
+    let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
     let changed = place.update(&id, |seen| {
         let now = place.here.now;
         // Where nobody drives the session, nobody else writes what comes before the mark.

@@ -4,9 +4,9 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
 use super::{SessionContext, named};
 use anyhow::Result;
-use ralph_core::modes::session::id::{REFUSED, SessionId};
-use ralph_core::modes::session::place::folder;
-use ralph_core::modes::session::which;
+use ralph_core::modes::orchestration::files::folder;
+use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::which;
 use ralph_io::client::given;
 
 /// What is asked for.

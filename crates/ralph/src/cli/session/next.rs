@@ -5,13 +5,13 @@ use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible_lines};
 use super::{SessionArg, SessionContext};
 use anyhow::Result;
-use ralph_core::modes::session::change::apply;
-use ralph_core::modes::session::finding::Weight;
-use ralph_core::modes::session::invocation::Invocation;
-use ralph_core::modes::session::machine::{self, Act, MachineStep};
-use ralph_core::modes::session::snapshot::Snapshot;
-use ralph_core::text::counted::noun;
-use ralph_hooks::session;
+use ralph_core::modes::orchestration::change::apply;
+use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::invocation::Invocation;
+use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
+use ralph_core::modes::orchestration::snapshot::Snapshot;
+use ralph_core::text::plural::noun;
+use ralph_hooks::orchestration;
 use ralph_io::process::clock;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -48,7 +48,7 @@ pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Resul
         return status(place, args);
     }
     let id = place.find(&args.which)?;
-    if let Some((_, state)) = session::driving(&place.here.home, &place.here.root, &id) {
+    if let Some((_, state)) = orchestration::driving(&place.here.home, &place.here.root, &id) {
         let why = format!("loop {} drives session {id} and makes its calls", state.loop_id);
         return Err(refused(Exit::No, format!("{why}; `ralph session next` shows them")));
     }
@@ -76,7 +76,7 @@ pub(super) fn status(place: &SessionContext, args: &Args) -> Result<Exit> {
 }
 
 pub(super) fn decided(place: &SessionContext, seen: &Snapshot) -> Result<(Snapshot, MachineStep)> {
-    let seen = &session::as_driven(&place.here.home, &place.here.root, seen);
+    let seen = &orchestration::as_driven(&place.here.home, &place.here.root, seen);
     let step = machine::next(seen, place.here.now);
     let after = apply(seen, &step.changes, clock::local(place.here.now))
         .map_err(|why| refused(Exit::BadState, why))?;

@@ -13,21 +13,21 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::number;
 use super::super::rounds::{self, ClientOptions};
 use super::super::screen;
-use super::super::which::FoundLoop;
+use super::super::select_loop::FoundLoop;
 use super::{SessionArg, SessionContext};
 use crate::driver;
 use anyhow::Result;
 use ralph_core::modes::arguments;
-use ralph_core::modes::session::agents::AgentRole;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::machine::{self, Act};
-use ralph_core::modes::session::snapshot::Snapshot;
+use ralph_core::modes::orchestration::agents::AgentRole;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::machine::{self, Act};
+use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::Criterion;
 use ralph_hooks::begin;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{client, client::given, process::clock, project::outside};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{client, client::given, process::clock, project::user_files};
 use std::path::{Path, PathBuf};
 
 /// What is done, how far, and how the client is called.
@@ -98,7 +98,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     })?;
     leftovers::take_up(place, &id)?;
     let found = bound::begin(here, &id, args)?;
-    outside::make_folders(&logs, 0o700)?;
+    user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));
     let plan = OrchestrationRun { place, id, file: found.file, client: &args.client, logs, prefix };
     let interrupts = Interrupts::catch()?;

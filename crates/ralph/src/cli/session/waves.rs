@@ -5,8 +5,8 @@ use super::super::screen::{self, visible_lines};
 use super::super::task::{Format, in_format};
 use super::{SessionArg, SessionContext};
 use anyhow::Result;
-use ralph_core::modes::session::snapshot::Picture;
-use ralph_core::modes::session::waves::TaskFiles;
+use ralph_core::modes::orchestration::snapshot::Picture;
+use ralph_core::modes::orchestration::waves::TaskFiles;
 
 /// Which session.
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,8 @@
 use super::layout::{WIDTH, wrapped};
 use super::looked::LoopView;
 use crate::cli::screen::{self, Colour, visible};
+use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::ReceiptStatus;
-use ralph_core::evidence::refusal;
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{Criterion, LoopState};
 
@@ -46,7 +46,7 @@ pub(super) fn describe(one: &LoopView) -> String {
 
 /// What is wrong with a criterion, or what its proof rests on.
 fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<String> {
-    let why = refusal::why(criterion, standing, one.changed(criterion));
+    let why = completion_feedback::why(criterion, standing, one.changed(criterion));
     let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
     let mut notes = match standing {
         // The word beside it says as much.
@@ -59,7 +59,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         }
         _ => vec![why],
     };
-    let environment = refusal::environment(criterion);
+    let environment = completion_feedback::environment(criterion);
     if !environment.is_empty() {
         notes.push(environment);
     }
@@ -69,7 +69,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
     if criterion.turned_red.is_some() {
         let alone =
             LoopState { acceptance_criteria: vec![criterion.clone()], ..LoopState::default() };
-        notes.push(refusal::regressions(&alone).trim_end().to_owned());
+        notes.push(completion_feedback::regressions(&alone).trim_end().to_owned());
     }
     notes
 }

@@ -6,7 +6,7 @@ use super::looked::LoopView;
 use super::text;
 use jiff::Timestamp;
 use ralph_core::state::{Criterion, Worker};
-use ralph_core::{evidence::frozen, tasks::graph};
+use ralph_core::{evidence::pinned, tasks::graph};
 use serde_json::{Value, json};
 
 /// All of it.
@@ -37,7 +37,7 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
         "prompt": state.prompt,
         "completion": state.completion,
         "criteria": criteria,
-        "criteria_as_agreed": frozen::is_as_frozen(state),
+        "criteria_as_agreed": pinned::is_as_frozen(state),
         "changed_tests": state.changed_tests,
         "meaning_noted": state.meaning_noted,
         "baseline_pending": state.baseline_pending,

@@ -3,13 +3,13 @@
 //! Only a live loop's project is looked at: what an ended one left is no longer its own. Where the
 //! tree cannot be looked at, the receipts alone speak.
 
-use crate::cli::which::FoundLoop;
+use crate::cli::select_loop::FoundLoop;
 use crate::verify;
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{self, Proof, ReceiptStatus};
 use ralph_core::state::{Criterion, LoopState, PauseCause};
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::store::store::LoopFile;
 use ralph_io::{client, client::transcript, project::test_files};
 use std::path::{Path, PathBuf};
 

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
 use ralph_core::state::progress;
 use ralph_core::state::{LoopState, Mode, Phase, Signal};
-use ralph_core::text::counted::noun;
-use ralph_core::{evidence::frozen, modes::ralplan, tasks::graph, views::say};
+use ralph_core::text::plural::noun;
+use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
 
 /// How much is said of a loop that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Detail {
 /// One loop.
 pub(super) fn describe(one: &LoopView, form: Detail, now: Timestamp) -> String {
     let state = &one.state;
-    let (what, position) = say::what_and_where(state);
+    let (what, position) = messages::what_and_where(state);
     let by_mode = state.is_running() || state.awaits_decision();
     let phase = if what != "loop" && by_mode { what } else { state.phase.as_str() };
     let mut text = format!(
@@ -100,7 +100,7 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
             format!("`ralph refine status --session {}` shows its rounds", refining.word)
         }
         Phase::Paused => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
-        Phase::Ended => match say::next_command(state) {
+        Phase::Ended => match messages::next_command(state) {
             // That has just been done.
             command if command.starts_with("`ralph status") => match one.checkpoint_number() {
                 Some(_) => {
@@ -112,7 +112,7 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
             },
             command => command,
         },
-        _ if !frozen::is_as_frozen(state) => {
+        _ if !pinned::is_as_frozen(state) => {
             "the criteria are not those that were agreed to; `ralph criteria accept` takes them"
                 .to_owned()
         }
@@ -141,8 +141,8 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
             let cause = ending.cause.as_ref().map(|cause| format!(" ({cause})"));
             let kind = format!("{}{}", ending.kind, cause.unwrap_or_default());
             rows.push(("ended", with_detail(&kind, &ending.detail)));
-            rows.push(("lasted", say::lasted(state, ending.at)));
-            rows.push(("achieved", say::achieved(state)));
+            rows.push(("lasted", messages::lasted(state, ending.at)));
+            rows.push(("achieved", messages::achieved(state)));
         }
         None => {
             let pause = state.pause.as_ref().filter(|_| !state.awaits_decision());
@@ -164,7 +164,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
     rows.extend([
         ("signals", signals(one)),
         ("checkpoint", checkpoint(one)),
-        ("note", say::warnings(state)),
+        ("note", messages::warnings(state)),
         ("next", next(one)),
         ("criteria", count(one)),
     ]);
@@ -174,7 +174,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 /// A turn that was cut, as by Esc, and of which nothing else tells before the next prompt.
 fn at_rest(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
-        format!("{cause}; {} in its session continues", say::command(&one.state.mode))
+        format!("{cause}; {} in its session continues", messages::command(&one.state.mode))
     })
 }
 

@@ -4,10 +4,10 @@
 //! bead is, is asked again after a claim: what bd says of a claim and what stands in its store then
 //! are two things, and the second counts.
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, refused};
-use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::LoopArgs;
+use super::super::select_loop::LoopArgs;
 use super::{TaskCommand, change, show};
 use anyhow::{Result, anyhow};
 use ralph_core::state::Task;

@@ -1,10 +1,10 @@
 //! Changes to the tasks, each made whole or refused with what to do instead.
 
+use super::super::context_dir::Here;
 use super::super::exit::Exit;
-use super::super::here::Here;
 use super::super::number;
 use super::super::screen::{self, visible};
-use super::super::which::LoopArgs;
+use super::super::select_loop::LoopArgs;
 use anyhow::Result;
 use jiff::SignedDuration;
 use ralph_core::tasks::graph::{self, Lease, NewTask};

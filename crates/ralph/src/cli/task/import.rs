@@ -1,16 +1,16 @@
 //! `ralph task import`: makes a planned loop from a plan; a person starts it by typing `/ralph`.
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, refused};
-use super::super::here::Here;
-use super::super::note::note;
+use super::super::journal::note;
 use super::super::screen::{self, visible, visible_lines};
-use super::super::which;
+use super::super::select_loop;
 use super::lint;
 use anyhow::Result;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::tasks::plan::{self, Plan, Problem};
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_hooks::begin::{self, PlannedFrom};
 use ralph_io::{client::given, store::lifecycle};
 use std::path::Path;
@@ -76,7 +76,7 @@ fn nothing_is_live(here: &Here) -> Result<()> {
     if here.session.is_some() {
         return Ok(());
     }
-    let live = which::of_project(here, LoopState::is_live);
+    let live = select_loop::of_project(here, LoopState::is_live);
     live.first().map_or(Ok(()), |found| {
         let (id, position) = (visible(&found.state.loop_id), found.state.position());
         let message = format!(

@@ -1,14 +1,14 @@
 //! `ralph task lint`: what keeps a plan from being worked off, and what would make it go badly.
 
+use super::super::context_dir::Here;
 use super::super::exit::Exit;
-use super::super::here::Here;
 use super::super::screen::{self, visible};
-use super::super::which::LoopArgs;
+use super::super::select_loop::LoopArgs;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph;
 use ralph_core::tasks::plan;
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
 use std::path::Path;
 

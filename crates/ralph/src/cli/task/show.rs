@@ -1,9 +1,9 @@
 //! Shows tasks: as a list, as Markdown or JSON, or one with all that is known of it.
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, refused};
-use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
-use super::super::which::{self, LoopArgs, LoopFilter};
+use super::super::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::state::Task;
@@ -95,7 +95,7 @@ pub(super) fn listed(here: &Here, args: &ListArgs, tasks: &[Task], none: &str) -
 /// The whole graph as a planner reads it, before the first round, too: where nothing is planned
 /// nothing is printed, not a line feed.
 fn whole(here: &Here, which: &LoopArgs) -> Result<Exit> {
-    let found = which::if_any(here, which, LoopFilter::WithTasks)?;
+    let found = select_loop::if_any(here, which, LoopFilter::WithTasks)?;
     for_planner(here, &found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 

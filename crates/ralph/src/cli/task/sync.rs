@@ -6,18 +6,18 @@
 
 mod say;
 
+use super::super::context_dir::Here;
 use super::super::exit::{Exit, bad_state, refused};
-use super::super::here::Here;
-use super::super::note::note;
+use super::super::journal::note;
 use super::super::screen::{self, visible};
-use super::super::which::{self, FoundLoop, LoopArgs};
+use super::super::select_loop::{self, FoundLoop, LoopArgs};
 use super::{import, lint};
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Phase};
 use ralph_core::tasks::graph::GraphDiff;
 use ralph_core::tasks::plan::lines::Text;
 use ralph_core::tasks::plan::{Plan, Problem};
-use ralph_core::text::counted::counted;
+use ralph_core::text::plural::counted;
 use ralph_io::{client::given, store::lifecycle};
 use std::io::IsTerminal;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Sync) -> Result<Exit> {
 
 pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
     let lines = &read()?;
-    let found = which::to_plan(here, &args.which)?;
+    let found = select_loop::to_plan(here, &args.which)?;
     nobody_elses(here, found.as_ref(), &args.which)?;
     let done = match (args.dry_run, found) {
         (true, found) => compare(here, found.map(|found| found.state), lines)?,
@@ -83,7 +83,7 @@ fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Res
     if here.session.is_some() || which.is_named() || found.is_some_and(|it| it.state.is_live()) {
         return Ok(());
     }
-    let live = which::of_project(here, which::has_tasks);
+    let live = select_loop::of_project(here, select_loop::has_tasks);
     live.first().map_or(Ok(()), |live| {
         let (id, position) = (visible(&live.state.loop_id), live.state.position());
         let message = format!(
@@ -129,7 +129,7 @@ fn update(here: &Here, found: FoundLoop, lines: &Text) -> Result<SyncResult> {
 /// Makes the planned loop, unless another has made it since.
 fn begin(here: &Here, args: &Sync, lines: &Text) -> Result<SyncResult> {
     let _held = lifecycle::lock_starts(&here.home)?;
-    if let Some(found) = which::to_plan(here, &args.which)? {
+    if let Some(found) = select_loop::to_plan(here, &args.which)? {
         return update(here, found, lines);
     }
     let mut done = compare(here, None, lines)?;

@@ -12,7 +12,7 @@ use super::super::tell::tell;
 use anyhow::Result;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::Phase;
-use ralph_io::{project::outside, store::lifecycle};
+use ralph_io::{project::user_files, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// What Ralph keeps to work by. Locks are named after what they guard.
@@ -68,7 +68,7 @@ pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) 
         }
         tell!("  remove `{}`", path.display());
         if !dry_run {
-            outside::remove_all(&path)?;
+            user_files::remove_all(&path)?;
         }
     }
     if !dry_run {
@@ -77,7 +77,7 @@ pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) 
         let (prefix, state) = (above(&places.executables), above(root));
         // Only empty ones: what somebody else keeps there stays, and its folder with it.
         for folder in [places.executables.as_path(), &archive, root, &state, &prefix] {
-            outside::remove_empty_folder(folder);
+            user_files::remove_empty_folder(folder);
         }
     }
     Ok(())

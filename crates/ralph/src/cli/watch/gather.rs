@@ -3,18 +3,18 @@
 //! The work tree is not looked at: that costs a walk over all files, and this is done at every change.
 
 use super::model::{Bar, Criterion, DecisionLine, SignalView, Time, Tone, WatchedLoop};
-use crate::cli::here::Here;
+use crate::cli::context_dir::Here;
+use crate::cli::select_loop::{self, FoundLoop};
 use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
-use crate::cli::which::{self, FoundLoop};
 use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, Task};
 use ralph_core::tasks::graph::Graph;
-use ralph_core::text::counted::counted;
-use ralph_core::{evidence::refusal, tasks::graph, views::say};
+use ralph_core::text::plural::counted;
+use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages};
+use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::store::store::{Loaded, LoopFile};
 use ralph_io::{client::transcript, project, store::journal, store::lifecycle};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
         unreadable: Vec::new(),
         places: vec![here.home.loops(), here.home.root().to_owned()],
     };
-    let everything = which::everything(here);
+    let everything = select_loop::everything(here);
     let mut ended = Vec::new();
     for id in seen.iter() {
         let is_there = |(_, state): &(LoopFile, Result<LoopState>)| {
@@ -118,7 +118,7 @@ impl Gathered {
 fn describe(here: &Here, one: LoopView) -> WatchedLoop {
     let state = &one.state;
     let tasks = graph::summary(&state.task_graph, here.now);
-    let (_, position) = say::what_and_where(state);
+    let (_, position) = messages::what_and_where(state);
     let (word, tone) = standing(state);
     let mut rows = vec![("task", at_work(state, here.now))];
     rows.extend(text::rows(&one, here.now));
@@ -214,7 +214,7 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
         (ReceiptStatus::NeverRun, _) => String::new(),
         (ReceiptStatus::Holds, Some(n)) => counted(n as usize, "test", "tests"),
         (ReceiptStatus::Holds, None) => String::new(),
-        (other, _) => refusal::why(criterion, other, &[]),
+        (other, _) => completion_feedback::why(criterion, other, &[]),
     };
     let command = &criterion.verification_command;
     Criterion {

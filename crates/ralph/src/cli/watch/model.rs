@@ -1,7 +1,7 @@
 //! What is on the page: loops as they were last looked at, which of them is selected, what is asked.
 
 use jiff::Timestamp;
-use ralph_core::transcript::at_work::Doing;
+use ralph_core::transcript::activity::Doing;
 
 /// All of it.
 #[derive(Debug, Clone)]

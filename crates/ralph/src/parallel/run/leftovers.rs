@@ -4,13 +4,13 @@
 //! worker had finished by then counts. Its worktree stays in any case.
 
 use super::worker;
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::here::Here;
 use crate::driver;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Worker};
-use ralph_core::transcript::usage::Tokens;
-use ralph_io::store::store::LoopFile;
+use ralph_core::transcript::tokens::Tokens;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::lifecycle};
 use std::path::{Path, PathBuf};
 

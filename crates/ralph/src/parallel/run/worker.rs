@@ -1,21 +1,21 @@
 //! One worker: its claim, its worktree, its loop and its client; and what it has come to in the end.
 
 use super::{ParallelEnd, ParallelRun, ParallelState};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::bad_state;
-use crate::cli::here::Here;
 use crate::driver::ClientRound;
-use crate::driver::team::MemberExit;
+use crate::driver::supervisor::MemberExit;
 use crate::driver::wire::RoundOrder;
 use anyhow::{Context, Result, bail};
-use ralph_core::modes::parallel::apart::{self, Begin, End};
+use ralph_core::modes::parallel::headless_worker::{self, Begin, End};
 use ralph_core::modes::parallel::{self, AgentCall, AgentInput, Grant};
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
-use ralph_core::transcript::usage::Tokens;
+use ralph_core::transcript::tokens::Tokens;
 use ralph_io::git::worktrees::make::{self, Base};
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::store::store::LoopFile;
-use ralph_io::{client, process::chance, process::clock, store::lifecycle};
+use ralph_io::{client, process::clock, process::random, store::lifecycle};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ impl WorktreeLayout {
         let base = make::base(&here.root)?;
         let base = base.map_err(|why| anyhow::anyhow!("{why}"))?;
         for attempt in 1..MOST_KEPT {
-            let (folder, branch) = apart::names(loop_id, task, attempt);
+            let (folder, branch) = headless_worker::names(loop_id, task, attempt);
             let worktree = here.root.join(make::FOLDER).join(folder);
             if worktree.symlink_metadata().is_err() && !base.has_branch(&branch)? {
                 return Ok(WorktreeLayout { base, worktree, branch });
@@ -109,13 +109,16 @@ impl ParallelState<'_> {
     /// Starts a worker. Where that fails, its task is free again and no other is started.
     pub(super) fn start(&mut self, call: &AgentInput) -> Result<()> {
         let task = parallel::task_of(&call.prompt).unwrap_or_default().to_owned();
-        let id = chance::uuid();
+        let id = random::uuid();
         let begun = self.try_start(call, &task, &id);
         let Err(error) = begun else { return Ok(()) };
         let error = error.context(format!("could not start a worker for {task}"));
         let why = format!("{error:#}");
         self.team.stop(ParallelEnd::Failed(error));
-        self.plan.file.update(|state| apart::end(state, &nothing(&id, &why))).map_err(bad_state)?;
+        self.plan
+            .file
+            .update(|state| headless_worker::end(state, &nothing(&id, &why)))
+            .map_err(bad_state)?;
         Ok(())
     }
 
@@ -126,7 +129,7 @@ impl ParallelState<'_> {
         let state = self.claim(call, id, &place)?;
         place.base.make(&place.worktree, &place.branch)?;
         self.number += 1;
-        let session = chance::uuid();
+        let session = random::uuid();
         let root = place.base.project_in(&place.worktree);
         let with = Begin {
             task,
@@ -135,7 +138,7 @@ impl ParallelState<'_> {
             number: self.number,
             now: clock::now(),
         };
-        let mut below = apart::begin(&state, &with).context("the task is gone")?;
+        let mut below = headless_worker::begin(&state, &with).context("the task is gone")?;
         let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
         pass_on(file, &state, &below)?;
         let loop_of_worker = below.1.loop_id;
@@ -234,7 +237,7 @@ pub(super) fn finish(
         tokens,
         why,
     };
-    let told = file.update(|above| apart::end(above, &with)).map_err(bad_state)?;
+    let told = file.update(|above| headless_worker::end(above, &with)).map_err(bad_state)?;
     Ok(told.unwrap_or_default())
 }
 

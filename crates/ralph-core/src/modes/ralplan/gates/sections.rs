@@ -5,7 +5,7 @@
 
 use super::Failed;
 use crate::tasks::plan::{self, closes, opening};
-use crate::text::plain;
+use crate::text::sanitize;
 use std::collections::HashSet;
 
 /// A section that every plan has.
@@ -520,7 +520,7 @@ fn has_text(lines: &[(usize, &str)]) -> bool {
         !heads_table
             && opening(line).is_none()
             && !is_template
-            && line.chars().any(|one| one.is_alphanumeric() && !plain::acts(one))
+            && line.chars().any(|one| one.is_alphanumeric() && !sanitize::acts(one))
             && !words.is_empty()
             && !PLACEHOLDERS.contains(&words.as_str())
     })

@@ -1,9 +1,9 @@
 //! Dockerfiles: hadolint.
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, configured_or_there};
-use super::wanted::CheckBuilder;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured_or_there};
 use super::{name_of, text_of};
 
 const HADOLINT: ConfigFiles = ConfigFiles::files(&[".hadolint.yaml", ".hadolint.yml"]);

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
 use super::package::{self, Package};
-use super::wanted::CheckBuilder;
 use super::{folder_of, javascript, matches_any, name_of, said, text_of, upward};
 
 const BIOME_CONFIGS: &[&str] = &["biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"];

@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use super::super::By;
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, configured};
-use super::wanted::CheckBuilder;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured};
 use super::{folder_of, said};
 
 const GOLANGCI: ConfigFiles =

@@ -9,8 +9,8 @@ mod syntax;
 mod tsconfig;
 mod types;
 
-use super::super::around::Around;
-use super::wanted::CheckBuilder;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
 use super::{matches_any, name_of};
 
 /// The names of its files.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
 use super::super::{By, Parser};
-use super::wanted::CheckBuilder;
+use super::check_builder::CheckBuilder;
 use super::{folder_of, matches_any, name_of};
 
 /// The names of its files.

@@ -1,10 +1,10 @@
 //! Lua: the compiler's own parser, and luacheck and stylua where the project uses them.
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, configured};
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured};
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 /// What the compiler is called, where several versions stand side by side.
 const COMPILERS: &[&str] = &["luac", "luac5.4", "luac5.3", "luac5.2", "luac5.1"];

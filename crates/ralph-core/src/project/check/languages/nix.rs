@@ -1,9 +1,9 @@
 //! Nix: its own parser.
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {

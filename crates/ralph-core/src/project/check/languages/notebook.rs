@@ -1,8 +1,8 @@
 //! Notebooks: ruff, which reads the Python of their cells. Their JSON is the editing tool's business.
 
-use super::super::around::Around;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
 use super::python;
-use super::wanted::CheckBuilder;
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::around::Around;
+use super::super::workspace::Around;
 use super::upward;
 
 /// A `package.json`.

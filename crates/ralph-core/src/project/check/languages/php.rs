@@ -1,10 +1,10 @@
 //! PHP: its own parser, and phpstan, Pint and PHP-CS-Fixer where the project uses them.
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, configured};
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured};
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 const PINT: ConfigFiles = ConfigFiles::files(&["pint.json"]);
 const CS_FIXER: ConfigFiles = ConfigFiles::files(&[".php-cs-fixer.php", ".php-cs-fixer.dist.php"]);

@@ -7,11 +7,11 @@ mod format;
 mod tests_of;
 mod types;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, configured_or_there};
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured_or_there};
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 const RUFF: ConfigFiles =
     ConfigFiles { files: &["ruff.toml", ".ruff.toml"], tables: &[("pyproject.toml", "tool.ruff")] };

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, Configured, configured, upward};
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, Configured, configured, upward};
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
 const REMEDY: &str = "run `bundle install`";

@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use super::super::By;
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{has_table, upward};
-use super::wanted::CheckBuilder;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{has_table, upward};
 use super::{folder_of, said, text_of};
 
 const MANIFEST: &str = "Cargo.toml";

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, nearest};
-use super::wanted::CheckBuilder;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, nearest};
 use super::{said, text_of};
 
 const SHELLCHECK: ConfigFiles = ConfigFiles::files(&[".shellcheckrc", "shellcheckrc"]);

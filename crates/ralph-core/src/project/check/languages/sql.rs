@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
-use super::places::{ConfigFiles, configured, configured_or_there};
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured, configured_or_there};
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
 const SQLFLUFF: ConfigFiles = ConfigFiles {

@@ -1,11 +1,11 @@
 //! TOML: our own parser, and taplo where the project uses it.
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
 use super::super::{By, Parser};
-use super::places::{ConfigFiles, configured};
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured};
 use super::text_of;
-use super::wanted::CheckBuilder;
 
 const TAPLO: ConfigFiles = ConfigFiles::files(&["taplo.toml", ".taplo.toml"]);
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::around::{Around, ToolCommand};
+use super::super::workspace::{Around, ToolCommand};
 use super::super::{By, Check, CheckKind, CheckPlan, FindingScope, Parser};
 use super::{name_of, plan};
 

@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use super::super::around::Around;
-use super::super::forms::OutputFormat;
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
 use super::super::{By, Parser};
-use super::places::{ConfigFiles, configured, upward};
-use super::wanted::CheckBuilder;
+use super::check_builder::CheckBuilder;
+use super::config_files::{ConfigFiles, configured, upward};
 use super::{folder_of, name_of, text_of};
 
 const YAMLLINT: ConfigFiles = ConfigFiles::files(&[".yamllint", ".yamllint.yaml", ".yamllint.yml"]);

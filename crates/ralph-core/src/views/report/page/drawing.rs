@@ -3,7 +3,7 @@
 use super::glyph::{self, Glyph};
 use super::{bar, tone_of_task, wide};
 use crate::tasks::graph::TaskReadiness;
-use crate::text::counted::noun;
+use crate::text::plural::noun;
 use crate::views::report::layout::{Arrow, GraphDrawing, HEIGHT, TOP, WIDTH, drawing};
 use crate::views::report::markup::Markup;
 use crate::views::report::words::{counted, grouped, share};

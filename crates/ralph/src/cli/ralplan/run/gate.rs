@@ -3,9 +3,9 @@
 //! Silence is waiting, for as long as it takes. A decision that was given elsewhere is seen in the state.
 
 use super::super::super::exit::bad_state;
-use super::super::super::note::note;
+use super::super::super::journal::note;
 use super::super::super::screen;
-use super::super::super::which::FoundLoop;
+use super::super::super::select_loop::FoundLoop;
 use super::super::decide;
 use super::{Driver, told};
 use anyhow::Result;
@@ -15,7 +15,7 @@ use ralph_io::process::interrupts::Interrupts;
 use ralph_io::process::person::{self, WaitEnd};
 use ralph_io::process::watch::Watch;
 use ralph_io::store::lifecycle::ManifestFate;
-use ralph_io::store::planning;
+use ralph_io::store::plan_files;
 use std::path::Path;
 
 /// How the waiting ended.
@@ -39,7 +39,7 @@ const ELSEWHERE: &str = "It waits for you. In another terminal, in this project:
 /// Waits until somebody has decided.
 pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passed> {
     let root = Path::new(&driver.state.project_root);
-    let document = planning::document(root);
+    let document = plan_files::document(root);
     // Watched before anything is looked at, so that no change falls between.
     let watch = Watch::begin(&[driver.file.folder(), document.parent().unwrap_or(root)])?;
     let mut asks = screen::can_ask();
@@ -119,7 +119,7 @@ fn moved_on(state: &LoopState) -> Option<Passed> {
     let waits = state.ralplan.as_ref().map(|plan| &plan.phase);
     match waits {
         _ if state.ending.is_some() => Some(Passed::Over),
-        Some(PlanPhase::AwaitingUserApproval) if !planning::is_gone(state) => None,
+        Some(PlanPhase::AwaitingUserApproval) if !plan_files::is_gone(state) => None,
         _ => Some(Passed::GoesOn),
     }
 }

@@ -6,8 +6,8 @@ use ralph_core::modes::ralplan::{position, short};
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{LoopState, Ralplan};
 use ralph_core::tasks::plan;
-use ralph_core::text::counted::noun;
-use ralph_io::{store::journal, store::planning};
+use ralph_core::text::plural::noun;
+use ralph_io::{store::journal, store::plan_files};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const WIDTH: usize = 160;
 pub(super) fn plan(state: &LoopState) -> String {
     let Some(about) = &state.ralplan else { return String::new() };
     let root = Path::new(&state.project_root);
-    let text = planning::plan_text(root, &about.plan_path).unwrap_or_default();
+    let text = plan_files::plan_text(root, &about.plan_path).unwrap_or_default();
     let mut told = format!("\nPlan: {}", what(state));
     told.push_str(&verdict(about));
     told.push_str(&list("", summary(&text)));

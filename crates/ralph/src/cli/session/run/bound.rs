@@ -2,16 +2,16 @@
 //! which `ralph status`, `cancel` and `pause` know it.
 
 use super::Args;
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::here::Here;
-use crate::cli::note::note;
-use crate::cli::which::FoundLoop;
+use crate::cli::journal::note;
+use crate::cli::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
-use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_hooks::begin::{StartOutcome, StartRequest};
-use ralph_hooks::session;
+use ralph_hooks::orchestration;
 use ralph_io::{client, project::environment};
 
 /// Agents that may be called, where nothing is said.
@@ -24,7 +24,7 @@ pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<FoundLoo
         options: options(args),
         ..LoopRequest::default()
     };
-    let begun = session::begin(&StartRequest {
+    let begun = orchestration::begin(&StartRequest {
         home: &here.home,
         request: &request,
         session_id: "",

@@ -3,22 +3,22 @@
 //! The client's words are not asked. A call whose folder shows what it was made for is met; one that was
 //! kept from it by a limit or by a person is made again, and any other has failed.
 
-use super::super::super::here::Here;
+use super::super::super::context_dir::Here;
 use super::super::super::rounds::{self, ClientOptions};
 use super::drive::{DriveState, OrchestrationEnd};
 use crate::cli::exit::{Exit, bad_state};
-use crate::driver::team::MemberExit;
+use crate::driver::supervisor::MemberExit;
 use crate::driver::wire::RoundOrder;
 use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::modes::session::attempts;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::invocation::Invocation;
-use ralph_core::modes::session::machine::met;
-use ralph_core::modes::session::recovery::{self, CallEnd as How, Recovery};
+use ralph_core::modes::orchestration::attempts;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::invocation::Invocation;
+use ralph_core::modes::orchestration::machine::met;
+use ralph_core::modes::orchestration::recovery::{self, CallEnd as How, Recovery};
 use ralph_core::state::PauseCause;
-use ralph_core::transcript::usage::Tokens;
+use ralph_core::transcript::tokens::Tokens;
 use ralph_io::{process::clock, store::lifecycle};
 use serde_json::{Value, json};
 use std::path::Path;

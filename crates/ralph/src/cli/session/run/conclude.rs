@@ -4,20 +4,20 @@ use super::OrchestrationRun;
 use super::drive::OrchestrationEnd;
 use crate::cli::build;
 use crate::cli::exit::{Exit, bad_state};
-use crate::cli::note::note;
+use crate::cli::journal::note;
 use crate::cli::screen;
 use crate::driver::many::Many;
 use crate::verify;
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::build as rules;
-use ralph_core::modes::session::conversation::{self, Ends, Routed};
+use ralph_core::modes::orchestration::in_session::{self, Ends, Routed};
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop;
-use ralph_hooks::session;
+use ralph_hooks::orchestration;
 use ralph_io::process::clock;
-use ralph_io::process::crew::{Crew, MemberEvent};
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::process_pool::{Crew, MemberEvent};
 use ralph_io::process::watch::Watch;
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ fn router(
 ) -> Result<Exit> {
     let state = plan.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
     let Some(state) = state else { return over(plan, loop_id) };
-    let proof = match conversation::wants_proof(&state, routed) {
+    let proof = match in_session::wants_proof(&state, routed) {
         true => match proof(plan, interrupts, &state)? {
             Some(proof) => Some(proof),
             None => {
@@ -78,7 +78,7 @@ fn router(
     let now = clock::now();
     let ended = plan.file.update(|state| {
         if state.ending.is_none()
-            && let Ends::Ended(kind, detail) = conversation::ends(state, routed, proof.as_ref())
+            && let Ends::Ended(kind, detail) = in_session::ends(state, routed, proof.as_ref())
         {
             state.end(kind, detail, now);
         }
@@ -90,7 +90,7 @@ fn router(
         let why = format!("{}: {}", ending.kind, ending.detail);
         note(&plan.place.here, &plan.file, &state, ("session run", "ended"), &why);
         let sessions = &plan.place.sessions;
-        session::use_up(sessions, &plan.id, &routed.heard).map_err(bad_state)?;
+        orchestration::use_up(sessions, &plan.id, &routed.heard).map_err(bad_state)?;
     }
     over(plan, loop_id)
 }

@@ -5,26 +5,26 @@
 use super::OrchestrationRun;
 use super::call::AtWork;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::note::note;
-use crate::driver::team::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::cli::journal::note;
+use crate::driver::supervisor::{self, MemberExit, Team, TeamOwner, Then, Words};
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::modes::session::change::apply;
-use ralph_core::modes::session::conversation::Routed;
-use ralph_core::modes::session::finding::Weight;
-use ralph_core::modes::session::invocation::Invocation;
-use ralph_core::modes::session::machine::{self, Act, MachineStep};
-use ralph_core::modes::session::snapshot::{Picture, Snapshot};
-use ralph_core::modes::session::state::State;
+use ralph_core::modes::orchestration::change::apply;
+use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::in_session::Routed;
+use ralph_core::modes::orchestration::invocation::Invocation;
+use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
+use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::modes::orchestration::state::State;
 use ralph_core::state::LoopState;
 use ralph_core::stop;
-use ralph_core::text::counted::noun;
+use ralph_core::text::plural::noun;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::{process::chance, process::clock};
+use ralph_io::{process::clock, process::random};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why no call is begun any more: for a reason of every team, or because the router says so.
-pub(super) type OrchestrationEnd = team::TeamEnd<Routed>;
+pub(super) type OrchestrationEnd = supervisor::TeamEnd<Routed>;
 
 /// Works until the session ends, or something stands in the way.
 ///
@@ -37,7 +37,7 @@ pub(super) fn all(
     let inputs = plan.place.sessions.inputs(&plan.id);
     let words = Words { command: "session run", members: "agents", ended: "call ended" };
     let watched = [plan.file.folder(), &inputs];
-    team::work(DriveState {
+    supervisor::work(DriveState {
         plan,
         team: Team::begin((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
@@ -229,7 +229,7 @@ fn decided(
     let after = step.made(&seen, calls, now, clock::local(now));
     let after = after.map_err(|why| refused(Exit::BadState, why))?;
     for call in calls {
-        let name = chance::uuid();
+        let name = random::uuid();
         // Before it counts as heard and as under way: who comes after us finds it by this.
         plan.place.sessions.note_call(&plan.id, &name, call.input("SIGNAL").unwrap_or_default())?;
         begun.push((name, call.clone()));

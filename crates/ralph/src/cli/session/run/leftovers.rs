@@ -8,12 +8,12 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::modes::session::attempts;
-use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::invocation::Invocation;
-use ralph_core::modes::session::machine::met;
-use ralph_core::modes::session::recovery::CallEnd;
-use ralph_core::modes::session::signal;
+use ralph_core::modes::orchestration::attempts;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::invocation::Invocation;
+use ralph_core::modes::orchestration::machine::met;
+use ralph_core::modes::orchestration::recovery::CallEnd;
+use ralph_core::modes::orchestration::signal;
 use ralph_io::{process::clock, store::lifecycle};
 use std::time::Duration;
 

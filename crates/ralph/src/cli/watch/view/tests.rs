@@ -95,7 +95,7 @@ fn nothing_that_a_model_wrote_acts_on_the_terminal() {
             let texts = shown.iter().flat_map(|line| &line.spans).map(|span| &span.content);
             for text in texts {
                 assert!(
-                    ralph_core::text::plain::is_quiet(text) && !text.contains('\n'),
+                    ralph_core::text::sanitize::is_quiet(text) && !text.contains('\n'),
                     "{text:?}"
                 );
             }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::super::around::Around;
-use super::super::super::forms::OutputFormat;
 use super::super::super::jsonc;
-use super::super::wanted::CheckBuilder;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::Around;
+use super::super::check_builder::CheckBuilder;
 use super::super::{folder_of, said, text_of};
 use super::related::{self, TestNaming};
 

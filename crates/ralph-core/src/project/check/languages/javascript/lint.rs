@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::super::super::around::Around;
-use super::super::super::forms::OutputFormat;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::Around;
+use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
-use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, name_of, said, text_of};
 
 const OXLINT: &[&str] = &[".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts"];

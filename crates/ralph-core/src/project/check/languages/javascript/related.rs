@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::super::around::Around;
+use super::super::super::workspace::Around;
 use super::super::{folder_of, name_of};
 
 /// More tests than these are a suite, which is not for after an edit.

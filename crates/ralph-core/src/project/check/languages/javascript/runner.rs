@@ -4,10 +4,10 @@ mod node;
 
 use std::path::{Path, PathBuf};
 
-use super::super::super::around::Around;
-use super::super::super::forms::OutputFormat;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::Around;
+use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
-use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, matches_any, said, text_of, upward};
 use super::related::{self, TestNaming};
 

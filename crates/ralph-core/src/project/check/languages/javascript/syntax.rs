@@ -1,10 +1,10 @@
 //! Syntax, for plain JavaScript that no other tool reads.
 
-use super::super::super::around::Around;
-use super::super::super::forms::OutputFormat;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::Around;
+use super::super::check_builder::CheckBuilder;
 use super::super::formatters;
 use super::super::package::Package;
-use super::super::wanted::CheckBuilder;
 use super::super::{matches_any, name_of, text_of};
 use super::{lint, types};
 

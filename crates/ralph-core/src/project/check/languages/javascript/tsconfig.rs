@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::super::around::Around;
 use super::super::super::jsonc;
+use super::super::super::workspace::Around;
 use super::super::{folder_of, matches_any, name_of};
 use super::glob;
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::super::around::{Around, ToolCommand};
-use super::super::super::forms::OutputFormat;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::{Around, ToolCommand};
+use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
-use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, matches_any, name_of, said, text_of, upward};
 use super::tsconfig::Config;
 

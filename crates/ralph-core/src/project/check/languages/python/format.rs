@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
-use super::super::super::around::Around;
-use super::super::super::forms::OutputFormat;
-use super::super::places::{ConfigFiles, nearest, upward};
-use super::super::wanted::CheckBuilder;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::Around;
+use super::super::check_builder::CheckBuilder;
+use super::super::config_files::{ConfigFiles, nearest, upward};
 use super::super::{folder_of, said, text_of};
 use super::RUFF;
 

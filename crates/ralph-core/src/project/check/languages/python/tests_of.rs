@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::super::super::Program;
-use super::super::super::around::{Around, ToolCommand};
-use super::super::super::forms::OutputFormat;
-use super::super::places::{has_table, upward};
-use super::super::wanted::CheckBuilder;
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::{Around, ToolCommand};
+use super::super::check_builder::CheckBuilder;
+use super::super::config_files::{has_table, upward};
 use super::super::{folder_of, name_of, said, text_of};
 
 /// What marks the folder in which tests are run.

@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use super::super::super::around::Around;
-use super::super::super::forms::OutputFormat;
-use super::super::places::{ConfigFiles, configured};
+use super::super::super::parsers::OutputFormat;
+use super::super::super::workspace::Around;
+use super::super::check_builder::CheckBuilder;
+use super::super::config_files::{ConfigFiles, configured};
 use super::super::text_of;
-use super::super::wanted::CheckBuilder;
 
 const PYRIGHT: ConfigFiles =
     ConfigFiles { files: &["pyrightconfig.json"], tables: &[("pyproject.toml", "tool.pyright")] };

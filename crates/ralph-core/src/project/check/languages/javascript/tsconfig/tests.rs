@@ -2,7 +2,7 @@
 //!
 //! Recorded with `ts.parseJsonConfigFileContent` of TypeScript 5.9.3 and 6.0.3, which agree.
 
-use super::super::super::super::around::Around;
+use super::super::super::super::workspace::Around;
 use super::super::super::world::FileFixture;
 use super::*;
 

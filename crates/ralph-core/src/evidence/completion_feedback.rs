@@ -1,0 +1,433 @@
+//! Why completion is refused, in words for the model and for people: each criterion with what is
+//! wrong with it, and the end of what the first failing command printed.
+
+use crate::evidence::pinned;
+use crate::evidence::receipt::{self, Proof, Receipt, ReceiptStatus};
+use crate::protocol::reply::bounded;
+use crate::state::{Criterion, LoopState};
+use crate::stop::Withheld;
+use crate::text::plural::noun;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Criteria that are named one by one.
+const MOST_NAMED: usize = 6;
+
+const TAIL_LIMIT: usize = 600;
+
+/// In UTF-16 units; what follows the refusal has as much again.
+const LIMIT: usize = 1_300;
+
+/// The first part of the reason to go on, after a request for completion that was refused.
+pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
+    let mut text =
+        "Completion was requested and is refused, because not everything holds:\n".to_owned();
+    if let Some(withheld) = Withheld::of(state) {
+        let _ = writeln!(text, "- {}", withheld.describe());
+        return text;
+    }
+    if !pinned::is_as_frozen(state) {
+        text.push_str(
+            "- the criteria are not those that the person agreed to when the loop started; a \
+             person can take them with `ralph criteria accept` in another terminal\n",
+        );
+    }
+    let nothing = Proof::default();
+    let proof = proof.unwrap_or(&nothing);
+    let open: Vec<(&Criterion, ReceiptStatus)> = state
+        .acceptance_criteria
+        .iter()
+        .filter(|criterion| !proof.proves(criterion))
+        .map(|criterion| (criterion, proof.standing(criterion)))
+        .collect();
+    for (criterion, standing) in open.iter().take(MOST_NAMED) {
+        let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
+        let _ = writeln!(text, "- {}", line(criterion, *standing, changed));
+    }
+    if open.len() > MOST_NAMED {
+        let _ = writeln!(text, "- and {} more: `ralph status`", open.len() - MOST_NAMED);
+    }
+    if !proof.problem.is_empty() {
+        let _ = writeln!(text, "Not all of them could be run: {}.", proof.problem);
+    }
+    for line in changes(state) {
+        let _ = writeln!(text, "{line}");
+    }
+    let environments = environments(state);
+    if !environments.is_empty() {
+        let _ = writeln!(text, "{environments}");
+    }
+    let failed = open.iter().find(|(_, standing)| *standing == ReceiptStatus::Failed);
+    text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
+    // The rest of the reason to go on must find its place behind it.
+    let mut text = bounded(text.trim_end(), LIMIT);
+    text.push('\n');
+    text
+}
+
+/// A criterion in one line: its id, what is wrong, its command.
+fn line(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
+    let command = bounded(&criterion.verification_command, 80);
+    format!("{} {}: `{command}`", criterion.id, why(criterion, standing, changed))
+}
+
+/// What is wrong with a criterion, or that nothing is.
+pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
+    let nothing = crate::evidence::receipt::Receipt::default();
+    let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
+    match standing {
+        ReceiptStatus::NeverRun if criterion.verification_command.trim().is_empty() => {
+            "has no command, so nothing can prove it".to_owned()
+        }
+        ReceiptStatus::NeverRun => "was never run".to_owned(),
+        ReceiptStatus::Stale if changed.is_empty() => {
+            "is stale: files changed after its last run".to_owned()
+        }
+        ReceiptStatus::Stale => format!("is stale: {} changed after its last run", names(changed)),
+        ReceiptStatus::Failed => match receipt.exit_code {
+            Some(code) => format!("failed (exit code {code})"),
+            None => format!("failed ({})", receipt.ended),
+        },
+        ReceiptStatus::Vacuous => format!("passed and proves nothing ({})", receipt.vacuous),
+        ReceiptStatus::RewroteTree => format!(
+            "changes {} each time it runs; make it leave them alone, or have a person list them \
+             under `receipt_ignore` in ralph.toml",
+            if receipt.rewrote.is_empty() { "files".to_owned() } else { names(&receipt.rewrote) }
+        ),
+        ReceiptStatus::FewerTests => format!(
+            "{}, and {} at the start; bring the others back, or have a person take it \
+             with `ralph criteria accept`",
+            match receipt.tests_run {
+                Some(ran) => format!("ran {ran} {}", noun(ran, "test", "tests")),
+                None => "reported no tests".to_owned(),
+            },
+            criterion.tests_expected.map_or("some".to_owned(), |expected| expected.to_string())
+        ),
+        ReceiptStatus::ProvesLess if criterion.meaning_changed.is_empty() => format!(
+            "exited with 0 although its own summary reports failures ({}); make the command fail \
+             with them, or have a person take it with `ralph criteria accept`",
+            receipt.tests_failed
+        ),
+        ReceiptStatus::ProvesLess => format!(
+            "passed and may prove less than at the start: {}; undo that, or have a person take it \
+             with `ralph criteria accept`",
+            names(&criterion.meaning_changed)
+        ),
+        ReceiptStatus::Flaky => {
+            "failed and passed on the same tree, so it must pass twice in a row".to_owned()
+        }
+        ReceiptStatus::Holds if receipt::is_of_proof(criterion) => "holds".to_owned(),
+        ReceiptStatus::Holds => {
+            "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
+        }
+    }
+}
+
+/// How the environment of a criterion's last run differed from the one at the start of the loop; empty
+/// if it did not.
+pub fn environment(criterion: &Criterion) -> String {
+    let Some(receipt) = &criterion.receipt else { return String::new() };
+    let mut text = String::new();
+    if !receipt.restored.is_empty() {
+        let names = names(&receipt.restored);
+        let _ = write!(text, "run with the recorded value of {names}, changed since the start");
+    }
+    if !receipt.differs.is_empty() {
+        let between = if text.is_empty() { "" } else { "; " };
+        let names = names(&receipt.differs);
+        let _ = write!(text, "{between}run with another value of {names} than at the start");
+    }
+    text
+}
+
+/// The same for all criteria, as a sentence; each variable is named once.
+pub fn environments(state: &LoopState) -> String {
+    let receipts = || state.acceptance_criteria.iter().filter_map(|one| one.receipt.as_ref());
+    let all = |which: fn(&Receipt) -> &Vec<String>| -> Vec<String> {
+        let names: BTreeSet<&String> = receipts().flat_map(which).collect();
+        names.into_iter().cloned().collect()
+    };
+    let (restored, differs) = (all(|one| &one.restored), all(|one| &one.differs));
+    let mut parts = Vec::new();
+    if !restored.is_empty() {
+        let names = names(&restored);
+        parts.push(format!(
+            "The environment changed since the start; the criteria ran with the recorded values of {names}."
+        ));
+    }
+    if !differs.is_empty() {
+        let names = names(&differs);
+        parts.push(format!("The criteria ran with other values than at the start of {names}."));
+    }
+    parts.join(" ")
+}
+
+/// The test files that were changed, for the refusal, the status and the ending.
+pub fn changed_tests(files: &[String]) -> String {
+    format!("Test files that the criteria name and that changed since the start: {}.", names(files))
+}
+
+/// Everything that changed since the start of what the criteria prove with, and more skipped tests.
+pub fn changes(state: &LoopState) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !state.changed_tests.is_empty() {
+        lines.push(changed_tests(&state.changed_tests));
+    }
+    let criteria = &state.acceptance_criteria;
+    let mut found: Vec<String> = Vec::new();
+    for change in criteria.iter().flat_map(|one| &one.meaning_changed).chain(&state.meaning_noted) {
+        if !found.contains(change) {
+            found.push(change.clone());
+        }
+    }
+    if !found.is_empty() {
+        lines.push(format!("Changed since the start in what the criteria run: {}.", names(&found)));
+    }
+    for criterion in criteria {
+        if let (Some(before), Some(receipt)) = (receipt::risen_skips(criterion), &criterion.receipt)
+        {
+            let (id, now) = (&criterion.id, receipt.tests_skipped);
+            lines.push(format!(
+                "{id} skips {now} {}, and {before} at the start.",
+                noun(now, "test", "tests")
+            ));
+        }
+    }
+    lines
+}
+
+/// The criteria that held and do not any more: since when, and what changed.
+pub fn regressions(state: &LoopState) -> String {
+    let mut text = String::new();
+    for criterion in state.acceptance_criteria.iter().take(MOST_NAMED) {
+        let Some(red) = &criterion.turned_red else { continue };
+        let since = match red.checkpoint.as_str() {
+            "" => "before".to_owned(),
+            reference => {
+                format!("at checkpoint {}", reference.rsplit('/').next().unwrap_or(reference))
+            }
+        };
+        let mut files = names(&red.files);
+        if red.more > 0 {
+            let _ = write!(files, " and {} more", red.more);
+        }
+        let _ = writeln!(
+            text,
+            "{} held {since} and is red now; changed since: {}.",
+            criterion.id,
+            if files.is_empty() { "nothing in the tree" } else { &files }
+        );
+    }
+    text
+}
+
+/// The end of what a failing command printed.
+pub fn tail(criterion: &Criterion) -> String {
+    let Some(receipt) = criterion.receipt.as_ref().filter(|one| !one.tail.trim().is_empty()) else {
+        return String::new();
+    };
+    let text = receipt.tail.trim_end();
+    let begins = text.char_indices().rev().take(TAIL_LIMIT).last().map_or(0, |(at, _)| at);
+    let cut = if begins > 0 { "…" } else { "" };
+    format!("{} printed last:\n{cut}{}\n", criterion.id, &text[begins..])
+}
+
+/// A few names, and how many more.
+fn names(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    let mut text =
+        names.iter().take(SHOWN).map(|name| bounded(name, 80)).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        let _ = write!(text, " and {} more", names.len() - SHOWN);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::receipt::{By, Regression};
+
+    fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
+        let mut criterion = Criterion {
+            id: id.to_owned(),
+            verification_command: "cargo test".to_owned(),
+            ..Criterion::default()
+        };
+        if let Some(receipt) = receipt {
+            let command = "cargo test".to_owned();
+            receipt::record(&mut criterion, Receipt { command, by: By::Hook, ..receipt });
+        }
+        criterion
+    }
+
+    fn on(tree: &str, passed: bool) -> Receipt {
+        let tree = tree.to_owned();
+        let exit_code = Some(if passed { 0 } else { 101 });
+        let tail = "assertion failed: left == right".to_owned();
+        Receipt {
+            passed,
+            exit_code,
+            tree_before: tree.clone(),
+            tree_after: tree,
+            tail,
+            ..Receipt::default()
+        }
+    }
+
+    fn state() -> (LoopState, Proof) {
+        let acceptance_criteria = vec![
+            criterion("AC-1", Some(on("t", true))),
+            criterion("AC-2", Some(on("t", false))),
+            criterion("AC-3", Some(on("s", true))),
+            criterion("AC-4", None),
+            criterion(
+                "AC-5",
+                Some(Receipt { vacuous: "no test was found".into(), ..on("t", true) }),
+            ),
+            criterion("AC-6", Some(Receipt { rewrote: vec!["gen.rs".into()], ..on("t", true) })),
+        ];
+        let trees =
+            acceptance_criteria.iter().map(|one| (one.id.clone(), "t".to_owned())).collect();
+        let changed = [("AC-3".to_owned(), vec!["src/a.rs".to_owned()])].into();
+        let state = LoopState { acceptance_criteria, ..LoopState::default() };
+        (state, Proof { trees, changed, ..Proof::default() })
+    }
+
+    #[test]
+    fn each_criterion_is_named_with_what_is_wrong() {
+        let (state, proof) = state();
+        let text = refusal(&state, Some(&proof));
+        for part in [
+            "- AC-2 failed (exit code 101): `cargo test`\n",
+            "- AC-3 is stale: src/a.rs changed after its last run: `cargo test`\n",
+            "- AC-4 was never run: `cargo test`\n",
+            "- AC-5 passed and proves nothing (no test was found): `cargo test`\n",
+            "- AC-6 changes gen.rs each time it runs",
+            "AC-2 printed last:\nassertion failed: left == right\n",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("- AC-1"), "{text}");
+    }
+
+    #[test]
+    fn what_a_person_must_know_is_said() {
+        let (mut state, proof) = state();
+        state.changed_tests = vec!["tests/a.py".to_owned()];
+        pinned::freeze(&mut state, Vec::new(), jiff::Timestamp::UNIX_EPOCH);
+        state.changed_tests = vec!["tests/a.py".to_owned()];
+        state.acceptance_criteria[0].verification_command = "true".to_owned();
+        let text = refusal(&state, Some(&proof));
+        assert!(text.contains("not those that the person agreed to"), "{text}");
+        assert!(text.contains("changed since the start: tests/a.py."), "{text}");
+        assert!(refusal(&state, None).contains("AC-4 was never run"));
+    }
+
+    #[test]
+    fn a_regression_names_the_checkpoint_and_the_files() {
+        let (mut state, _) = state();
+        state.acceptance_criteria[1].turned_red = Some(Regression {
+            checkpoint: "refs/ralph/L/3".to_owned(),
+            files: vec!["a.rs".to_owned(), "b.rs".to_owned()],
+            more: 2,
+        });
+        assert_eq!(
+            regressions(&state),
+            "AC-2 held at checkpoint 3 and is red now; changed since: a.rs, b.rs and 2 more.\n"
+        );
+    }
+
+    #[test]
+    fn a_refusal_says_no_more_than_what_is_wrong() {
+        let open = |n: usize| {
+            let ids = (1..=n).map(|at| criterion(&format!("AC-{at}"), None));
+            LoopState { acceptance_criteria: ids.collect(), ..LoopState::default() }
+        };
+        let begins =
+            "Completion was requested and is refused, because not everything holds:\n".to_owned();
+        let row = |at: usize| format!("- AC-{at} was never run: `cargo test`\n");
+        let six: String = (1..=MOST_NAMED).map(row).collect();
+        assert_eq!(refusal(&open(1), None), format!("{begins}{}", row(1)));
+        assert_eq!(refusal(&open(6), None), format!("{begins}{six}"));
+        let more = "- and 2 more: `ralph status`\n";
+        assert_eq!(refusal(&open(8), None), format!("{begins}{six}{more}"));
+        let proof = Proof { problem: "the time was up".to_owned(), ..Proof::default() };
+        let problem = "Not all of them could be run: the time was up.\n";
+        assert_eq!(refusal(&open(1), Some(&proof)), format!("{begins}{}{problem}", row(1)));
+    }
+
+    #[track_caller]
+    fn check_why(standing: ReceiptStatus, changed: &[&str], expected: &str) {
+        let mut criterion = criterion("AC-1", None);
+        criterion.tests_expected = Some(9);
+        criterion.receipt = Some(Receipt {
+            ended: "timed out".to_owned(),
+            tests_run: Some(7),
+            ..Receipt::default()
+        });
+        let changed: Vec<String> = changed.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(why(&criterion, standing, &changed), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_the_words_of_its_kind() {
+        check_why(ReceiptStatus::Stale, &[], "is stale: files changed after its last run");
+        check_why(
+            ReceiptStatus::Stale,
+            &["a", "b", "c", "d"],
+            "is stale: a, b, c, d changed after its last run",
+        );
+        check_why(
+            ReceiptStatus::Stale,
+            &["a", "b", "c", "d", "e", "f"],
+            "is stale: a, b, c, d and 2 more changed after its last run",
+        );
+        check_why(ReceiptStatus::Failed, &[], "failed (timed out)");
+        check_why(
+            ReceiptStatus::RewroteTree,
+            &[],
+            "changes files each time it runs; make it leave them alone, or have a person list \
+             them under `receipt_ignore` in ralph.toml",
+        );
+        check_why(
+            ReceiptStatus::FewerTests,
+            &[],
+            "ran 7 tests, and 9 at the start; bring the others back, or have a person take it \
+             with `ralph criteria accept`",
+        );
+        check_why(
+            ReceiptStatus::Flaky,
+            &[],
+            "failed and passed on the same tree, so it must pass twice in a row",
+        );
+        let no_proof = "passed in `ralph verify`; the proof is made at the request for completion";
+        check_why(ReceiptStatus::Holds, &[], no_proof);
+    }
+
+    #[test]
+    fn a_regression_without_a_checkpoint_or_files_is_told_as_such() {
+        let mut state = LoopState {
+            acceptance_criteria: vec![criterion("AC-1", None)],
+            ..LoopState::default()
+        };
+        assert_eq!(regressions(&state), "");
+        state.acceptance_criteria[0].turned_red = Some(Regression::default());
+        let told = "AC-1 held before and is red now; changed since: nothing in the tree.\n";
+        assert_eq!(regressions(&state), told);
+    }
+
+    #[test]
+    fn a_long_output_is_told_by_its_end() {
+        let printed = |tail: &str| {
+            let receipt = Receipt { tail: tail.to_owned(), ..on("t", false) };
+            super::tail(&criterion("AC-1", Some(receipt)))
+        };
+        assert_eq!(printed(" \n"), "");
+        assert_eq!(printed("ä\n"), "AC-1 printed last:\nä\n");
+        let most = "ä".repeat(TAIL_LIMIT);
+        assert_eq!(printed(&most), format!("AC-1 printed last:\n{most}\n"));
+        assert_eq!(printed(&format!("b{most}")), format!("AC-1 printed last:\n…{most}\n"));
+        assert_eq!(super::tail(&criterion("AC-1", None)), "");
+    }
+}

@@ -1,0 +1,628 @@
+//! What the model is told: the contract of a loop, and the next step at each stop.
+//!
+//! The contract is repeated whole whenever the model may have lost it (start, continue, resume,
+//! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
+
+use crate::evidence::completion_feedback;
+use crate::evidence::receipt::{self, Proof, ReceiptStatus};
+use crate::modes::{orchestration, ralplan, refine};
+use crate::protocol::reply::bounded;
+use crate::state::progress::{Progress, in_a_row};
+use crate::state::{Completion, Criterion, LoopState, Mode, Signal, Task, Worker};
+use crate::tasks::graph::Graph;
+use crate::text::plural::{counted, noun};
+use crate::text::token::CompletionRequest;
+use crate::views::messages;
+use jiff::Timestamp;
+use std::fmt::Write;
+
+/// The whole contract is at most this long, in bytes.
+pub const CONTRACT_LIMIT: usize = 2_048;
+
+/// The next step is at most this long, in UTF-16 units: an older client sends it twice.
+pub const STEP_LIMIT: usize = 2_000;
+
+/// The goal, in bytes, where there is room; and where there is none.
+const GOAL_LIMIT: usize = 420;
+const GOAL_AT_LEAST: usize = 160;
+
+const LINE_LIMIT: usize = 120;
+const CRITERIA_SHOWN: usize = 4;
+const TAIL_LIMIT: usize = 200;
+const STEER_LIMIT: usize = 160;
+
+/// What the session of a loop for workers does next.
+const NEXT_OF_WORKERS: &str = "Next: run `ralph parallel next` and do what it says.";
+
+/// The same while its work is not in tasks.
+const NO_TASKS_YET: &str = "Next: there are no tasks yet, and without tasks this loop cannot \
+    complete. Read what the goal names, bring its work into the graph with `ralph plan-sync`, and then run \
+    `ralph parallel next`.";
+
+/// What comes before a contract that is repeated at a stop, in bytes.
+const BEFORE_CONTRACT: usize = 600;
+
+/// The line by which the skill knows that a loop was started for it.
+pub fn started_line(state: &LoopState) -> String {
+    format!("Ralph loop {} started", state.loop_id)
+}
+
+/// The line by which the skill knows that its loop goes on.
+pub fn continues_line(state: &LoopState) -> String {
+    if state.mode == Mode::Ralplan {
+        return ralplan::continues_line(state);
+    }
+    if state.mode == Mode::Session {
+        return orchestration::in_session::continues_line(state);
+    }
+    format!("Ralph loop {} continues at {}", state.loop_id, state.position())
+}
+
+/// The contract under one of the lines above. `steers` is what a person has sent since the start, the
+/// newest first.
+pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
+    if state.mode == Mode::Ralplan {
+        return ralplan::contract(heading, state, steers);
+    }
+    if state.mode == Mode::Session {
+        return orchestration::in_session::contract(heading, state, steers);
+    }
+    if state.mode == Mode::Refine {
+        return refine::in_session::contract(heading, state, steers);
+    }
+    let mut rest = criteria(state);
+    if state.baseline_pending {
+        rest.push_str(
+            "First of all run `ralph verify`: the person asked for a baseline before anything changes.\n",
+        );
+    }
+    rest.push_str(&tasks(state, now));
+    for steer in steers {
+        let _ = writeln!(rest, "The person said: STEER: {}", one_line(steer, STEER_LIMIT));
+    }
+    rest.push_str(&failed_last(state));
+    within(CONTRACT_LIMIT, heading, state, &rest)
+}
+
+/// Goal, rest and rules in so many bytes: the goal is cut first, then the end of the rest.
+fn within(limit: usize, heading: &str, state: &LoopState, rest: &str) -> String {
+    let (rules, rest) = (rules(state), rest.trim_end());
+    let room = limit.saturating_sub(rules.len() + 1);
+    let for_goal = room.saturating_sub(heading.len() + "\nGoal: \n".len() + rest.len());
+    let goal = one_line(&state.prompt, GOAL_LIMIT);
+    let goal = in_bytes(&goal, for_goal.clamp(GOAL_AT_LEAST, GOAL_LIMIT));
+    let top = format!("{heading}\nGoal: {goal}\n{rest}");
+    format!("{}\n{rules}", in_bytes(&top, room))
+}
+
+fn criteria(state: &LoopState) -> String {
+    let all = &state.acceptance_criteria;
+    let mut text = String::new();
+    if all.is_empty() {
+        return "Done means: the goal is reached (no acceptance criteria are set).\n".to_owned();
+    }
+    text.push_str("Done means all of these hold:\n");
+    for criterion in all.iter().take(CRITERIA_SHOWN) {
+        let _ = writeln!(text, "- {}{}", criterion_line(criterion), last_run(criterion));
+    }
+    if all.len() > CRITERIA_SHOWN {
+        let _ = writeln!(text, "- and {} more: `ralph status`", all.len() - CRITERIA_SHOWN);
+    }
+    text
+}
+
+/// What the criterion's receipt said. Whether it still holds depends on the tree, and is asked when
+/// completion is.
+fn last_run(criterion: &Criterion) -> String {
+    match receipt::standing(criterion, None) {
+        ReceiptStatus::NeverRun => String::new(),
+        ReceiptStatus::Holds => ": held when it was last run".to_owned(),
+        standing => {
+            format!(": {}", bounded(&completion_feedback::why(criterion, standing, &[]), 60))
+        }
+    }
+}
+
+/// The end of what the last command that failed has printed.
+fn failed_last(state: &LoopState) -> String {
+    let failed = state.acceptance_criteria.iter().filter_map(|criterion| {
+        let receipt = criterion.receipt.as_ref().filter(|receipt| !receipt.passed)?;
+        Some((receipt.started_at, criterion, &receipt.tail))
+    });
+    let Some((_, criterion, tail)) = failed.max_by_key(|(at, ..)| *at) else {
+        return String::new();
+    };
+    let tail = messages::tail(tail, TAIL_LIMIT);
+    match tail.as_str() {
+        "" => format!("Failed last: {}.\n", criterion.id),
+        tail => format!("Failed last: {}, which printed at its end: {tail}\n", criterion.id),
+    }
+}
+
+fn criterion_line(criterion: &Criterion) -> String {
+    let line = format!(
+        "{} {}: `{}`",
+        criterion.id,
+        one_line(&criterion.description, 80),
+        criterion.verification_command
+    );
+    one_line(&line, LINE_LIMIT)
+}
+
+fn tasks(state: &LoopState, now: Timestamp) -> String {
+    let graph = Graph::new(&state.task_graph, now);
+    match graph.current() {
+        _ if state.parallel && state.task_graph.is_empty() => format!("{NO_TASKS_YET}\n"),
+        _ if state.task_graph.is_empty() => String::new(),
+        None => format!("Tasks: {}.\n", graph.summary().describe()),
+        Some(_) if state.parallel => {
+            format!("Tasks: {}. {NEXT_OF_WORKERS}\n", graph.summary().describe())
+        }
+        Some(task) => format!("Tasks: {}. {}\n", graph.summary().describe(), next_line(task)),
+    }
+}
+
+fn rules(state: &LoopState) -> String {
+    let of_round =
+        state.round.as_ref().map(|round| round.task.as_str()).filter(|id| !id.is_empty());
+    let work = match of_round {
+        Some(id) => format!(
+            "This session is for task {id} alone: do it, check it, then `ralph task done {id} \
+             --result TEXT` (or `ralph task fail {id} --reason TEXT`) and stop."
+        ),
+        None if state.parallel => format!(
+            "Workers do the tasks, at most {} at once, each in a worktree of its own; you start them and \
+             merge what they bring, and do no task yourself.",
+            state.limits.max_workers
+        ),
+        None if state.task_graph.is_empty() => {
+            "Work in small steps; after each, check that it works.".to_owned()
+        }
+        None => {
+            "Take tasks in order: `ralph task claim`, do the work, `ralph task done ID --result \
+                 TEXT` (or `ralph task fail ID --reason TEXT`)."
+                .to_owned()
+        }
+    };
+    format!(
+        "Rules: nobody is there to answer, so decide yourself and write down what you assumed. {work} \
+         You are kept going until the work is done, at most {max}; {stall} \
+         the loop. If you cannot go on without a person, say \
+         `ralph blocked 'WHAT A PERSON MUST DO'` and stop. {end}",
+        max = counted(state.max_iterations as usize, "time", "times"),
+        stall = match state.stall_limit {
+            1 => "1 stop without any change ends".to_owned(),
+            n => format!("{n} stops in a row without any change end"),
+        },
+        end = how_to_end(state),
+    )
+}
+
+/// The reason given at a stop: where the loop stands and what comes next.
+///
+/// A request for completion that is answered by going on was refused; `proof` is what the checks
+/// found, if they could be run.
+pub fn next_step(
+    state: &LoopState,
+    request: CompletionRequest,
+    proof: Option<&Proof>,
+    now: Timestamp,
+) -> String {
+    let graph = Graph::new(&state.task_graph, now);
+    let mut text = match request {
+        CompletionRequest::Made => completion_feedback::refusal(state, proof),
+        CompletionRequest::OnlyMentioned | CompletionRequest::None => String::new(),
+    };
+    text.push_str(&completion_feedback::regressions(state));
+    text.push_str(&warning(state));
+    if request == CompletionRequest::OnlyMentioned {
+        let _ = writeln!(
+            text,
+            "{token} was in your message, but not alone on its last line, so it asked for nothing.",
+            token = state.completion_token
+        );
+    }
+    if state.context_lost {
+        let before = in_bytes(text.trim_end(), BEFORE_CONTRACT);
+        let rest = format!("{}{}{}", criteria(state), tasks(state, now), failed_last(state));
+        let room = STEP_LIMIT.saturating_sub(before.len() + 1);
+        return format!("{before}\n{}", within(room, &continues_line(state), state, &rest))
+            .trim_start()
+            .to_owned();
+    }
+    let heading =
+        format!("Ralph loop, iteration {}. {}", state.position(), standing(state, &graph));
+    let _ = writeln!(text, "{}", heading.trim_end());
+    let _ = writeln!(text, "{}", next(state, &graph));
+    let last = how_to_end(state);
+    // What comes last is what must not be cut.
+    let room = STEP_LIMIT.saturating_sub(last.encode_utf16().count() + 1);
+    format!("{}\n{last}", bounded(text.trim_end(), room))
+}
+
+/// What is said before a stall ends the loop: there is still time to work in another way.
+fn warning(state: &LoopState) -> String {
+    let Progress { signal, standing, same_failure, .. } = &state.progress;
+    let limit = state.stall_limit;
+    match signal {
+        Signal::SameFailure => format!(
+            "This is the same failure as before, {}; at {limit} the \
+             loop ends. Work in another way than so far.\n",
+            in_a_row(*same_failure)
+        ),
+        Signal::NoChange | Signal::Idle => format!(
+            "Nothing has changed since the stop before ({standing} of {limit} such {}; \
+             the last ends the loop). Do the next step with your tools, or say with \
+             `ralph blocked 'WHAT'` what a person must do.\n",
+            noun(limit, "stop", "stops in a row")
+        ),
+        _ => String::new(),
+    }
+}
+
+/// How the model asks for completion, and what is asked of it before.
+fn how_to_end(state: &LoopState) -> String {
+    let token = &state.completion_token;
+    if state.acceptance_criteria.is_empty() || state.completion == Completion::Token {
+        return format!(
+            "When everything holds and you have seen it hold, end your message with {token} alone \
+             on its last line."
+        );
+    }
+    format!(
+        "`ralph verify` runs the criteria. When all hold, end your message with {token} alone on \
+         its last line; Ralph then runs them itself, and only that is proof."
+    )
+}
+
+fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
+    let criteria = &state.acceptance_criteria;
+    let verified = criteria.iter().filter(|criterion| criterion.verified).count();
+    let mut parts = Vec::new();
+    if !state.task_graph.is_empty() {
+        parts.push(graph.summary().describe());
+    }
+    if !criteria.is_empty() {
+        parts.push(format!(
+            "{verified} of {} verified",
+            counted(criteria.len(), "criterion", "criteria")
+        ));
+    }
+    if parts.is_empty() { String::new() } else { format!("{}.", parts.join(", ")) }
+}
+
+fn next(state: &LoopState, graph: &Graph<'_>) -> String {
+    if state.parallel {
+        if state.task_graph.is_empty() {
+            return NO_TASKS_YET.to_owned();
+        }
+        let is_over = graph.summary().all_done() && !state.workers.iter().any(Worker::awaits_merge);
+        if !is_over {
+            return NEXT_OF_WORKERS.to_owned();
+        }
+    }
+    if let Some(task) = graph.current() {
+        return next_line(task);
+    }
+    match state.acceptance_criteria.iter().find(|criterion| !criterion.verified) {
+        Some(criterion) => format!("Next: make this hold: {}", criterion_line(criterion)),
+        None => format!("Next: go on with the goal: {}", one_line(&state.prompt, GOAL_LIMIT)),
+    }
+}
+
+fn next_line(task: &Task) -> String {
+    let until = match task.completion_condition.as_str() {
+        "" => String::new(),
+        condition => format!(" — done when {}", one_line(condition, LINE_LIMIT)),
+    };
+    format!("Next: {} {}{until}", task.id, one_line(&task.name, LINE_LIMIT))
+}
+
+/// The text, cut to so many bytes; a cut one ends in an ellipsis.
+fn in_bytes(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most.saturating_sub("…".len()));
+    format!("{}…", &text[..end])
+}
+
+/// The text on one line, its white space folded, cut to a number of UTF-16 units.
+fn one_line(text: &str, limit: usize) -> String {
+    // Folding looks at no more of a long text than can be shown.
+    let folded = text.split_whitespace().take(limit).collect::<Vec<_>>().join(" ");
+    bounded(&folded, limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::receipt::Receipt;
+    use crate::state::{Phase, TaskStatus};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn state() -> LoopState {
+        LoopState {
+            loop_id: "L".to_owned(),
+            phase: Phase::Implementation,
+            prompt: "Fix the parser".to_owned(),
+            iteration: 3,
+            acceptance_criteria: vec![Criterion {
+                id: "AC-1".to_owned(),
+                description: "tests pass".to_owned(),
+                verification_command: "cargo test".to_owned(),
+                ..Criterion::default()
+            }],
+            task_graph: vec![
+                Task { id: "T-1".to_owned(), status: TaskStatus::Done, ..Task::default() },
+                Task { id: "T-3".to_owned(), deps: vec!["T-2".to_owned()], ..Task::default() },
+                Task {
+                    id: "T-2".to_owned(),
+                    name: "lexer".to_owned(),
+                    deps: vec!["T-1".to_owned()],
+                    completion_condition: "it lexes".to_owned(),
+                    ..Task::default()
+                },
+            ],
+            ..LoopState::default()
+        }
+    }
+
+    #[test]
+    fn a_loop_for_workers_is_told_to_ask_what_comes_next() {
+        let mut state = LoopState { parallel: true, ..state() };
+        let text = contract(&started_line(&state), &state, &[], NOW);
+        assert!(text.contains("1 of 3 tasks done. Next: run `ralph parallel next`"), "{text}");
+        assert!(text.contains("do no task yourself") && !text.contains("T-2 lexer"), "{text}");
+        let step = |state: &LoopState| next_step(state, CompletionRequest::None, None, NOW);
+        assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
+        state.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
+        assert!(step(&state).contains("Next: make this hold: AC-1"), "{}", step(&state));
+        state.workers.push(Worker {
+            standing: crate::state::WorkerStanding::Done,
+            files: vec!["a".to_owned()],
+            ..Worker::default()
+        });
+        assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
+        state.task_graph.clear();
+        let text = contract(&started_line(&state), &state, &[], NOW);
+        assert!(text.contains("without tasks this loop cannot complete"), "{text}");
+        assert!(step(&state).contains("there are no tasks yet"), "{}", step(&state));
+    }
+
+    #[test]
+    fn the_contract_names_goal_criteria_task_and_token() {
+        let text = contract(&started_line(&state()), &state(), &[], NOW);
+        for part in [
+            "Ralph loop L started\n",
+            "Fix the parser",
+            "AC-1 tests pass: `cargo test`\n",
+            "Next: T-2 lexer — done when it lexes",
+            "RALPH_COMPLETE",
+            "1 of 3 tasks done",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_loop_that_goes_on_says_where() {
+        assert_eq!(continues_line(&state()), "Ralph loop L continues at 3/25");
+    }
+
+    #[test]
+    fn criteria_that_are_not_named_are_counted() {
+        let more = |n: usize| {
+            let mut state = state();
+            state.acceptance_criteria = vec![state.acceptance_criteria[0].clone(); n];
+            let text = contract("", &state, &[], NOW);
+            text.lines().find(|line| line.starts_with("- and")).map(str::to_owned)
+        };
+        assert_eq!(more(4), None);
+        assert_eq!(more(6).as_deref(), Some("- and 2 more: `ralph status`"));
+    }
+
+    #[test]
+    fn a_loop_without_tasks_does_not_speak_of_them() {
+        let text = contract("", &LoopState { task_graph: Vec::new(), ..state() }, &[], NOW);
+        assert!(!text.to_lowercase().contains("task"), "{text}");
+    }
+
+    #[test]
+    fn who_ends_the_loop_is_the_receipts_where_there_are_any_to_look_at() {
+        let receipts =
+            |state: &LoopState| contract("", state, &[], NOW).contains("only that is proof");
+        assert!(receipts(&state()));
+        assert!(!receipts(&LoopState { completion: Completion::Token, ..state() }));
+        assert!(!receipts(&LoopState { acceptance_criteria: Vec::new(), ..state() }));
+    }
+
+    #[test]
+    fn with_no_task_at_hand_the_first_criterion_that_is_open_is_next() {
+        let mut state = LoopState { task_graph: Vec::new(), ..state() };
+        let open = Criterion { id: "AC-2".to_owned(), ..state.acceptance_criteria[0].clone() };
+        state.acceptance_criteria[0].verified = true;
+        state.acceptance_criteria.push(open);
+        let next = |state: &LoopState| {
+            let text = next_step(state, CompletionRequest::None, None, NOW);
+            text.lines().find(|line| line.starts_with("Next: ")).map(str::to_owned)
+        };
+        let criterion = "Next: make this hold: AC-2 tests pass: `cargo test`";
+        assert_eq!(next(&state).as_deref(), Some(criterion));
+        state.acceptance_criteria[1].verified = true;
+        assert_eq!(next(&state).as_deref(), Some("Next: go on with the goal: Fix the parser"));
+    }
+
+    #[test]
+    fn before_a_stall_ends_the_loop_it_is_told_how_near_that_is() {
+        let warned = |signal: Signal| {
+            let mut state = state();
+            state.progress =
+                Progress { signal, standing: 1, same_failure: 2, ..Progress::default() };
+            next_step(&state, CompletionRequest::None, None, NOW).lines().next().unwrap().to_owned()
+        };
+        for (signal, begins) in [
+            (Signal::SameFailure, "This is the same failure as before, 2 times in a row; at 3 the"),
+            (Signal::NoChange, "Nothing has changed since the stop before (1 of 3 such stops"),
+            (Signal::Idle, "Nothing has changed since the stop before (1 of 3 such stops"),
+            (Signal::Working, "Ralph loop, iteration 3/25."),
+            (Signal::Cycle, "Ralph loop, iteration 3/25."),
+        ] {
+            let line = warned(signal);
+            assert!(line.starts_with(begins), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_any_length_leaves_the_way_to_the_end_whole_within_the_limit() {
+        let mut long = state();
+        let mut criterion = long.acceptance_criteria[0].clone();
+        criterion.id = "i".repeat(150);
+        long.acceptance_criteria = vec![criterion; 6];
+        for criterion in &mut long.acceptance_criteria {
+            criterion.turned_red = Some(crate::evidence::receipt::Regression::default());
+        }
+        let text = next_step(&long, CompletionRequest::Made, None, NOW);
+        assert_eq!(text.encode_utf16().count(), STEP_LIMIT);
+        assert!(text.ends_with(&format!("\n{}", how_to_end(&long))));
+    }
+
+    #[test]
+    fn a_long_goal_does_not_push_the_rules_out() {
+        let mut long = state();
+        long.prompt = "x".repeat(100_000);
+        long.acceptance_criteria = vec![long.acceptance_criteria[0].clone(); 50];
+        for criterion in &mut long.acceptance_criteria {
+            criterion.description = "d".repeat(5000);
+        }
+        long.task_graph[2].name = "n".repeat(5000);
+        long.task_graph[2].completion_condition = "c".repeat(5000);
+        let text = contract(&continues_line(&long), &long, &["s".repeat(900)], NOW);
+        assert!(text.len() <= CONTRACT_LIMIT);
+        assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
+        assert!(
+            next_step(&long, CompletionRequest::OnlyMentioned, None, NOW)
+                .contains("RALPH_COMPLETE alone")
+        );
+    }
+
+    #[test]
+    fn the_next_step_says_where_the_loop_stands() {
+        let text = next_step(&state(), CompletionRequest::None, None, NOW);
+        assert!(text.starts_with(
+            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion verified."
+        ));
+        assert!(text.contains("Next: T-2"));
+    }
+
+    #[test]
+    fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
+        let text = next_step(&LoopState::default(), CompletionRequest::None, None, NOW);
+        assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
+    }
+
+    #[test]
+    fn a_token_in_the_wrong_place_is_explained() {
+        assert!(
+            next_step(&state(), CompletionRequest::OnlyMentioned, None, NOW)
+                .starts_with("RALPH_COMPLETE was in your message")
+        );
+    }
+
+    /// The loop, its criterion's command having ended so.
+    fn ran(passed: bool, tail: &str) -> LoopState {
+        let mut state = state();
+        let criterion = &mut state.acceptance_criteria[0];
+        let command = criterion.verification_command.clone();
+        let exit_code = Some(if passed { 0 } else { 101 });
+        let tail = tail.to_owned();
+        let receipt = Receipt { command, passed, exit_code, tail, ..Receipt::default() };
+        receipt::record(criterion, receipt);
+        state
+    }
+
+    #[test]
+    fn the_contract_says_what_the_receipts_said_and_what_failed_last() {
+        let text = contract("", &ran(false, "left\n  right"), &[], NOW);
+        assert!(text.contains("`cargo test`: failed (exit code 101)\n"), "{text}");
+        assert!(
+            text.contains("Failed last: AC-1, which printed at its end: left right\n"),
+            "{text}"
+        );
+        assert!(contract("", &ran(false, ""), &[], NOW).contains("Failed last: AC-1.\n"));
+        let text = contract("", &ran(true, "ok"), &[], NOW);
+        assert!(text.contains(": held when it was last run"), "{text}");
+        assert!(!text.contains("Failed last"), "{text}");
+    }
+
+    #[test]
+    fn the_contract_repeats_what_the_person_has_said_since() {
+        let text = contract("", &state(), &["use\ntabs".to_owned()], NOW);
+        assert!(text.contains("\nThe person said: STEER: use tabs\n"), "{text}");
+    }
+
+    #[test]
+    fn the_contract_is_bounded_in_bytes_whatever_the_script() {
+        let mut state = ran(false, &"é".repeat(5_000));
+        state.prompt = "目".repeat(5_000);
+        state.acceptance_criteria[0].description = "目".repeat(5_000);
+        for lost in [false, true] {
+            state.context_lost = lost;
+            let text = match lost {
+                true => next_step(&state, CompletionRequest::Made, None, NOW),
+                false => contract("", &state, &["目".repeat(900)], NOW),
+            };
+            assert!(text.len() <= CONTRACT_LIMIT, "{}", text.len());
+            assert!(text.contains("目目") && text.ends_with(&how_to_end(&state)), "{text}");
+        }
+    }
+
+    #[test]
+    fn where_room_is_short_the_goal_gives_way_and_all_of_it_is_used() {
+        let mut state = ran(false, "");
+        state.prompt = "g".repeat(5_000);
+        let rest_of = |n: usize| "r".repeat(n);
+        let top = |rest: &str| {
+            let text = within(CONTRACT_LIMIT, "heading", &state, rest);
+            text.strip_suffix(&format!("\n{}", rules(&state))).unwrap().to_owned()
+        };
+        let goal = |rest: &str| top(rest).lines().nth(1).unwrap().len() - "Goal: ".len();
+        assert_eq!(goal(""), GOAL_LIMIT);
+        // Everything but the goal, one line longer each time, until the goal is at its shortest.
+        let room = CONTRACT_LIMIT - rules(&state).len() - 1 - "heading\nGoal: \n".len();
+        assert_eq!(goal(&rest_of(room - GOAL_LIMIT)), GOAL_LIMIT);
+        assert_eq!(goal(&rest_of(room - 200)), 200);
+        assert_eq!(
+            within(CONTRACT_LIMIT, "heading", &state, &rest_of(room - 200)).len(),
+            CONTRACT_LIMIT
+        );
+        assert_eq!(goal(&rest_of(room)), GOAL_AT_LEAST);
+        assert_eq!(top(&rest_of(room)).len(), CONTRACT_LIMIT - rules(&state).len() - 1);
+    }
+
+    #[test]
+    fn what_comes_before_the_contract_takes_its_room_and_no_more() {
+        let mut state = LoopState { context_lost: true, ..ran(false, &"t".repeat(900)) };
+        state.prompt = "g".repeat(5_000);
+        state.acceptance_criteria = vec![state.acceptance_criteria[0].clone(); 4];
+        for criterion in &mut state.acceptance_criteria {
+            criterion.description = "d".repeat(500);
+        }
+        let text = next_step(&state, CompletionRequest::Made, None, NOW);
+        assert_eq!(text.len(), STEP_LIMIT, "{text}");
+    }
+
+    #[test]
+    fn after_a_compaction_the_next_step_is_the_contract_under_what_must_be_said_first() {
+        let lost = LoopState { context_lost: true, ..ran(false, "x") };
+        let text = next_step(&lost, CompletionRequest::Made, None, NOW);
+        assert!(text.starts_with("Completion was requested and is refused"), "{text}");
+        assert!(
+            text.contains("\nRalph loop L continues at 3/25\nGoal: Fix the parser\n"),
+            "{text}"
+        );
+        let quiet = next_step(&lost, CompletionRequest::None, None, NOW);
+        assert!(quiet.starts_with("Ralph loop L continues at 3/25\n"), "{quiet}");
+    }
+}

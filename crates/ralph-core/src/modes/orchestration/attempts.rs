@@ -1,0 +1,127 @@
+//! How many attempts at a task an iteration has seen, whatever the agents left behind.
+//!
+//! A report is the usual trace of an attempt, and an agent may leave none: an executor that vanishes, a reviewer that
+//! fails a task and writes nothing. So each trace counts, and the one that shows most decides: a task that
+//! leaves no report must not be carried out for ever.
+
+use super::agents::Mode;
+use super::files::SessionFile;
+use super::invocation::{CallKey, Invocation};
+use super::progress::{Progress, TaskEntry, TaskMark};
+use super::recovery::Tries;
+use super::report::{attempts_in, next_attempt};
+use super::snapshot::{Picture, Snapshot};
+use jiff::Timestamp;
+
+/// The note of a task that nobody could carry out: no attempt was made.
+pub const UNDEFINED: &str = "blocker: Task definition missing";
+
+/// What makes an execution the same as another.
+pub fn execution(task: &str, iteration: u32) -> CallKey {
+    CallKey { mode: Mode::Execute, task: task.to_owned(), iteration, cycle: 0 }
+}
+
+/// How many attempts of the iteration are over.
+pub fn made(
+    picture: &Picture,
+    entry: Option<&TaskEntry>,
+    tries: &Tries,
+    task: &str,
+    iteration: u32,
+) -> u32 {
+    let reports = picture.reports_of(task);
+    let noted = tries
+        .get(&execution(task, iteration))
+        .map_or(0, |one| one.ends.max(one.left_failed).max(one.marked_failed));
+    let failed = entry.filter(|it| it.status == TaskMark::Failed && !it.note.contains(UNDEFINED));
+    let by_note = failed.map_or(0, |entry| {
+        let is_of_it = entry.number("Iteration").is_none_or(|of| of == iteration);
+        let number = entry.number("Attempt").filter(|_| is_of_it).unwrap_or_default();
+        number.saturating_sub(before(picture, task, iteration)).max(1)
+    });
+    attempts_in(reports, iteration).max(noted).max(by_note)
+}
+
+/// The number of the next attempt: no report has it, and no attempt of the iteration that left none had it.
+pub fn next(
+    picture: &Picture,
+    entry: Option<&TaskEntry>,
+    tries: &Tries,
+    task: &str,
+    iteration: u32,
+) -> u32 {
+    let so_far = before(picture, task, iteration)
+        .saturating_add(made(picture, entry, tries, task, iteration));
+    next_attempt(picture.reports_of(task)).max(so_far.saturating_add(1))
+}
+
+/// The highest number of an attempt of earlier iterations.
+fn before(picture: &Picture, task: &str, iteration: u32) -> u32 {
+    let earlier = picture.reports_of(task).iter().filter(|report| report.iteration < iteration);
+    earlier.map(|report| report.attempt).max().unwrap_or_default()
+}
+
+/// Notes that this call is over, if it has left its task as failed.
+pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
+    let is_about_one = matches!(call.mode, Mode::Execute | Mode::TaskReview | Mode::TimeoutFail);
+    let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
+    let has_failed = progress.task(&call.key.task).is_some_and(|it| it.status == TaskMark::Failed);
+    if is_about_one && has_failed {
+        after.tries.left_failed(&execution(&call.key.task, call.key.iteration), now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{SampleOrchestration, now, report};
+    use super::*;
+
+    /// A failed task with this note, after so many reports of the first iteration.
+    fn failed(note: Option<&str>, reports: u32) -> SampleOrchestration {
+        let mut session = SampleOrchestration::planned(&[("a", &[])]);
+        session.noted("a", "[F]", note);
+        for attempt in 1..=reports {
+            let path = SessionFile::Report { task: "a", attempt }.to_string();
+            session.file(&path, &report("a", 1, Some("Failed")));
+        }
+        session
+    }
+
+    #[track_caller]
+    fn check(session: &SampleOrchestration, iteration: u32, expected: (u32, u32)) {
+        let picture = Picture::of(&session.seen);
+        let progress = picture.progress.clone().unwrap();
+        let entry = progress.task("a");
+        let tries = &session.seen.tries;
+        let counts = (
+            made(&picture, entry, tries, "a", iteration),
+            next(&picture, entry, tries, "a", iteration),
+        );
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn a_failed_task_without_a_report_has_been_attempted() {
+        check(&failed(None, 0), 1, (1, 2));
+        check(&failed(Some("Attempt 2, Iteration 1, started: 2026-01-31T10:00:00Z"), 0), 1, (2, 3));
+        check(&failed(Some(UNDEFINED), 0), 1, (0, 1));
+        check(&SampleOrchestration::planned(&[("a", &[])]), 1, (0, 1));
+    }
+
+    #[test]
+    fn a_report_and_a_mark_of_the_same_attempt_count_once() {
+        check(&failed(Some("Attempt 1, Iteration 1"), 1), 1, (1, 2));
+        let mut session = failed(None, 1);
+        session.seen.tries.left_failed(&execution("a", 1), now());
+        session.seen.tries.marked_failed(&execution("a", 1), now());
+        check(&session, 1, (1, 2));
+        session.seen.tries.left_failed(&execution("a", 1), now());
+        check(&session, 1, (2, 3));
+    }
+
+    #[test]
+    fn each_iteration_counts_for_itself_and_no_number_is_given_twice() {
+        check(&failed(Some("Attempt 4, Iteration 2"), 2), 2, (2, 5));
+        check(&failed(Some("Attempt 2, Iteration 1"), 2), 2, (1, 4));
+    }
+}

@@ -1,0 +1,372 @@
+//! What the router writes itself, and what comes of it.
+//!
+//! A change is applied to a snapshot, so that what the router decides next it decides on what will
+//! stand there. Progress and metadata are written together: [`writes`] gives both or neither.
+
+use super::feedback;
+use super::files::SessionFile;
+use super::metadata::{Counts, IterationMetadata, SessionMetadata, planned, refresh, set_state};
+use super::progress::{self, IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
+use super::snapshot::Snapshot;
+use super::state::{MetadataStatus, State};
+use super::yaml;
+use crate::modes::orchestration::local_time::LocalTime;
+
+/// The planning tasks of the first iteration.
+pub const PLANNING: [&str; 4] = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
+
+/// The planning tasks of every later one.
+pub const REPLANNING: [&str; 4] =
+    ["plan-rebrainstorm", "plan-reresearch", "plan-update", "plan-rebreakdown"];
+
+/// The planning tasks of an iteration.
+pub fn planning_of(iteration: u32) -> &'static [&'static str] {
+    if iteration <= 1 { &PLANNING } else { &REPLANNING }
+}
+
+/// One thing that the router writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RouterWrite {
+    /// Where the session is.
+    Enter {
+        /// The state.
+        state: State,
+        /// The iteration.
+        iteration: u32,
+        /// The wave, where one was chosen.
+        wave: Option<u32>,
+    },
+    /// The metadata that are missing.
+    Metadata {
+        /// The state as it was inferred.
+        state: State,
+        /// The iteration as it was inferred.
+        iteration: u32,
+    },
+    /// An iteration begins: its sections, its row, its metadata.
+    Begin {
+        /// Which.
+        iteration: u32,
+        /// The folders of feedback that it answers.
+        feedbacks: Vec<String>,
+    },
+    /// The status of a task.
+    Mark {
+        /// Which.
+        task: String,
+        /// The status.
+        status: TaskMark,
+        /// What stands behind the id from now on; none leaves it.
+        note: Option<String>,
+    },
+    /// The status of a planning task.
+    MarkPlanning {
+        /// The iteration of its section.
+        iteration: u32,
+        /// The line of the entry, counted from 1.
+        line: usize,
+        /// The status.
+        status: TaskMark,
+        /// What stands behind the id from now on; none leaves it.
+        note: Option<String>,
+    },
+    /// Tasks that have a file and do not stand in the progress.
+    Add {
+        /// In which iteration's section.
+        iteration: u32,
+        /// Their ids.
+        tasks: Vec<String>,
+    },
+    /// How an iteration stands, in the table.
+    Row {
+        /// Which.
+        iteration: u32,
+        /// How.
+        status: &'static str,
+    },
+    /// The plan as it is, kept under the number of an iteration; one that is there stays.
+    KeepPlan(u32),
+    /// The tasks of an iteration are known.
+    Planned(u32),
+    /// An iteration is over.
+    Completed(u32),
+    /// The signals that were heard, by their names; whoever holds the mailbox moves them.
+    Heard(Vec<String>),
+}
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileWrite {
+    /// From the session's folder.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// The snapshot with all changes made.
+///
+/// # Errors
+/// What could not be changed, and how it has to be written. Then nothing is.
+pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result<Snapshot, String> {
+    let mut after = advance(seen, changes, now)?;
+    let status_changed = [SessionFile::Progress, SessionFile::Metadata]
+        .into_iter()
+        .any(|place| seen.files.get(&place.to_string()) != after.files.get(&place.to_string()));
+    if status_changed && let Some(text) = after.text(SessionFile::Metadata) {
+        let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
+        let text =
+            refresh(text, Counts::of(&progress), now).map_err(in_file(SessionFile::Metadata))?;
+        write(&mut after, SessionFile::Metadata, text);
+    }
+    Ok(after)
+}
+
+/// As [`apply`], without counting the change in the metadata: what is only looked at is counted once,
+/// when it is written.
+pub(super) fn advance(
+    seen: &Snapshot,
+    changes: &[RouterWrite],
+    now: LocalTime,
+) -> Result<Snapshot, String> {
+    let mut after = seen.clone();
+    for change in changes {
+        one(&mut after, change, now)?;
+    }
+    Ok(after)
+}
+
+/// The files that differ, in the order of their paths.
+pub fn writes(before: &Snapshot, after: &Snapshot) -> Vec<FileWrite> {
+    let differs =
+        |(path, text): &(&String, &Option<String>)| before.files.get(*path) != Some(*text);
+    let files = after.files.iter().filter(differs);
+    files
+        .filter_map(|(path, text)| Some(FileWrite { path: path.clone(), text: text.clone()? }))
+        .collect()
+}
+
+fn in_file(place: SessionFile<'_>) -> impl Fn(yaml::YamlError) -> String {
+    let file = place.to_string();
+    move |flaw| format!("could not change `{file}`, {flaw}")
+}
+
+fn write(seen: &mut Snapshot, place: SessionFile<'_>, text: String) {
+    seen.files.insert(place.to_string(), Some(text));
+}
+
+/// Changes a file that is there, and one that is not from `new`.
+fn edit(
+    seen: &mut Snapshot,
+    place: SessionFile<'_>,
+    new: &str,
+    change: impl FnOnce(&str) -> Result<String, yaml::YamlError>,
+) -> Result<(), String> {
+    let text = change(seen.text(place).unwrap_or(new)).map_err(in_file(place))?;
+    write(seen, place, text);
+    Ok(())
+}
+
+fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), String> {
+    match change {
+        RouterWrite::Enter { state, iteration, wave } => {
+            let new = SessionMetadata::first(&seen.id, *state, *iteration, now);
+            edit(seen, SessionFile::Metadata, &new, |text| {
+                set_state(text, *state, *iteration, *wave)
+            })?;
+        }
+        RouterWrite::Metadata { state, iteration } => {
+            let text = SessionMetadata::first(&seen.id, *state, *iteration, now);
+            write(seen, SessionFile::Metadata, text);
+        }
+        RouterWrite::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now)?,
+        RouterWrite::Mark { task, status, note } => {
+            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let entry = Progress::parse(text).task(task).cloned().ok_or_else(|| {
+                format!("could not find {task} in `progress.md`; add it as `- [ ] {task}`")
+            })?;
+            mark(seen, &entry, *status, note.as_deref())?;
+        }
+        RouterWrite::MarkPlanning { iteration, line, status, note } => {
+            let progress = Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default());
+            let entry = progress.planning(*iteration).find(|entry| entry.line == *line).cloned();
+            let entry = entry.ok_or_else(|| {
+                format!(
+                    "could not find the planning task in line {line} of `progress.md`; ask again"
+                )
+            })?;
+            mark(seen, &entry, *status, note.as_deref())?;
+        }
+        RouterWrite::Add { iteration, tasks } => {
+            let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
+            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let text =
+                progress::add_section(text, ProgressSection::Implementation, *iteration, &ids);
+            write(seen, SessionFile::Progress, text);
+        }
+        RouterWrite::Row { iteration, status } => {
+            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let text = progress::set_row(text, &row(text, seen, *iteration, status));
+            write(seen, SessionFile::Progress, text);
+        }
+        RouterWrite::KeepPlan(iteration) => {
+            let place = SessionFile::PlanSnapshot(*iteration);
+            if let (Some(plan), false) =
+                (seen.text(SessionFile::Plan).map(str::to_owned), seen.has(place))
+            {
+                write(seen, place, plan);
+            }
+        }
+        RouterWrite::Planned(iteration) => {
+            let tasks =
+                Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default()).tasks().len();
+            let new = IterationMetadata::first(*iteration, now);
+            edit(seen, SessionFile::IterationMetadata(*iteration), &new, |text| {
+                planned(text, tasks, now)
+            })?;
+        }
+        RouterWrite::Completed(iteration) => {
+            let new = IterationMetadata::first(*iteration, now);
+            edit(seen, SessionFile::IterationMetadata(*iteration), &new, |text| {
+                IterationMetadata::completed(text, now)
+            })?;
+        }
+        RouterWrite::Heard(names) => seen.signals.retain(|signal| !names.contains(&signal.name)),
+    }
+    Ok(())
+}
+
+fn mark(
+    seen: &mut Snapshot,
+    entry: &TaskEntry,
+    status: TaskMark,
+    note: Option<&str>,
+) -> Result<(), String> {
+    let text = seen.text(SessionFile::Progress).unwrap_or_default();
+    let text = progress::mark(text, entry, status, note)
+        .map_err(|gone| format!("could not mark {} in `progress.md`; ask again", gone.id))?;
+    write(seen, SessionFile::Progress, text);
+    Ok(())
+}
+
+fn begin(
+    seen: &mut Snapshot,
+    iteration: u32,
+    feedbacks: &[String],
+    now: LocalTime,
+) -> Result<(), String> {
+    let text = seen.text(SessionFile::Progress).unwrap_or_default();
+    let text = progress::start(text, iteration, planning_of(iteration), &feedbacks.join(", "));
+    write(seen, SessionFile::Progress, text);
+    let place = SessionFile::IterationMetadata(iteration);
+    if !seen.has(place) {
+        write(seen, place, IterationMetadata::first(iteration, now));
+    }
+    // What the last iteration came to is no longer how the session stands.
+    edit(seen, SessionFile::Metadata, "", |text| {
+        yaml::set(text, &["status"], MetadataStatus::InProgress.word())
+    })
+}
+
+/// The row with what is known: the tasks as they stand, and the feedback that was there at its start.
+fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> IterationRow {
+    let progress = Progress::parse(text);
+    let counts = Counts::of(&progress);
+    let old =
+        progress.iterations.unwrap_or_default().into_iter().find(|row| row.iteration == iteration);
+    let feedbacks = old.map(|row| row.feedbacks).unwrap_or_else(|| {
+        let stamps: Vec<&str> = seen
+            .files
+            .keys()
+            .filter_map(|path| match SessionFile::of(path) {
+                Some(SessionFile::Feedback { iteration: of, stamp, file: feedback::FILE }) => {
+                    (of == iteration).then_some(stamp)
+                }
+                _ => None,
+            })
+            .collect();
+        if stamps.is_empty() { "N/A".to_owned() } else { stamps.join(", ") }
+    });
+    IterationRow {
+        iteration,
+        status: status.to_owned(),
+        tasks: format!("{}/{}", counts.completed, counts.total),
+        feedbacks,
+        line: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{SampleOrchestration, now};
+    use super::*;
+
+    fn mark(task: &str, status: TaskMark) -> RouterWrite {
+        RouterWrite::Mark { task: task.to_owned(), status, note: None }
+    }
+
+    #[test]
+    fn progress_and_metadata_change_together() {
+        let session = SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &[])]);
+        let after = apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap();
+        let writes = writes(&session.seen, &after);
+        let paths: Vec<&str> = writes.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["metadata.yaml", "progress.md"]);
+        assert!(
+            writes[0].text.contains("version: 2\n") && writes[0].text.contains("  completed: 1\n")
+        );
+        assert!(writes[1].text.contains("- [x] task-1\n- [ ] task-2\n"));
+    }
+
+    #[test]
+    fn what_cannot_all_be_changed_is_not_changed() {
+        let session = SampleOrchestration::planned(&[("task-1", &[])]);
+        let changes = [mark("task-1", TaskMark::Done), mark("task-9", TaskMark::Done)];
+        let told = apply(&session.seen, &changes, now().into()).unwrap_err();
+        assert_eq!(told, "could not find task-9 in `progress.md`; add it as `- [ ] task-9`");
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.file("metadata.yaml", "version: 1\ntasks: {total: 0}\n");
+        let told =
+            apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap_err();
+        assert!(told.starts_with("could not change `metadata.yaml`, line "), "{told}");
+    }
+
+    #[test]
+    fn without_a_change_nothing_is_written() {
+        let session = SampleOrchestration::planned(&[("task-1", &[])]);
+        for changes in
+            [vec![], vec![mark("task-1", TaskMark::Open)], vec![RouterWrite::Heard(vec![])]]
+        {
+            let after = apply(&session.seen, &changes, now().into()).unwrap();
+            assert_eq!(writes(&session.seen, &after), []);
+        }
+    }
+
+    #[test]
+    fn a_plan_that_was_kept_is_never_kept_again() {
+        let mut session = SampleOrchestration::planned(&[]);
+        let kept = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
+        assert_eq!(kept.text(SessionFile::PlanSnapshot(1)), session.seen.text(SessionFile::Plan));
+        session.seen = kept.clone();
+        session.file("plan.md", "another");
+        let again = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
+        assert_eq!(
+            again.text(SessionFile::PlanSnapshot(1)),
+            kept.text(SessionFile::PlanSnapshot(1))
+        );
+    }
+
+    #[test]
+    fn an_iteration_begins_with_its_tasks_its_row_and_its_time() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
+        let begin = RouterWrite::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
+        let after = apply(&session.seen, &[begin], now().into()).unwrap();
+        let progress = Progress::parse(after.text(SessionFile::Progress).unwrap());
+        assert_eq!(progress.planning(2).count(), 4);
+        assert_eq!(progress.iterations.unwrap()[1].feedbacks, "a, b");
+        assert!(
+            after.text(SessionFile::IterationMetadata(2)).unwrap().contains("started_at: 2026-")
+        );
+        assert!(after.text(SessionFile::Metadata).unwrap().contains("status: in_progress #"));
+    }
+}

@@ -1,0 +1,165 @@
+//! The guardrails of a session, from `<SESSION_ID>.instructions.md` beside its folder.
+//!
+//! They stand in the front matter, or under a heading as `- max_cycles: 3`. What is not said, and
+//! what cannot be read, is as by default; the latter is told.
+
+use super::files::SessionFile;
+use super::finding::SessionFinding;
+use super::yaml::{Yaml, front_matter};
+
+/// Bounds of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guardrails {
+    /// `planning.max_cycles`: cycles of questions before the plan is broken into tasks.
+    pub max_cycles: u32,
+    /// `retries.max_subagent_retries`: how often a failed task is carried out again.
+    pub max_subagent_retries: u32,
+    /// `timeouts.task_wip_minutes`: how long a task may be worked on.
+    pub task_wip_minutes: u32,
+    /// `concurrency.max_parallel_executors`.
+    pub max_parallel_executors: u32,
+    /// `concurrency.max_parallel_reviewers`.
+    pub max_parallel_reviewers: u32,
+}
+
+impl Default for Guardrails {
+    fn default() -> Self {
+        Guardrails {
+            max_cycles: 2,
+            max_subagent_retries: 1,
+            task_wip_minutes: 60,
+            max_parallel_executors: 4,
+            max_parallel_reviewers: 4,
+        }
+    }
+}
+
+/// Where each stands, with its least value and its most.
+const NAMES: [(&str, &str, u32, u32); 5] = [
+    ("planning", "max_cycles", 0, 100),
+    ("retries", "max_subagent_retries", 0, 100),
+    ("timeouts", "task_wip_minutes", 1, 10_080),
+    ("concurrency", "max_parallel_executors", 1, 32),
+    ("concurrency", "max_parallel_reviewers", 1, 32),
+];
+
+impl Guardrails {
+    /// Reads the instructions of a session; what is wrong with them is told beside.
+    pub fn parse(text: &str) -> (Guardrails, Vec<SessionFinding>) {
+        let mut rails = Guardrails::default();
+        let mut findings = Vec::new();
+        let mut tell = |line: usize, what: String| {
+            findings.push(SessionFinding::new(SessionFile::Instructions, line, what))
+        };
+        let yaml = match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
+            Some((Ok(yaml), before)) => Some((yaml, before)),
+            Some((Err(flaw), before)) => {
+                tell(
+                    flaw.line + before,
+                    format!("the front matter counts for nothing: {}", flaw.what),
+                );
+                None
+            }
+            None => None,
+        };
+        for (group, name, least, most) in NAMES {
+            let in_front = yaml.as_ref().and_then(|(yaml, before)| {
+                [&[group, name][..], &[name][..]]
+                    .into_iter()
+                    .find_map(|path| Some((yaml.text(path)?.to_owned(), yaml.line(path)? + before)))
+            });
+            let Some((said, line)) = in_front.or_else(|| in_body(text, name)) else { continue };
+            match said.parse().ok().filter(|number| (least..=most).contains(number)) {
+                Some(number) => *rails.of(name) = number,
+                None => {
+                    let default = *rails.of(name);
+                    tell(
+                        line,
+                        format!("`{name}: {said}` is not from {least} to {most}; it is {default}"),
+                    );
+                }
+            }
+        }
+        (rails, findings)
+    }
+
+    fn of(&mut self, name: &str) -> &mut u32 {
+        match name {
+            "max_cycles" => &mut self.max_cycles,
+            "max_subagent_retries" => &mut self.max_subagent_retries,
+            "task_wip_minutes" => &mut self.task_wip_minutes,
+            "max_parallel_executors" => &mut self.max_parallel_executors,
+            _ => &mut self.max_parallel_reviewers,
+        }
+    }
+}
+
+/// `- max_cycles: 3`, with its line.
+fn in_body(text: &str, name: &str) -> Option<(String, usize)> {
+    let body_from =
+        front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);
+    text.lines().enumerate().skip(body_from).find_map(|(at, line)| {
+        let item = line.trim_start().strip_prefix(['-', '*'])?.trim_start();
+        let said = item.strip_prefix(name)?.strip_prefix(':')?;
+        Some((said.trim().to_owned(), at + 1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: [u32; 5], findings: &[usize]) {
+        let (rails, found) = Guardrails::parse(text);
+        let Guardrails {
+            max_cycles,
+            max_subagent_retries,
+            task_wip_minutes,
+            max_parallel_executors,
+            max_parallel_reviewers,
+        } = rails;
+        assert_eq!(
+            [
+                max_cycles,
+                max_subagent_retries,
+                task_wip_minutes,
+                max_parallel_executors,
+                max_parallel_reviewers
+            ],
+            expected
+        );
+        assert_eq!(found.iter().map(|one| one.line).collect::<Vec<_>>(), findings, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_by_default() {
+        check("", [2, 1, 60, 4, 4], &[]);
+        check("# Prose\nmax_cycles: 9\n", [2, 1, 60, 4, 4], &[]);
+    }
+
+    #[test]
+    fn guardrails_stand_in_the_front_matter_or_under_headings() {
+        check(
+            "---\nconcurrency:\n  max_parallel_executors: 3\nplanning:\n  max_cycles: 5\nretries:\n  \
+             max_subagent_retries: 0\ntimeouts:\n  task_wip_minutes: 90\n---\n# Text\n",
+            [5, 0, 90, 3, 4],
+            &[],
+        );
+        check(
+            "---\napplyTo: x\n---\n## Planning\n- max_cycles: 0\n## Concurrency\n* max_parallel_reviewers: 1\n",
+            [0, 1, 60, 4, 1],
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_counts_for_nothing() {
+        check(
+            "---\nplanning:\n  max_cycles: many\n---\n- task_wip_minutes: 0\n",
+            [2, 1, 60, 4, 4],
+            &[3, 5],
+        );
+        check("---\nplanning: [\n---\n- max_cycles: 3\n", [3, 1, 60, 4, 4], &[3]);
+    }
+}

@@ -1,0 +1,306 @@
+//! A session that a conversation orchestrates: what it is told, and when it is over.
+//!
+//! The router reads files, and its answer comes here as a few words. What ends a session is decided in one
+//! place, for a conversation and for a program that drives the session: [`ends`].
+
+use crate::evidence::completion_feedback;
+use crate::evidence::receipt::Proof;
+use crate::protocol::reply::{REASON_LIMIT, bounded};
+use crate::state::progress::stops;
+use crate::state::{
+    Completion, DrivenTurn, EndingKind, LoopState, Orchestrated, PauseCause, SessionCall, Via,
+};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, all_hold, end, used_up};
+use crate::text::plural::noun;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// What is due in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Due {
+    /// Agents are to be called.
+    Call,
+    /// Nothing, until a call ends or a moment comes.
+    Wait,
+    /// Nothing until a person says something else: they said PAUSE.
+    Paused,
+    /// Its end: a person said STOP.
+    Stopped,
+    /// Its end: all is done.
+    Complete,
+    /// Its end for now: a person says what comes next.
+    AwaitingFeedback,
+    /// Its end: it does not go on.
+    Failed,
+}
+
+/// What the router says, as far as anything is decided from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routed {
+    /// What is due.
+    pub due: Due,
+    /// The same in words.
+    pub says: String,
+    /// One value for how far the session is.
+    #[serde(default)]
+    pub stands: String,
+    /// The signals that are used up once this has taken effect, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<String>,
+}
+
+/// What of it ends or rests the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ends {
+    /// Nothing: it goes on.
+    GoesOn,
+    /// It rests.
+    Rests(PauseCause, String),
+    /// It is over.
+    Ended(EndingKind, String),
+}
+
+/// Whether its criteria are asked before it is complete.
+pub fn wants_proof(state: &LoopState, routed: &Routed) -> bool {
+    routed.due == Due::Complete && needs_proof(state)
+}
+
+fn needs_proof(state: &LoopState) -> bool {
+    state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
+}
+
+/// What the router's answer comes to. All that the tasks were for is there only if the criteria hold: a session
+/// whose work is done and whose criteria are red awaits a person's feedback.
+pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ends {
+    let says = routed.says.trim();
+    match routed.due {
+        Due::Call | Due::Wait => Ends::GoesOn,
+        Due::Paused => Ends::Rests(PauseCause::Person, says.to_owned()),
+        Due::Stopped => Ends::Ended(EndingKind::Cancelled, says.to_owned()),
+        Due::AwaitingFeedback => Ends::Ended(EndingKind::AwaitingFeedback, says.to_owned()),
+        Due::Failed => Ends::Ended(EndingKind::Failed, says.to_owned()),
+        Due::Complete if !needs_proof(state) => {
+            let detail = match state.acceptance_criteria.is_empty() {
+                true => "all tasks are done; there was no criterion to prove it by",
+                false => "all tasks are done; nothing was verified",
+            };
+            Ends::Ended(EndingKind::CompleteUnverified, detail.to_owned())
+        }
+        Due::Complete => {
+            let nothing = Proof::default();
+            let proof = proof.unwrap_or(&nothing);
+            match all_hold(state, proof) {
+                true => Ends::Ended(
+                    EndingKind::Complete,
+                    "all tasks are done and all criteria hold".to_owned(),
+                ),
+                false => Ends::Ended(EndingKind::AwaitingFeedback, open_criteria(state, proof)),
+            }
+        }
+    }
+}
+
+fn open_criteria(state: &LoopState, proof: &Proof) -> String {
+    let open = state.acceptance_criteria.iter().filter_map(|criterion| {
+        let standing = proof.standing(criterion);
+        let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
+        let why = || completion_feedback::why(criterion, standing, changed);
+        (!proof.proves(criterion)).then(|| {
+            let command = bounded(&criterion.verification_command, 80);
+            format!("{} {} (`{command}`)", criterion.id, why())
+        })
+    });
+    let mut open: Vec<String> = open.collect();
+    if !proof.problem.is_empty() {
+        open.push(proof.problem.clone());
+    }
+    if open.is_empty() {
+        open.push("the criteria are not those that the person agreed to".to_owned());
+    }
+    format!(
+        "all tasks are done and the criteria do not hold: {}; say what is missing with `ralph session feedback \
+         new`",
+        bounded(&open.join("; "), 900)
+    )
+}
+
+/// The rule of a stop, where neither a person's wish nor an agent that is at work lets the turn end.
+pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
+    let Some(routed) = &seen.session else {
+        return rest(state, "its router did not answer; `ralph session next` says why", seen.now);
+    };
+    match ends(state, routed, seen.proof.as_ref()) {
+        Ends::GoesOn => {}
+        Ends::Rests(cause, detail) => {
+            state.pause(cause, detail, seen.now);
+            return StopVerdict::LetGo(AllowReason::Paused);
+        }
+        Ends::Ended(kind, detail) => return end(state, kind, detail, seen.now),
+    }
+    if let Some((kind, detail)) = used_up(state, seen.now) {
+        return end(state, kind, detail, seen.now);
+    }
+    let limit = state.stall_limit;
+    let Some(session) = &mut state.session else {
+        return rest(state, "its state does not say which session it drives", seen.now);
+    };
+    session.still = if session.told_at == routed.stands { session.still + 1 } else { 0 };
+    session.told_at.clone_from(&routed.stands);
+    if session.still >= limit {
+        let next = bounded(routed.says.lines().next().unwrap_or_default(), 200);
+        let detail = format!("the session stood still at {}; next: {next}", stops(limit));
+        return rest(state, &detail, seen.now);
+    }
+    state.iteration += 1;
+    state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+    StopVerdict::GoOn
+}
+
+fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
+    state.pause(PauseCause::BlockedOnHuman, why, now);
+    StopVerdict::LetGo(AllowReason::Blocked)
+}
+
+/// A session that a person takes up again: what it has used up before does not count any more.
+pub fn take_up(state: &mut LoopState, now: Timestamp) {
+    state.resume();
+    state.iteration = 0;
+    state.started_at = Some(now);
+    state.usage.forget();
+    if let Some(session) = &mut state.session {
+        (session.told_at, session.still) = (String::new(), 0);
+    }
+}
+
+/// What the agents of this session are called before their names.
+fn prefix(state: &LoopState) -> &'static str {
+    if state.via == Some(Via::Plugin) { "ralph:" } else { "" }
+}
+
+/// What comes next, as a stop says it.
+pub fn told(state: &LoopState) -> String {
+    let Some(session) = &state.session else { return String::new() };
+    let text = match session.given.as_slice() {
+        [] => format!("Next: {}", session.says),
+        calls => calls_in_words(calls, prefix(state)),
+    };
+    // A prompt counts word for word, so one that has no room is not cut.
+    match text.encode_utf16().count() > REASON_LIMIT {
+        true => too_long(session),
+        false => text,
+    }
+}
+
+fn too_long(session: &Orchestrated) -> String {
+    format!(
+        "Next: run `ralph session next --id {}`, and make each call of the Agent tool that it prints, all of them in \
+         one message, with run_in_background false and the prompt word for word.",
+        session.id
+    )
+}
+
+fn calls_in_words(calls: &[SessionCall], prefix: &str) -> String {
+    let agent = |call: &SessionCall| {
+        call.agent().map_or("", crate::modes::orchestration::agents::AgentRole::name)
+    };
+    if let [call] = calls {
+        return format!(
+            "Next: call the Agent tool with subagent_type `{prefix}{}`, run_in_background false and this prompt, word \
+             for word:\n{}",
+            agent(call),
+            call.prompt
+        );
+    }
+    let mut text = format!(
+        "Next: make these {} calls of the Agent tool in one message, each with run_in_background false and its prompt \
+         word for word.",
+        calls.len()
+    );
+    for (at, call) in calls.iter().enumerate() {
+        let _ = write!(
+            text,
+            "\nCall {}: subagent_type `{prefix}{}`, prompt:\n{}",
+            at + 1,
+            agent(call),
+            call.prompt
+        );
+    }
+    text
+}
+
+/// The line by which the skill knows that a session was begun for it.
+pub fn started_line(state: &LoopState) -> String {
+    format!("Ralph session {} started, loop {}", id(state), state.loop_id)
+}
+
+/// What the person is told when a session begins.
+pub fn announcement(state: &LoopState) -> String {
+    let (id, loop_id) = (id(state), &state.loop_id);
+    let mut text = format!(
+        "session {id} started in `.ralph-sessions/{id}/` (loop {loop_id}): at most {} {}, {} {}. Esc pauses it, \
+         /ralph-cancel ends it, `ralph session signal` says something to it.",
+        state.max_iterations,
+        noun(state.max_iterations, "step", "steps"),
+        state.limits.max_minutes,
+        noun(state.limits.max_minutes, "minute", "minutes")
+    );
+    if state.acceptance_criteria.is_empty() {
+        text.push_str(
+            " No criterion was given with --ac and no test command was found: it can only end complete_unverified.",
+        );
+    } else {
+        text.push_str(" When all tasks are done, these have to hold:");
+        for criterion in &state.acceptance_criteria {
+            let _ = write!(text, "\n  {}: {}", criterion.id, criterion.verification_command);
+        }
+    }
+    for error in &state.errors {
+        let _ = write!(text, "\n  {}", crate::views::messages::tail(&error.message, 300));
+    }
+    text
+}
+
+/// The line by which the skill knows that its session goes on.
+pub fn continues_line(state: &LoopState) -> String {
+    format!("Ralph session {} continues, loop {}", id(state), state.loop_id)
+}
+
+/// The name of the session that a loop drives.
+pub fn id(state: &LoopState) -> &str {
+    state.session.as_ref().map_or("", |session| session.id.as_str())
+}
+
+/// All that a conversation needs to know which knows nothing. `steers` is what a person has sent since the
+/// start, the newest first.
+pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
+    let mut text = format!(
+        "{heading}\nTask: {}\nFolder: .ralph-sessions/{}/, {} of at most {} {}.",
+        bounded(&state.prompt, 420),
+        id(state),
+        state.iteration,
+        state.max_iterations,
+        noun(state.max_iterations, "step", "steps")
+    );
+    text.push_str(RULES);
+    for steer in steers {
+        let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
+    }
+    let told = match &state.session {
+        Some(session) if session.given.is_empty() && session.says.is_empty() => {
+            "Next: end your turn; you are told then which agent is called.".to_owned()
+        }
+        _ => told(state),
+    };
+    let _ = write!(text, "\n{told}");
+    text
+}
+
+const RULES: &str = "\nRules: you route and do nothing else. Make exactly the calls that `Next:` names, with their \
+prompts word for word; one mode or one task for each call. You write nothing below `.ralph-sessions/`, and do no agent's \
+work: the agents write. Ask the person nothing. After each call and whenever you would stop you are told what comes next; \
+`ralph session status` shows where the session stands.";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Whether a call came to what it was made for.
+//!
+//! An agent's last words are not asked: its files are. A call that ended without is one that failed,
+//! and is made again as the recovery says.
+
+use super::super::agents::Mode;
+use super::super::files::SessionFile;
+use super::super::invocation::Invocation;
+use super::super::progress::{Progress, TaskEntry, TaskMark, cycle};
+use super::super::snapshot::{Picture, Snapshot};
+use super::super::state::MetadataStatus;
+use super::super::validate::{is_invalid, validate};
+
+/// True if the session, as it was found after the call, shows what the call was made for.
+pub fn met(after: &Snapshot, call: &Invocation) -> bool {
+    let picture = Picture::of(after);
+    let progress = picture.progress.clone().unwrap_or_default();
+    let iteration = call.key.iteration;
+    let planned = |id: &str| {
+        progress.planning(iteration).any(|entry| entry.id == id && entry.status == TaskMark::Done)
+    };
+    let status = || progress.task(&call.key.task).map(|entry| entry.status);
+    match call.mode {
+        Mode::Initialize => {
+            planned("plan-init") && after.has(SessionFile::Plan) && after.has(SessionFile::Metadata)
+        }
+        Mode::Brainstorm => asked(&progress, call, "plan-brainstorm"),
+        Mode::Research if iteration > 1 => planned("plan-reresearch"),
+        Mode::Research => asked(&progress, call, "plan-research"),
+        Mode::TaskBreakdown => planned("plan-breakdown"),
+        Mode::FeedbackAnalysis => planned("plan-rebrainstorm"),
+        Mode::Update => planned("plan-update"),
+        Mode::Rebreakdown => planned("plan-rebreakdown"),
+        Mode::RebreakdownTask => status() == Some(TaskMark::Cancelled),
+        Mode::UpdateMetadata => {
+            let said = call.input("STATUS").and_then(MetadataStatus::of);
+            said.is_some() && picture.metadata.and_then(|metadata| metadata.standing) == said
+        }
+        Mode::RepairState => !is_invalid(&validate(after)),
+        Mode::Execute => !matches!(status(), None | Some(TaskMark::Open | TaskMark::InProgress)),
+        Mode::TaskReview | Mode::TimeoutFail => {
+            !matches!(status(), None | Some(TaskMark::ReviewPending | TaskMark::InProgress))
+        }
+        Mode::SessionReview => picture.reviews.contains_key(&iteration),
+    }
+}
+
+fn asked(progress: &Progress, call: &Invocation, id: &str) -> bool {
+    let entries: Vec<&TaskEntry> = progress.planning(call.key.iteration).collect();
+    entries.iter().enumerate().any(|(at, entry)| {
+        entry.id == id && entry.status.is_settled() && cycle(&entries, at) == call.key.cycle
+    })
+}

@@ -1,0 +1,51 @@
+//! The router's answer in the few words from which a stop is decided.
+
+use super::super::in_session::{Due, Routed};
+use super::super::snapshot::Snapshot;
+use super::step::{Act, MachineStep};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+impl MachineStep {
+    /// For the session as it is once this step's changes are written.
+    pub fn routed(&self, after: &Snapshot) -> Routed {
+        let (due, says) = match &self.act {
+            Act::Invoke(_) => (Due::Call, self.act.to_string()),
+            Act::Wait { .. } => (Due::Wait, self.act.to_string()),
+            Act::Paused(text) => (Due::Paused, said("the person said PAUSE", text)),
+            Act::Stopped(text) => (Due::Stopped, said("the person said STOP", text)),
+            Act::Complete => (Due::Complete, self.act.to_string()),
+            Act::AwaitingFeedback(open) => (Due::AwaitingFeedback, open.join("; ")),
+            Act::Failed(why) => (Due::Failed, why.clone()),
+        };
+        Routed { due, stands: standing(after, &says), says, heard: self.heard.clone() }
+    }
+}
+
+fn said(what: &str, text: &str) -> String {
+    match text.trim() {
+        "" => what.to_owned(),
+        text => format!("{what}: {text}"),
+    }
+}
+
+/// One value for all that the session is told from, and for what is due.
+fn standing(after: &Snapshot, says: &str) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |text: &str| {
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    };
+    for (path, text) in &after.files {
+        add(path);
+        // When something was last written is no progress.
+        let lines = text.iter().flat_map(|text| text.lines());
+        lines.filter(|line| !line.trim_start().starts_with("updated_at:")).for_each(&mut add);
+    }
+    add(says);
+    digest.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

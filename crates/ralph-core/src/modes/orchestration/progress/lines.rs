@@ -1,0 +1,273 @@
+//! What each line of a progress document is.
+
+use super::super::files::is_task_id;
+use super::{ProgressSection, TaskMark};
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LineKind {
+    Header,
+    LegendHeading,
+    Legend(TaskMark),
+    SectionHeading {
+        part: ProgressSection,
+        iteration: u32,
+    },
+    Entry {
+        id: String,
+        status: TaskMark,
+        note: String,
+    },
+    IterationsHeading,
+    /// The names of the columns, or the rule below them.
+    TableHead,
+    Row {
+        iteration: u32,
+        status: String,
+        tasks: String,
+        feedbacks: String,
+    },
+    Damaged(String),
+    DamagedRow(String),
+    Other,
+}
+
+/// Where the reader is.
+#[derive(Clone, Copy, PartialEq)]
+enum Within {
+    Elsewhere,
+    Legend,
+    Section,
+    Iterations,
+}
+
+/// Every line with its number, counted from 1.
+pub(super) fn read(text: &str) -> Vec<(usize, LineKind)> {
+    let mut within = Within::Elsewhere;
+    let mut hidden = Hidden::default();
+    let text = text.trim_start_matches('\u{feff}');
+    text.split('\n')
+        .enumerate()
+        .map(|(at, line)| {
+            let line = line.trim_end();
+            let kind = match hidden.hides(line) {
+                true => LineKind::Other,
+                false => kind(line, &mut within),
+            };
+            (at + 1, kind)
+        })
+        .collect()
+}
+
+/// The number of the line behind the section of this heading: of the next heading, or one more than there are lines.
+pub(super) fn section_end(text: &str, heading_line: usize) -> usize {
+    let mut hidden = Hidden::default();
+    let mut end = 1;
+    for line in text.trim_start_matches('\u{feff}').split('\n').map(str::trim_end) {
+        let is_shown = !hidden.hides(line);
+        if end > heading_line && is_shown && heading(line).is_some_and(|(depth, _)| ends(depth)) {
+            return end;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// A deeper heading divides a section; it does not end it.
+fn ends(depth: usize) -> bool {
+    depth <= 2
+}
+
+/// Fenced blocks and comments: examples of entries, not entries.
+#[derive(Default)]
+pub(super) struct Hidden {
+    fence: Option<(char, usize)>,
+    comment: bool,
+}
+
+impl Hidden {
+    /// True if what the line holds is not part of the document.
+    pub(super) fn hides(&mut self, line: &str) -> bool {
+        let start = line.trim_start();
+        if self.comment {
+            self.comment = !line.contains("-->");
+            return true;
+        }
+        let fence = fence(start);
+        match (self.fence, fence) {
+            (None, Some(opens)) => {
+                self.fence = Some(opens);
+                true
+            }
+            (Some((letter, length)), found) => {
+                let closes = found.is_some_and(|(other, count)| {
+                    other == letter && count >= length && start.trim_matches(letter).is_empty()
+                });
+                if closes {
+                    self.fence = None;
+                }
+                true
+            }
+            (None, None) if start.starts_with("<!--") => {
+                self.comment = !line.contains("-->");
+                true
+            }
+            (None, None) => false,
+        }
+    }
+}
+
+/// What ends a block or a comment that the text leaves open; empty if it leaves none. What is added behind one
+/// would be part of it.
+pub(super) fn left_open(text: &str) -> String {
+    let mut hidden = Hidden::default();
+    for line in text.trim_start_matches('\u{feff}').split('\n') {
+        hidden.hides(line.trim_end());
+    }
+    match hidden {
+        Hidden { comment: true, .. } => "-->\n".to_owned(),
+        Hidden { fence: Some((letter, count)), .. } => {
+            format!("{}\n", letter.to_string().repeat(count))
+        }
+        _ => String::new(),
+    }
+}
+
+fn fence(start: &str) -> Option<(char, usize)> {
+    let letter = start.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
+    let count = start.chars().take_while(|other| *other == letter).count();
+    (count >= 3).then_some((letter, count))
+}
+
+fn kind(line: &str, within: &mut Within) -> LineKind {
+    if let Some(heading) = heading(line) {
+        let kind = heading_kind(heading);
+        if ends(heading.0) {
+            *within = match &kind {
+                LineKind::LegendHeading => Within::Legend,
+                LineKind::SectionHeading { .. } => Within::Section,
+                LineKind::IterationsHeading => Within::Iterations,
+                _ => Within::Elsewhere,
+            };
+        }
+        return kind;
+    }
+    match within {
+        Within::Elsewhere => LineKind::Other,
+        Within::Legend => legend(line).map_or(LineKind::Other, LineKind::Legend),
+        Within::Section => entry(line),
+        Within::Iterations => row(line),
+    }
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let depth = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.get(depth..)?.strip_prefix(' ')?;
+    (1..=6).contains(&depth).then(|| (depth, rest.trim()))
+}
+
+fn heading_kind((depth, words): (usize, &str)) -> LineKind {
+    match (depth, words) {
+        (1, "Progress") => LineKind::Header,
+        (2, "Legend") => LineKind::LegendHeading,
+        (2, "Iterations") => LineKind::IterationsHeading,
+        (2, words) => [ProgressSection::Planning, ProgressSection::Implementation]
+            .into_iter()
+            .find_map(|part| Some((part, words.strip_prefix(part.heading())?)))
+            .map_or(LineKind::Other, |(part, rest)| match iteration(rest.trim()) {
+                Some(iteration) => LineKind::SectionHeading { part, iteration },
+                None => LineKind::Damaged(format!(
+                    "the heading names no iteration; write `## {} (Iteration 1)`",
+                    part.heading()
+                )),
+            }),
+        _ => LineKind::Other,
+    }
+}
+
+fn iteration(text: &str) -> Option<u32> {
+    let number = text.strip_prefix("(Iteration ")?.strip_suffix(')')?;
+    number.trim().parse().ok().filter(|number| *number > 0)
+}
+
+/// ``- `[ ]` Not started``.
+fn legend(line: &str) -> Option<TaskMark> {
+    let open = line.find('[')?;
+    TaskMark::of(line.get(open..open + 3)?)
+}
+
+/// True if the line is an entry, where a section has it.
+pub(super) fn is_entry(line: &str) -> bool {
+    matches!(entry(line.trim_end()), LineKind::Entry { .. })
+}
+
+/// A line that begins as an item of a list with a mark is an entry or damaged; all else is prose.
+fn entry(line: &str) -> LineKind {
+    let start = line.trim_start();
+    let bullet = start.strip_prefix(['-', '*', '+']);
+    let rest = bullet.unwrap_or(start).trim_start();
+    let Some(inner) = rest.strip_prefix('[') else { return LineKind::Other };
+    let Some((mark, rest)) = inner.split_once(']') else {
+        return match bullet {
+            Some(_) => LineKind::Damaged("the mark has no end; write `- [ ] task-1`".to_owned()),
+            None => LineKind::Other,
+        };
+    };
+    // `[text](link)` and `[To be filled]` are prose.
+    if mark.chars().count() > 1 && (bullet.is_none() || rest.starts_with(['(', '['])) {
+        return LineKind::Other;
+    }
+    let (id, note) = id_and_note(rest.trim_start());
+    if bullet.is_none() {
+        return match is_task_id(id) {
+            true => LineKind::Damaged(format!("not an item of a list; write `- [{mark}] {id}`")),
+            false => LineKind::Other,
+        };
+    }
+    match (TaskMark::of(mark), is_task_id(id)) {
+        (Some(status), true) => {
+            LineKind::Entry { id: id.to_owned(), status, note: note.to_owned() }
+        }
+        (Some(_), false) if id.is_empty() => {
+            LineKind::Damaged("no task is named; write its id behind the mark".to_owned())
+        }
+        (Some(_), false) => LineKind::Damaged(format!(
+            "`{id}` is no id of a task; use letters, digits, `-`, `_` and `.`"
+        )),
+        (None, _) => LineKind::Damaged(format!(
+            "`[{mark}]` is no status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
+        )),
+    }
+}
+
+/// The id, without marks of emphasis around it, and what stands behind it.
+fn id_and_note(text: &str) -> (&str, &str) {
+    let end = text.find([' ', '\t', '(', ':', ',', '—']).unwrap_or(text.len());
+    let (word, note) = text.split_at(end);
+    (word.trim_matches(['`', '*', '_']), note.trim())
+}
+
+/// `| 1 | Complete | 3/3 | N/A |`.
+fn row(line: &str) -> LineKind {
+    let Some(inner) = line.trim_start().strip_prefix('|') else { return LineKind::Other };
+    let cells: Vec<&str> =
+        inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim).collect();
+    let is_rule = cells.iter().all(|cell| {
+        !cell.is_empty() && cell.bytes().all(|byte| matches!(byte, b'-' | b':' | b' '))
+    });
+    if is_rule || cells.first() == Some(&"Iteration") {
+        return LineKind::TableHead;
+    }
+    let number = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
+    match (cells.as_slice(), cells.first().and_then(|cell| number(cell))) {
+        ([_, status, tasks, feedbacks], Some(iteration)) => LineKind::Row {
+            iteration,
+            status: (*status).to_owned(),
+            tasks: (*tasks).to_owned(),
+            feedbacks: (*feedbacks).to_owned(),
+        },
+        _ => LineKind::DamagedRow(
+            "not a row of the table; write `| 1 | Planning | 0/0 | N/A |`".to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,467 @@
+//! Who may write what in the folder of a session, and which call of an agent may be made.
+//!
+//! The hard rules of a session, as the guard asks for them: the conversation that orchestrates writes
+//! nothing, an agent writes what is its own, and a call is exactly one that the router gave.
+
+use super::agents::{AgentRole, Mode};
+use super::files::{FileOwner, SessionFile};
+use super::invocation::Invocation;
+use super::progress::{Progress, TaskMark};
+use std::collections::BTreeSet;
+
+/// Who wants to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer<'a> {
+    /// The conversation that orchestrates.
+    Main,
+    /// An agent of the session, called for this.
+    Agent {
+        /// What it was called for.
+        mode: Mode,
+        /// About which task; empty if about none.
+        task: &'a str,
+    },
+    /// Any other agent.
+    Stranger,
+}
+
+/// What is known of the file that is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteTarget {
+    /// True if it is there already.
+    pub exists: bool,
+    /// For a task's file, or a report: the task's status.
+    pub status: Option<TaskMark>,
+    /// For a report: the highest attempt that has one; 0 if none has.
+    pub latest_attempt: u32,
+}
+
+/// Why something may not be done, and what may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleRefusal(pub String);
+
+/// Decides whether a file may be written. `place` is none for what has no name in the folder.
+///
+/// # Errors
+/// The rule, and what is allowed instead.
+pub fn may_write(
+    writer: Writer<'_>,
+    place: Option<SessionFile<'_>>,
+    target: WriteTarget,
+) -> Result<(), RuleRefusal> {
+    let refuse = |text: String| Err(RuleRefusal(text));
+    let (mode, of_task) = match writer {
+        Writer::Main => {
+            return refuse(
+                "the orchestrating conversation writes no artefact of the session; call the agent that \
+                 `ralph session next` names"
+                    .to_owned(),
+            );
+        }
+        Writer::Stranger => {
+            return refuse(
+                "only the session's own agents write its artefacts; return your result as text"
+                    .to_owned(),
+            );
+        }
+        Writer::Agent { mode, task } => (mode, task),
+    };
+    let Some(place) = place else {
+        return refuse(
+            "the session's folder has no such file; write `plan.md`, `progress.md`, `tasks/`, `reports/`, \
+             `questions/` or `iterations/`, as far as they are yours"
+                .to_owned(),
+        );
+    };
+    let agent = mode.agent();
+    if !place.owners().contains(&FileOwner::Agent(agent)) {
+        let owners: Vec<String> = place.owners().iter().map(ToString::to_string).collect();
+        return refuse(format!("`{place}` is written by {}, not by {agent}", owners.join(", ")));
+    }
+    match place {
+        SessionFile::PlanSnapshot(_) if target.exists => {
+            refuse(format!("`{place}` is the plan as it was and stays so; write `plan.md`"))
+        }
+        SessionFile::Task(id) if target.exists => replaced_task(mode, id, target),
+        SessionFile::Report { task, attempt } => report(mode, of_task, (task, attempt), target),
+        _ => Ok(()),
+    }
+}
+
+/// A task's file is immutable, but for one that is not done when the tasks are made anew.
+fn replaced_task(mode: Mode, id: &str, target: WriteTarget) -> Result<(), RuleRefusal> {
+    let may_replace = matches!(mode, Mode::Rebreakdown | Mode::RebreakdownTask);
+    match (may_replace, target.status) {
+        (true, Some(TaskMark::Done)) => {
+            Err(RuleRefusal(format!("{id} is done and its file stays; write a new task")))
+        }
+        (true, _) => Ok(()),
+        (false, _) => Err(RuleRefusal(format!(
+            "`tasks/{id}.md` is there and stays as it is; only REBREAKDOWN and REBREAKDOWN_TASK replace a task"
+        ))),
+    }
+}
+
+/// An executor writes the report of its attempt, a reviewer adds to the latest; earlier ones stay.
+fn report(
+    mode: Mode,
+    of_task: &str,
+    (task, attempt): (&str, u32),
+    target: WriteTarget,
+) -> Result<(), RuleRefusal> {
+    if mode != Mode::SessionReview && of_task != task {
+        return Err(RuleRefusal(format!("this is the report of {task}; write that of {of_task}")));
+    }
+    if mode == Mode::SessionReview {
+        return Err(RuleRefusal(
+            "a review of the session is written to `iterations/<N>/review.md`".to_owned(),
+        ));
+    }
+    if attempt < target.latest_attempt {
+        return Err(RuleRefusal(format!(
+            "an earlier attempt's report stays; write `{}`",
+            SessionFile::Report { task, attempt: target.latest_attempt }
+        )));
+    }
+    Ok(())
+}
+
+/// Decides whether an agent's change of `progress.md` is its own to make.
+///
+/// # Errors
+/// The first entry that is not, and what is allowed instead.
+pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(), RuleRefusal> {
+    let (before, after) = (Progress::parse(before), Progress::parse(after));
+    planning_is_own(mode, &before, &after)?;
+    for old in before.tasks() {
+        let id = &old.id;
+        let new = after.task(id).map(|entry| entry.status);
+        if new == Some(old.status) {
+            continue;
+        }
+        // What is damaged is what a repair is called for.
+        if mode == Mode::RepairState {
+            continue;
+        }
+        if old.status == TaskMark::Done {
+            return Err(RuleRefusal(format!("{id} is done and stays so; add a new task")));
+        }
+        let Some(new) = new else {
+            return Err(RuleRefusal(format!("{id} may not be left out; mark it `[C]`")));
+        };
+        let allowed = allowed_marks(mode, id == task);
+        if !allowed.contains(&new) {
+            let own = match allowed_marks(mode, true) {
+                [] => "its own planning task".to_owned(),
+                marks => {
+                    let marks: Vec<String> = marks.iter().map(|mark| format!("`{mark}`")).collect();
+                    format!("{} for its task", marks.join(", "))
+                }
+            };
+            return Err(RuleRefusal(format!(
+                "{} may not mark {id} `{new}`; it marks {own}",
+                mode.agent()
+            )));
+        }
+    }
+    let is_new = |id: &str| before.task(id).is_none();
+    match after.tasks().into_iter().find(|entry| is_new(&entry.id)) {
+        Some(entry) if mode.agent() != AgentRole::Planner => {
+            Err(RuleRefusal(format!("{} is added by the planner; name it in the report", entry.id)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The planning tasks that a call is for. Each says of itself that it was done, and of no other.
+fn own_planning(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Initialize => &["plan-init"],
+        Mode::Brainstorm => &["plan-brainstorm"],
+        Mode::Research => &["plan-research", "plan-reresearch"],
+        Mode::TaskBreakdown => &["plan-breakdown"],
+        Mode::FeedbackAnalysis => &["plan-rebrainstorm"],
+        Mode::Update => &["plan-update"],
+        Mode::Rebreakdown => &["plan-rebreakdown"],
+        _ => &[],
+    }
+}
+
+fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<(), RuleRefusal> {
+    if mode == Mode::RepairState {
+        return Ok(());
+    }
+    let own = own_planning(mode);
+    for iteration in 1..=before.latest_iteration() {
+        let ids: BTreeSet<&str> =
+            before.planning(iteration).map(|entry| entry.id.as_str()).collect();
+        for id in ids.into_iter().filter(|id| !own.contains(id)) {
+            let statuses = |progress: &Progress| -> Vec<TaskMark> {
+                let entries = progress.planning(iteration).filter(|entry| entry.id == id);
+                entries.map(|entry| entry.status).collect()
+            };
+            let (old, new) = (statuses(before), statuses(after));
+            // A questioner may add a cycle; what stood there stays as it stood.
+            if !new.starts_with(&old) {
+                let own = if own.is_empty() { "none".to_owned() } else { own.join(" or ") };
+                return Err(RuleRefusal(format!(
+                    "{} may not mark {id}; called for {mode} it marks {own} of the planning tasks",
+                    mode.agent()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The marks that a call may set, of its own task and of others.
+fn allowed_marks(mode: Mode, is_own: bool) -> &'static [TaskMark] {
+    match (mode, is_own) {
+        (Mode::Execute, true) => &[TaskMark::InProgress, TaskMark::ReviewPending, TaskMark::Failed],
+        (Mode::TaskReview, true) => &[TaskMark::Done, TaskMark::Failed],
+        (Mode::TimeoutFail, true) => &[TaskMark::Failed],
+        (Mode::RebreakdownTask, true) => &[TaskMark::Cancelled],
+        (Mode::Rebreakdown, _) => &[TaskMark::Open, TaskMark::Cancelled],
+        _ => &[],
+    }
+}
+
+/// Decides whether a call of the Agent tool is one of those that the router gave, and which.
+///
+/// # Errors
+/// The rule, and the prompt that is allowed.
+pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize, RuleRefusal> {
+    let Some(agent) = AgentRole::of(kind) else {
+        let names: Vec<&str> = AgentRole::ALL.iter().map(|agent| agent.name()).collect();
+        return Err(RuleRefusal(format!(
+            "`{kind}` has no part in the session; call one of {}",
+            names.join(", ")
+        )));
+    };
+    if let Some(place) =
+        given.iter().position(|call| call.agent() == agent && call.is_said_by(prompt))
+    {
+        return Ok(place);
+    }
+    let modes = prompt.lines().filter(|line| line.starts_with("MODE:")).count();
+    let tasks = prompt.lines().filter(|line| line.starts_with("TASK_ID:")).count();
+    let why = match modes > 1 || tasks > 1 {
+        true => "a call has exactly one mode or one task",
+        false => "this is not the call that comes next",
+    };
+    let Some(first) = given.first() else {
+        return Err(RuleRefusal(format!("{why}; no call comes next, run `ralph session next`")));
+    };
+    // Of several the one for this agent is what was meant.
+    let meant = given.iter().find(|call| call.agent() == agent).unwrap_or(first);
+    Err(RuleRefusal(format!(
+        "{why}; call `{}` with this prompt, word for word:\n{}",
+        meant.agent(),
+        meant.prompt()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(mode: Mode, task: &str) -> Writer<'_> {
+        Writer::Agent { mode, task }
+    }
+
+    #[track_caller]
+    fn check(writer: Writer<'_>, path: &str, target: WriteTarget, refused: Option<&str>) {
+        match (may_write(writer, SessionFile::of(path), target), refused) {
+            (Ok(()), None) => {}
+            (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
+            (other, _) => panic!("{path}: {other:?}"),
+        }
+    }
+
+    const NEW: WriteTarget = WriteTarget { exists: false, status: None, latest_attempt: 0 };
+
+    #[test]
+    fn the_orchestrator_and_strangers_write_nothing() {
+        for path in
+            ["plan.md", "progress.md", "metadata.yaml", "tasks/a.md", "x", "signals/inputs/a"]
+        {
+            check(Writer::Main, path, NEW, Some("call the agent that `ralph session next` names"));
+            check(Writer::Stranger, path, NEW, Some("return your result as text"));
+        }
+    }
+
+    #[test]
+    fn each_agent_writes_what_is_its_own() {
+        let paths = [
+            ("plan.md", [true, false, false, false]),
+            ("plan.iteration-1.md", [true, false, false, false]),
+            ("tasks/a.md", [true, false, false, false]),
+            ("progress.md", [true, true, true, true]),
+            ("reports/a-report.md", [false, false, true, true]),
+            ("questions/risks.md", [false, true, false, false]),
+            ("metadata.yaml", [true, false, false, true]),
+            ("iterations/1/metadata.yaml", [true, false, false, true]),
+            ("iterations/1/review.md", [false, false, false, true]),
+            ("iterations/1/replanning/delta.md", [true, false, false, false]),
+            ("iterations/1/questions/feedback-driven.md", [false, true, false, false]),
+            ("iterations/1/feedbacks/x/app.log", [true, true, true, true]),
+            ("signals/inputs/a", [false, false, false, false]),
+            ("signals/processed/a", [false, false, false, false]),
+            ("notes.md", [false, false, false, false]),
+        ];
+        let modes = [Mode::Update, Mode::Brainstorm, Mode::Execute, Mode::TaskReview];
+        for (path, allowed) in paths {
+            for (mode, allowed) in modes.into_iter().zip(allowed) {
+                let result = may_write(agent(mode, "a"), SessionFile::of(path), NEW);
+                assert_eq!(result.is_ok(), allowed, "{mode} {path}: {result:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_immutable_stays() {
+        let there = |status| WriteTarget { exists: true, status: Some(status), latest_attempt: 0 };
+        check(
+            agent(Mode::Update, ""),
+            "plan.iteration-1.md",
+            there(TaskMark::Open),
+            Some("write `plan.md`"),
+        );
+        for mode in [Mode::Initialize, Mode::TaskBreakdown, Mode::Update, Mode::RepairState] {
+            check(agent(mode, ""), "tasks/a.md", there(TaskMark::Open), Some("stays as it is"));
+            check(agent(mode, ""), "tasks/a.md", NEW, None);
+        }
+        for mode in [Mode::Rebreakdown, Mode::RebreakdownTask] {
+            for status in TaskMark::ALL {
+                let refused = (status == TaskMark::Done).then_some("a is done and its file stays");
+                check(agent(mode, "a"), "tasks/a.md", there(status), refused);
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_is_that_of_its_task_and_of_the_latest_attempt() {
+        let target = WriteTarget { exists: true, status: None, latest_attempt: 2 };
+        for mode in [Mode::Execute, Mode::TaskReview, Mode::TimeoutFail] {
+            check(agent(mode, "a"), "reports/a-report-r2.md", target, None);
+            check(agent(mode, "a"), "reports/a-report-r3.md", target, None);
+            check(
+                agent(mode, "a"),
+                "reports/a-report.md",
+                target,
+                Some("write `reports/a-report-r2.md`"),
+            );
+            check(agent(mode, "b"), "reports/a-report-r2.md", target, Some("write that of b"));
+        }
+        check(agent(Mode::SessionReview, ""), "reports/a-report-r2.md", target, Some("review.md"));
+    }
+
+    const BEFORE: &str =
+        "## Implementation Progress (Iteration 1)\n- [x] a\n- [ ] b\n- [P] c\n- [F] d\n";
+
+    #[track_caller]
+    fn check_mark(mode: Mode, task: &str, old: &str, new: &str, refused: Option<&str>) {
+        let after = BEFORE.replace(old, new);
+        assert!(after != BEFORE);
+        match (may_mark(mode, task, BEFORE, &after), refused) {
+            (Ok(()), None) => {}
+            (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
+            (other, _) => panic!("{mode} {new}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_agent_marks_its_own_task_with_its_own_marks() {
+        for mark in ["[/]", "[P]", "[F]"] {
+            check_mark(Mode::Execute, "b", "[ ] b", &format!("{mark} b"), None);
+        }
+        check_mark(
+            Mode::Execute,
+            "b",
+            "[ ] b",
+            "[x] b",
+            Some("it marks `[/]`, `[P]`, `[F]` for its task"),
+        );
+        check_mark(Mode::Execute, "b", "[P] c", "[F] c", Some("may not mark c"));
+        check_mark(Mode::TaskReview, "c", "[P] c", "[x] c", None);
+        check_mark(Mode::TaskReview, "c", "[P] c", "[ ] c", Some("may not mark c"));
+        check_mark(Mode::TimeoutFail, "b", "[ ] b", "[x] b", Some("it marks `[F]`"));
+        check_mark(Mode::RebreakdownTask, "b", "[ ] b", "[C] b\n- [ ] b1", None);
+        check_mark(Mode::Rebreakdown, "", "[F] d", "[ ] d", None);
+        check_mark(Mode::Brainstorm, "", "[F] d", "[ ] d", Some("its own planning task"));
+        check_mark(Mode::Execute, "b", "[F] d\n", "[F] d\n- [ ] e\n", Some("added by the planner"));
+        check_mark(Mode::TaskBreakdown, "", "[F] d\n", "[F] d\n- [ ] e\n", None);
+        check_mark(Mode::Execute, "b", "- [ ] b\n", "", Some("mark it `[C]`"));
+    }
+
+    #[test]
+    fn an_agent_marks_the_planning_task_that_it_was_called_for() {
+        let before = "## Planning Progress (Iteration 1)\n- [x] plan-init\n- [ ] plan-brainstorm\n\
+                      - [ ] plan-research\n- [ ] plan-breakdown\n";
+        let marked = |id: &str| before.replace(&format!("[ ] {id}"), &format!("[x] {id}"));
+        for (mode, own) in [
+            (Mode::Brainstorm, Some("plan-brainstorm")),
+            (Mode::Research, Some("plan-research")),
+            (Mode::TaskBreakdown, Some("plan-breakdown")),
+            (Mode::Execute, None),
+            (Mode::TaskReview, None),
+        ] {
+            for id in ["plan-brainstorm", "plan-research", "plan-breakdown"] {
+                let result = may_mark(mode, "a", before, &marked(id));
+                assert_eq!(result.is_ok(), own == Some(id), "{mode} {id}: {result:?}");
+            }
+        }
+        let more =
+            before.replace("- [ ] plan-breakdown", "- [ ] plan-research\n- [ ] plan-breakdown");
+        assert_eq!(may_mark(Mode::Brainstorm, "", before, &more), Ok(()));
+        let without = before.replace("- [ ] plan-breakdown\n", "");
+        let RuleRefusal(told) = may_mark(Mode::Execute, "a", before, &without).unwrap_err();
+        assert!(told.contains("marks none of the planning tasks"), "{told}");
+        assert_eq!(may_mark(Mode::RepairState, "", before, &without), Ok(()));
+    }
+
+    #[test]
+    fn what_is_done_is_marked_by_nobody() {
+        for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::RepairState) {
+            for mark in ["[ ]", "[/]", "[P]", "[F]", "[C]"] {
+                check_mark(
+                    mode,
+                    "a",
+                    "[x] a",
+                    &format!("{mark} a"),
+                    Some("a is done and stays so"),
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_is_exactly_one_that_comes_next() {
+        let call = |task: &str| Invocation::new(Mode::Execute, "p/", 1).task(task);
+        let given = [call("a"), call("b")];
+        for kind in ["Ralph-v2-Executor", "ralph:Ralph-v2-Executor"] {
+            assert_eq!(may_call(&given, kind, "SESSION_PATH: p/\nTASK_ID: b"), Ok(1));
+        }
+        for (kind, prompt, words) in [
+            ("general-purpose", "x", "has no part in the session; call one of Ralph-v2-Planner,"),
+            (
+                "Ralph-v2-Reviewer",
+                "SESSION_PATH: p/\nTASK_ID: b",
+                "call `Ralph-v2-Executor` with this",
+            ),
+            ("Ralph-v2-Executor", "SESSION_PATH: p/\nTASK_ID: c", "not the call that comes next"),
+            (
+                "Ralph-v2-Executor",
+                "SESSION_PATH: p/\nTASK_ID: a\nTASK_ID: b",
+                "exactly one mode or one task",
+            ),
+            ("Ralph-v2-Planner", "MODE: UPDATE\nMODE: REBREAKDOWN", "exactly one mode or one task"),
+            ("Ralph-v2-Executor", "", "word for word:\nSESSION_PATH: p/\nTASK_ID: a"),
+        ] {
+            let RuleRefusal(told) = may_call(&given, kind, prompt).unwrap_err();
+            assert!(told.contains(words), "{told}");
+        }
+        let RuleRefusal(told) = may_call(&[], "Ralph-v2-Planner", "x").unwrap_err();
+        assert!(told.contains("run `ralph session next`"), "{told}");
+    }
+}

@@ -1,0 +1,341 @@
+//! Everything that is wrong with a session's folder, each with its file and line.
+//!
+//! Only what keeps progress or metadata from being read is invalid and sends the session to be
+//! repaired. What blocks a task is told as long as it does, and the others go on.
+
+use super::feedback;
+use super::files::SessionFile;
+use super::finding::{SessionFinding, Weight};
+use super::machine::resolve;
+use super::progress::{Progress, ProgressSection, TaskMark};
+use super::snapshot::{Picture, Snapshot};
+use super::state::State;
+use super::waves::TaskFiles;
+use std::collections::BTreeMap;
+
+/// Looks at everything; worst first, then by file and line.
+pub fn validate(seen: &Snapshot) -> Vec<SessionFinding> {
+    findings(seen, &Picture::of(seen))
+}
+
+pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<SessionFinding> {
+    let mut found = picture.findings.clone();
+    let (state, iteration) = resolve(picture);
+    if state != State::Initializing {
+        if picture.metadata.is_none() {
+            let what = "it is missing; where the session is, is inferred from the other files";
+            found.push(SessionFinding::new(SessionFile::Metadata, 0, what));
+        }
+        if !seen.has(SessionFile::Plan) {
+            found.push(SessionFinding::new(
+                SessionFile::Plan,
+                0,
+                "it is missing; write what is to be done",
+            ));
+        }
+        match &picture.progress {
+            None => found.push(SessionFinding::invalid(SessionFile::Progress, 0, "it is missing")),
+            Some(progress) => {
+                found.extend(of_progress(progress, iteration));
+                found.extend(of_tasks(picture, progress));
+                found.extend(marks_elsewhere(seen, progress));
+            }
+        }
+        found.extend(of_feedback(seen, state, iteration));
+        found.extend((1..iteration).filter(|old| !seen.has(SessionFile::PlanSnapshot(*old))).map(
+            |old| {
+                let what = "it is missing; nobody can tell any more what the plan was";
+                SessionFinding::new(SessionFile::PlanSnapshot(old), 0, what)
+            },
+        ));
+    }
+    found.sort_by(|one, other| {
+        other
+            .weight
+            .cmp(&one.weight)
+            .then_with(|| (&one.file, one.line).cmp(&(&other.file, other.line)))
+    });
+    found.dedup();
+    found
+}
+
+/// What a person has put down as feedback and no iteration takes up. Of an iteration that has taken up its feedback
+/// nothing is told.
+pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<SessionFinding> {
+    // For each iteration its batches: true for one that has its file.
+    let mut batches: BTreeMap<(u32, &str), bool> = BTreeMap::new();
+    let mut found = Vec::new();
+    let next = iteration + 1;
+    let open = |of: u32| of > iteration || of == iteration && state == State::Replanning;
+    for path in seen.files.keys() {
+        let Some((of, rest)) = path.strip_prefix("iterations/").and_then(|it| it.split_once('/'))
+        else {
+            continue;
+        };
+        let Some(of) = of.parse().ok().filter(|of| open(*of) || *of == 1) else { continue };
+        match rest.strip_prefix("feedbacks/").map(|rest| rest.split_once('/').ok_or(rest)) {
+            Some(Ok((stamp, file))) => {
+                *batches.entry((of, stamp)).or_default() |= file == feedback::FILE;
+            }
+            Some(Err(_)) => {
+                let what = format!(
+                    "it stands in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
+                    of.max(next.min(2))
+                );
+                found.push(SessionFinding::blocks(
+                    SessionFile::Iteration { iteration: of, file: rest },
+                    0,
+                    what,
+                ));
+            }
+            None => {}
+        }
+    }
+    for ((of, stamp), has_file) in batches {
+        let what = match has_file {
+            _ if !open(of) || of > next => format!(
+                "it is for iteration {of}, and the next is {next}; move it to `iterations/{next}/feedbacks/`"
+            ),
+            true => continue,
+            false => {
+                "it is missing, so nobody takes the files beside it up; write what is to be done into it".to_owned()
+            }
+        };
+        let place = SessionFile::Feedback { iteration: of, stamp, file: feedback::FILE };
+        found.push(SessionFinding::blocks(place, 0, what));
+    }
+    found
+}
+
+/// True if the session has to be repaired before anything else.
+pub fn is_invalid(findings: &[SessionFinding]) -> bool {
+    findings.iter().any(|finding| finding.weight == Weight::Invalid)
+}
+
+fn of_progress(progress: &Progress, iteration: u32) -> Vec<SessionFinding> {
+    let invalid = |line, what: String| SessionFinding::invalid(SessionFile::Progress, line, what);
+    let mut found = Vec::new();
+    if !progress.has_header {
+        found.push(invalid(0, "the header `# Progress` is missing".to_owned()));
+    }
+    let named = progress.legend.as_deref().unwrap_or_default();
+    let missing: Vec<String> = TaskMark::ALL
+        .into_iter()
+        .filter(|status| !named.contains(status))
+        .map(|status| format!("`{status}`"))
+        .collect();
+    match (&progress.legend, missing.is_empty()) {
+        (None, _) => found.push(invalid(0, "the section `## Legend` is missing".to_owned())),
+        (Some(_), false) => {
+            found.push(invalid(0, format!("the legend does not name {}", missing.join(", "))));
+        }
+        (Some(_), true) => {}
+    }
+    for part in [ProgressSection::Planning, ProgressSection::Implementation] {
+        if progress.section(part, iteration).is_none() {
+            let what =
+                format!("the section `## {} (Iteration {iteration})` is missing", part.heading());
+            found.push(invalid(0, what));
+        }
+    }
+    found.extend(progress.damage.iter().map(|damage| match damage.matters {
+        true => invalid(damage.line, damage.what.clone()),
+        false => SessionFinding::new(SessionFile::Progress, damage.line, damage.what.clone()),
+    }));
+    found
+}
+
+fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<SessionFinding> {
+    let mut found = Vec::new();
+    for entry in progress.tasks() {
+        let mut tell = |what: String| {
+            found.push(SessionFinding::blocks(SessionFile::Progress, entry.line, what));
+        };
+        if picture.task(&entry.id).is_none() && !entry.status.is_settled() {
+            tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
+        }
+        if entry.status == TaskMark::InProgress && entry.said("started").is_none() {
+            let what = format!("{} does not say since when; write `(started: …)`", entry.id);
+            found.push(SessionFinding::new(SessionFile::Progress, entry.line, what));
+        } else if entry.status == TaskMark::ReviewPending
+            && picture.reports_of(&entry.id).is_empty()
+        {
+            let what = format!("{} is to be reviewed and has no report", entry.id);
+            found.push(SessionFinding::new(SessionFile::Progress, entry.line, what));
+        }
+    }
+    for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
+        let what = format!("{} does not stand in `progress.md`; it counts as open", task.id);
+        found.push(SessionFinding::new(SessionFile::Task(&task.id), 0, what));
+    }
+    let wanted = TaskFiles::of(picture, progress);
+    found.extend(
+        wanted
+            .flaws()
+            .into_iter()
+            .map(|(id, what)| SessionFinding::blocks(SessionFile::Task(&id), 0, what)),
+    );
+    found
+}
+
+/// A mark before the id of a task anywhere else: two places of status are one too many.
+fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<SessionFinding> {
+    let ids: Vec<String> = progress.tasks().iter().map(|entry| entry.id.clone()).collect();
+    let mut found = Vec::new();
+    for (path, text) in &seen.files {
+        let Some(place @ (SessionFile::Plan | SessionFile::Task(_) | SessionFile::Questions(_))) =
+            SessionFile::of(path)
+        else {
+            continue;
+        };
+        for (at, line) in text.as_deref().unwrap_or_default().lines().enumerate() {
+            let Some(rest) = line.trim_start().strip_prefix(['-', '*', '+']) else { continue };
+            let Some((mark, rest)) = rest.trim_start().split_at_checked(3) else { continue };
+            let word = rest.trim_start().split([' ', ':', '(']).next().unwrap_or_default();
+            if mark.starts_with('[')
+                && TaskMark::of(mark).is_some()
+                && ids.iter().any(|id| id == word)
+            {
+                let what = format!("the status of {word} stands in `progress.md` and nowhere else");
+                found.push(SessionFinding::new(place, at + 1, what));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{SampleOrchestration, feedback, task};
+    use super::*;
+
+    #[track_caller]
+    fn check(session: &SampleOrchestration, expected: &[&str]) {
+        let told: Vec<String> = validate(&session.seen).iter().map(ToString::to_string).collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_session_as_it_should_be_has_no_findings() {
+        check(&SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &["task-1"])]), &[]);
+        check(&SampleOrchestration::empty(), &[]);
+    }
+
+    #[test]
+    fn what_keeps_progress_from_being_read_is_invalid() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.edit("progress.md", "- `[P]` Pending review\n", "");
+        session.edit("progress.md", "- [ ] task-1", "- [?] task-1");
+        session.edit("progress.md", "## Planning Progress (Iteration 1)", "## Planning");
+        check(
+            &session,
+            &[
+                "progress.md: the legend does not name `[P]`",
+                "progress.md: the section `## Planning Progress (Iteration 1)` is missing",
+                "progress.md:17: `[?]` is no status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`",
+                "tasks/task-1.md: task-1 does not stand in `progress.md`; it counts as open",
+            ],
+        );
+        assert!(is_invalid(&validate(&session.seen)));
+        session.seen.files.remove("progress.md");
+        assert!(
+            validate(&session.seen)
+                .iter()
+                .any(|one| one.to_string() == "progress.md: it is missing")
+        );
+    }
+
+    #[test]
+    fn a_section_that_stands_twice_is_invalid_and_told_with_its_line() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        let copy = "## Implementation Progress (Iteration 1)\n- [x] task-1\n\n## Iterations";
+        session.edit("progress.md", "## Iterations", copy);
+        check(
+            &session,
+            &[
+                "progress.md:20: the section `## Implementation Progress (Iteration 1)` stands in line 17 as well; \
+                 put its entries there",
+                "progress.md:21: task-1 stands in line 18 as well; leave one of the two",
+            ],
+        );
+        assert!(is_invalid(&validate(&session.seen)));
+    }
+
+    #[test]
+    fn what_blocks_a_task_is_told_with_its_place() {
+        let mut session = SampleOrchestration::planned(&[
+            ("task-1", &["task-2"]),
+            ("task-2", &["task-1"]),
+            ("task-3", &["task-9"]),
+            ("task-4", &["task-5"]),
+            ("task-5", &[]),
+        ]);
+        session.mark("task-5", "[C]");
+        session.seen.files.remove("tasks/task-3.md");
+        session.file("tasks/task-6.md", &task("task-6", &["task-7"]));
+        let found = validate(&session.seen);
+        assert!(!is_invalid(&found));
+        let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "progress.md:20: task-3 has no file; write `tasks/task-3.md`",
+                "tasks/task-1.md: task-1 → task-2 → task-1 depend on each other in a circle; leave one out",
+                "tasks/task-4.md: task-4 depends on task-5, which is cancelled; write it anew without",
+                "tasks/task-6.md: task-6 depends on task-7, which does not exist; add it or leave it out",
+                "tasks/task-6.md: task-6 does not stand in `progress.md`; it counts as open",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_status_that_stands_elsewhere_is_told() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.file("plan.md", "# Plan\n- [ ] a criterion\n- [x] task-1: done\n");
+        check(
+            &session,
+            &["plan.md:3: the status of task-1 stands in `progress.md` and nowhere else"],
+        );
+    }
+
+    #[test]
+    fn a_batch_that_nobody_takes_up_is_told() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.file("iterations/2/feedbacks/20260201-120000/app.log", "boom");
+        session.file("iterations/2/feedbacks/20260201-120000/shots/a.png", "");
+        session.file("iterations/2/feedbacks/notes.md", "it squeaks");
+        session.file("iterations/4/feedbacks/x/feedbacks.md", &feedback(4));
+        session.file("iterations/1/feedbacks/x/feedbacks.md", &feedback(1));
+        check(
+            &session,
+            &[
+                "iterations/1/feedbacks/x/feedbacks.md: it is for iteration 1, and the next is 2; move it to \
+                 `iterations/2/feedbacks/`",
+                "iterations/2/feedbacks/20260201-120000/feedbacks.md: it is missing, so nobody takes the files beside it \
+                 up; write what is to be done into it",
+                "iterations/2/feedbacks/notes.md: it stands in no batch; move it to \
+                 `iterations/2/feedbacks/<YYYYMMDD-hhmmss>/`",
+                "iterations/4/feedbacks/x/feedbacks.md: it is for iteration 4, and the next is 2; move it to \
+                 `iterations/2/feedbacks/`",
+            ],
+        );
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.file("iterations/2/feedbacks/20260201-120000/feedbacks.md", &feedback(2));
+        session.file("iterations/2/feedbacks/20260201-120000/app.log", "boom");
+        check(&session, &[]);
+    }
+
+    #[test]
+    fn what_is_under_way_says_since_when_and_what_is_reviewed_has_a_report() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &[])]);
+        session.mark("task-1", "[/]");
+        session.mark("task-2", "[P]");
+        check(
+            &session,
+            &[
+                "progress.md:18: task-1 does not say since when; write `(started: …)`",
+                "progress.md:19: task-2 is to be reviewed and has no report",
+            ],
+        );
+    }
+}

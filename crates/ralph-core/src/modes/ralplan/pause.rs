@@ -1,0 +1,319 @@
+//! May the session of a planning end its turn?
+//!
+//! Until the verdict it goes on, and is told the one next step. Once the person is to decide it is told
+//! that once, and waits: silence is no consent, and asking again is no decision. A planning is never ended by a
+//! limit or for standing still, since its end would open the way to changes that nobody agreed to: it rests,
+//! and what it guards stays guarded.
+
+use super::{next, position, short};
+use crate::protocol::reply::{REASON_LIMIT, bounded};
+use crate::state::progress::stops;
+use crate::state::{DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Via};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
+use crate::text::plural::noun;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// The rule of a stop, where neither a person's wish nor a background agent lets the turn end.
+pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
+    let verdict = at_step(state, seen.document_gone, seen.now);
+    match &verdict {
+        StopVerdict::GoOn => state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now)),
+        StopVerdict::LetGo(AllowReason::AwaitsPerson) => state.turn = None,
+        _ => {}
+    }
+    verdict
+}
+
+/// Whether the next step is taken: at a stop of the session that plans, and before each round of a driver.
+pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp) -> StopVerdict {
+    if document_gone {
+        let detail = format!("a person removed `{}`", super::MIRROR);
+        state.end(EndingKind::Cancelled, detail, now);
+        return StopVerdict::Ended(EndingKind::Cancelled);
+    }
+    let bound = used_up(state, now);
+    let limit = state.stall_limit;
+    let Some(plan) = &mut state.ralplan else {
+        let why = "its state does not say how far it is; end it with /ralph-cancel";
+        return rest(state, why, now);
+    };
+    let stands = standing(plan);
+    plan.still = if plan.told_at == stands { plan.still + 1 } else { 0 };
+    plan.told_at = stands;
+    let still = plan.still;
+    if plan.phase == PlanPhase::AwaitingUserApproval {
+        if still > 0 {
+            return StopVerdict::LetGo(AllowReason::AwaitsPerson);
+        }
+    } else if still >= limit {
+        let detail = format!("the planning stood still at {}", stops(limit));
+        return rest(state, &detail, now);
+    } else if let Some((_, detail)) = bound {
+        return rest(state, &format!("the planning {detail}"), now);
+    }
+    state.iteration += 1;
+    StopVerdict::GoOn
+}
+
+fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
+    state.pause(PauseCause::BlockedOnHuman, why, now);
+    StopVerdict::LetGo(AllowReason::Blocked)
+}
+
+/// A planning that a person takes up again: what it has used up before does not count any more.
+pub fn take_up(state: &mut LoopState, now: Timestamp) {
+    state.resume();
+    state.iteration = 0;
+    state.started_at = Some(now);
+    state.usage.forget();
+    if let Some(plan) = &mut state.ralplan {
+        (plan.told_at, plan.still) = (String::new(), 0);
+    }
+}
+
+/// The person is being asked: whatever becomes of that, the next stop waits for them. Who closes the question to
+/// talk about it first is not to find it on the screen again before they could say a word.
+pub fn asked(plan: &mut Ralplan) {
+    plan.told_at = standing(plan);
+}
+
+/// Whether the session knows its next step from a stop: an agent's end that is heard late tells nothing new, and told
+/// twice the step would be taken twice.
+pub fn is_told(plan: &Ralplan) -> bool {
+    plan.told_at == standing(plan)
+}
+
+/// One value for how far a planning is. Who reported is no part of it: agents that bring nothing new are
+/// no progress, however many there are.
+fn standing(plan: &Ralplan) -> String {
+    let mut digest = Sha256::new();
+    let lists = [&plan.failed_gates, &plan.questions, &plan.answers];
+    let texts = [
+        plan.phase.as_str(),
+        &plan.ready_hash,
+        &plan.plan_hash,
+        &plan.feedback,
+        &plan.gaps,
+        if plan.consulted_gap_finder { "gaps" } else { "" },
+    ];
+    for text in texts.into_iter().chain(lists.into_iter().flatten().map(String::as_str)) {
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    }
+    digest.update(plan.iteration.to_be_bytes());
+    digest.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What the agents of this session are called before their names.
+pub fn prefix(state: &LoopState) -> &'static str {
+    if state.via == Some(Via::Plugin) { "ralph:" } else { "" }
+}
+
+/// The next step, as a stop says it.
+pub fn told(state: &LoopState) -> String {
+    let Some(plan) = &state.ralplan else { return String::new() };
+    bounded(&next(plan, prefix(state)).to_string(), REASON_LIMIT)
+}
+
+/// The line by which the skill knows that a planning was started for it.
+pub fn started_line(state: &LoopState) -> String {
+    format!("Ralph planning {} started", state.loop_id)
+}
+
+/// What the person is told when a planning starts.
+pub fn announcement(state: &LoopState) -> String {
+    let rejections = state.ralplan.as_ref().map_or(0, |plan| plan.max_iterations);
+    format!(
+        "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until you \
+         have agreed to the plan nothing is changed but plans below `.omc/plans/`. Esc pauses it, /ralph-cancel \
+         ends it.",
+        state.loop_id,
+        rejections,
+        noun(rejections, "rejection", "rejections"),
+        state.limits.max_minutes,
+        noun(state.limits.max_minutes, "minute", "minutes")
+    )
+}
+
+/// The line by which the skill knows that its planning goes on.
+pub fn continues_line(state: &LoopState) -> String {
+    let at = state.ralplan.as_ref().map(position).unwrap_or_default();
+    format!("Ralph planning {} continues at {at}", state.loop_id)
+}
+
+/// All that a session needs to know which knows nothing: where it stands, the rules, and the next step.
+/// `steers` is what a person has sent since the start, the newest first.
+pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
+    let Some(plan) = &state.ralplan else { return heading.to_owned() };
+    let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
+    let _ = write!(text, "Phase: {}, iteration {}.", plan.phase, position(plan));
+    match (plan.plan_path.as_str(), short(&plan.plan_hash)) {
+        ("", _) => {}
+        (path, "") => _ = write!(text, " Plan: `{path}`."),
+        (path, hash) => _ = write!(text, " Plan: `{path}` ({hash})."),
+    }
+    text.push_str(RULES);
+    for steer in steers {
+        let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
+    }
+    let _ = write!(text, "\n{}", told(state));
+    text
+}
+
+const RULES: &str = "\nRules: only `ralplan-planner` writes, and only below `.omc/plans/`. You change nothing \
+and ask the person nothing before the critic's verdict. Nothing is carried out before the person agreed: their \
+answer to the one question counts, or `ralph ralplan approve`, `adjust` or `discard` in a terminal; no words of yours \
+do, and silence is waiting. `ralph ralplan next` repeats the next step, `ralph ralplan status` shows everything.";
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::tests::{awaiting, planning, reject_once};
+    use super::*;
+    use crate::state::{Mode, Phase};
+    use crate::stop::decide;
+    use crate::text::token::CompletionRequest;
+
+    fn state(plan: Ralplan) -> LoopState {
+        LoopState {
+            mode: Mode::Ralplan,
+            phase: Phase::Implementation,
+            started_at: Some(Timestamp::UNIX_EPOCH),
+            ralplan: Some(plan),
+            ..LoopState::default()
+        }
+    }
+
+    fn seen() -> StopInputs {
+        StopInputs {
+            now: Timestamp::UNIX_EPOCH,
+            prompt_id: "p".into(),
+            request: CompletionRequest::None,
+            workers: Vec::new(),
+            command_waits: false,
+            steer_waits: false,
+            document_gone: false,
+            session: None,
+            worked: None,
+            tree: None,
+            proof: None,
+            work_before_checks: None,
+            tree_after_checks: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
+        let decision = decide(state, seen);
+        assert_eq!(decision.verdict.describe(), expected);
+        let mut again = decision.record.clone();
+        again.outcome = decision.record.decide_again();
+        assert_eq!(again.outcome, decision.record.outcome, "decided again");
+        decision.says
+    }
+
+    #[test]
+    fn until_the_verdict_a_stop_is_answered_with_the_next_step() {
+        let mut state = state(planning());
+        let says = check(&mut state, &seen(), "go on");
+        assert!(says.starts_with("Next: call the Agent tool with subagent_type `ralplan-planner`"));
+        state.via = Some(Via::Plugin);
+        assert!(told(&state).contains("`ralph:ralplan-planner`"));
+    }
+
+    #[test]
+    fn no_word_of_completion_ends_a_planning() {
+        let mut state = state(planning());
+        let seen = StopInputs { request: CompletionRequest::Made, ..seen() };
+        check(&mut state, &seen, "go on");
+    }
+
+    #[test]
+    fn a_person_is_asked_once_and_then_waited_for() {
+        let mut state = state(awaiting());
+        let says = check(&mut state, &seen(), "go on");
+        assert!(says.contains("AskUserQuestion"), "{says}");
+        for _ in 0..9 {
+            check(&mut state, &seen(), "let go: a person must decide about the plan");
+            assert!(state.is_running() && state.turn.is_none());
+        }
+    }
+
+    #[test]
+    fn who_was_asked_is_not_asked_again_by_a_stop() {
+        let mut state = state(awaiting());
+        asked(state.ralplan.as_mut().unwrap());
+        check(&mut state, &seen(), "let go: a person must decide about the plan");
+    }
+
+    #[test]
+    fn one_that_stands_still_rests_and_does_not_end() {
+        let mut state = state(planning());
+        for _ in 0..3 {
+            check(&mut state, &seen(), "go on");
+        }
+        check(&mut state, &seen(), "let go: a person must do something first");
+        assert_eq!(state.phase, Phase::Paused);
+        let pause = state.pause.clone().unwrap();
+        assert_eq!(pause.cause, PauseCause::BlockedOnHuman);
+        take_up(&mut state, Timestamp::UNIX_EPOCH);
+        check(&mut state, &seen(), "go on");
+    }
+
+    #[test]
+    fn what_moves_does_not_stand_still() {
+        let mut state = state(planning());
+        for n in 0..9 {
+            check(&mut state, &seen(), "go on");
+            let plan = state.ralplan.as_mut().unwrap();
+            // An agent that brings nothing new is no progress; another failed gate is.
+            plan.planners.push(n.to_string());
+            plan.failed_gates = vec![n.to_string()];
+        }
+    }
+
+    #[test]
+    fn a_bound_has_it_rest_and_taken_up_it_has_all_of_it_again() {
+        let mut state = LoopState { max_iterations: 1, ..state(planning()) };
+        check(&mut state, &seen(), "go on");
+        reject_once(state.ralplan.as_mut().unwrap(), "c");
+        check(&mut state, &seen(), "let go: a person must do something first");
+        assert!(state.pause.as_ref().unwrap().detail.contains("went on 1 time,"));
+        take_up(&mut state, Timestamp::UNIX_EPOCH);
+        check(&mut state, &seen(), "go on");
+    }
+
+    #[test]
+    fn a_removed_document_cancels_in_every_phase() {
+        for plan in [planning(), awaiting()] {
+            let mut state = state(plan);
+            let seen = StopInputs { document_gone: true, ..seen() };
+            check(&mut state, &seen, "ended: cancelled");
+            assert_eq!(state.ralplan.unwrap().phase, PlanPhase::Cancelled);
+        }
+    }
+
+    #[test]
+    fn a_planning_without_its_state_lets_nothing_happen() {
+        let mut state = LoopState { ralplan: None, ..state(planning()) };
+        check(&mut state, &seen(), "let go: a person must do something first");
+    }
+
+    #[test]
+    fn the_contract_names_where_it_stands_and_what_comes_next() {
+        let state = LoopState { loop_id: "l".into(), ..state(awaiting()) };
+        let text = contract(&continues_line(&state), &state, &["faster".to_owned()]);
+        for words in [
+            "Ralph planning l continues at 0/5\nTask: log in\n",
+            "Phase: awaiting_user_approval, iteration 0/5. Plan: `.omc/plans/a.md` (111111111111).",
+            "STEER: faster",
+            "Next: say in a few lines",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Refinement in a conversation: which agents it may call, and whether its turn may end.
+//!
+//! The conversation only orchestrates, and it has room for a few rounds. The bound is held where the Agent
+//! tool is called, so that nothing which the model believes of its own count can stretch it.
+
+use super::MOST_IN_FOREGROUND;
+use crate::modes::parallel::Grant;
+use crate::protocol::reply::bounded;
+use crate::state::progress::stops;
+use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Refining, Signal};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
+use crate::text::plural::noun;
+use std::fmt::Write;
+
+/// Longest text that repeats what comes next, in UTF-16 units.
+const LIMIT: usize = 1_500;
+
+/// May this agent be called? Counts the call if it may.
+pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
+    let Some(refining) = &mut state.refine else {
+        return Grant::Refused(
+            "The state of this refinement does not say how far it is. Tell the person that \
+             /ralph-cancel ends it."
+                .to_owned(),
+        );
+    };
+    if refining.calls.iter().any(|known| known == call) {
+        return Grant::Again;
+    }
+    if from_agent {
+        return Grant::Refused(
+            "The agent of a round calls no other agents. Do the work yourself.".to_owned(),
+        );
+    }
+    if is_full(refining) {
+        return Grant::Refused(full(refining));
+    }
+    if refining.open == 0 {
+        return Grant::Refused(format!(
+            "While a refinement runs an agent is called for a round, and none is open: \
+             `ralph refine begin --session {}` opens the next one.",
+            refining.word
+        ));
+    }
+    refining.calls.push(call.to_owned());
+    Grant::Granted
+}
+
+/// True once it has called as many agents as a conversation has room for.
+pub fn is_full(refining: &Refining) -> bool {
+    refining.earlier as usize + refining.calls.len() >= MOST_IN_FOREGROUND as usize
+}
+
+/// How many rounds the conversation of this loop has made, those before it included. A round that was cut
+/// is one where its agent was called.
+pub fn made(state: &LoopState) -> u32 {
+    let Some(refining) = &state.refine else { return 0 };
+    let called = u32::try_from(refining.calls.len()).unwrap_or(u32::MAX);
+    let done = state.iteration.saturating_sub(refining.from);
+    refining.earlier.saturating_add(called.max(done))
+}
+
+/// Why it may call no other, and what is left to do.
+pub fn full(refining: &Refining) -> String {
+    let open = match refining.open {
+        0 => String::new(),
+        round => format!(
+            " Round {round} is open: hand what its agent has answered, or an empty text, to `ralph refine \
+             end --session {}`.",
+            refining.word
+        ),
+    };
+    format!(
+        "A conversation has room for {MOST_IN_FOREGROUND} rounds, whatever they refine, and this one has \
+         called an agent for each.{open} Then tell the person how it stands; they can go on in a terminal: \
+         `ralph refine loop --session {} --max-iterations 10`.",
+        refining.word
+    )
+}
+
+/// Whether the turn may end. A refinement goes on until its own end, like any loop; the tree and criteria
+/// say nothing about it.
+pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
+    if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
+        state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
+        return StopVerdict::LetGo(AllowReason::Blocked);
+    }
+    let (done, limit) = (state.iteration, state.stall_limit);
+    let over = match (used_up(state, seen.now), &mut state.refine) {
+        (Some((kind, detail)), _) => Some((kind, detail, None)),
+        (None, Some(refining)) => stands_still(refining, done, limit, seen.steer_waits),
+        // Nothing can be said about it, so nothing may be asked for.
+        (None, None) => Some((EndingKind::Failed, "its state is broken".to_owned(), None)),
+    };
+    if let Some((kind, detail, cause)) = over {
+        state.errors.push(LoopError { at: seen.now, message: format!("{kind}: {detail}") });
+        state.end(kind.clone(), detail, seen.now);
+        if let Some(ending) = &mut state.ending {
+            ending.cause = cause;
+        }
+        return StopVerdict::Ended(kind);
+    }
+    state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+    StopVerdict::GoOn
+}
+
+/// The end of one at which nothing has moved: no round was done and no agent called.
+fn stands_still(
+    refining: &mut Refining,
+    done: u32,
+    limit: u32,
+    heard: bool,
+) -> Option<(EndingKind, String, Option<Signal>)> {
+    let at = done + u32::try_from(refining.calls.len()).unwrap_or(u32::MAX - done);
+    let has_moved = refining.told_at != at || heard;
+    refining.still = if has_moved { 0 } else { refining.still + 1 };
+    refining.told_at = at;
+    (refining.still >= limit).then(|| {
+        let detail = format!("no round was made at {}", stops(limit));
+        (EndingKind::Stalled, detail, Some(Signal::NoChange))
+    })
+}
+
+/// What the model is told at a stop: where it stands and what comes next.
+pub fn told(state: &LoopState) -> String {
+    let Some(refining) = &state.refine else { return String::new() };
+    let Refining { name, word, open, .. } = refining;
+    let (done, most) = (state.iteration, state.max_iterations);
+    let next = match open {
+        0 if is_full(refining) => full(refining),
+        0 => format!("`ralph refine begin --session {word}` opens round {}.", done + 1),
+        round => format!(
+            "Round {round} is open: hand the whole answer of its agent to `ralph refine end --session {word}` on \
+             standard input. If no agent was called for it, `ralph refine begin --session {word}` says anew what \
+             the agent is told."
+        ),
+    };
+    let text = format!(
+        "Ralph refinement `{name}`: {done} of {most} {} done, and it is not over. {next} Ralph says when it is \
+         over; a person ends it with /ralph-cancel.",
+        noun(most, "round", "rounds")
+    );
+    bounded(&text, LIMIT)
+}
+
+/// All that a session needs to know which knows nothing. `steers` is what a person has sent since the start,
+/// the newest first.
+pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
+    let mut text = format!(
+        "{heading}\nRules: agents refine, Ralph measures and says what comes next; you change nothing yourself. \
+         One agent for each round, in the foreground, and nobody is asked anything before it is over."
+    );
+    for steer in steers {
+        let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
+    }
+    let _ = write!(text, "\n{}", told(state));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Blocked, Mode, Phase};
+    use jiff::Timestamp;
+
+    fn state(open: u32, done: u32, n_calls: usize) -> LoopState {
+        let calls = (0..n_calls).map(|call| format!("c{call}")).collect();
+        let refining = Refining {
+            name: "a b".to_owned(),
+            word: "'a b'".to_owned(),
+            open,
+            calls,
+            ..Refining::default()
+        };
+        LoopState {
+            mode: Mode::Refine,
+            phase: Phase::Implementation,
+            max_iterations: 5,
+            iteration: done,
+            refine: Some(refining),
+            ..LoopState::default()
+        }
+    }
+
+    fn seen() -> StopInputs {
+        StopInputs {
+            now: Timestamp::UNIX_EPOCH,
+            prompt_id: "p".to_owned(),
+            request: crate::text::token::CompletionRequest::Made,
+            workers: Vec::new(),
+            command_waits: false,
+            steer_waits: false,
+            document_gone: false,
+            session: None,
+            worked: None,
+            tree: None,
+            proof: None,
+            work_before_checks: None,
+            tree_after_checks: None,
+        }
+    }
+
+    #[track_caller]
+    fn refuses(state: &mut LoopState, call: &str, from_agent: bool, words: &str) {
+        let before = state.clone();
+        let Grant::Refused(why) = grant(state, call, from_agent) else {
+            panic!("{call} is let through")
+        };
+        assert!(why.contains(words), "{why}");
+        assert_eq!(*state, before, "a refusal counts nothing");
+    }
+
+    #[test]
+    fn five_agents_are_called_and_the_sixth_is_refused_with_what_a_person_can_do() {
+        let mut state = state(1, 0, 0);
+        for call in ["a", "b", "c", "d", "e"] {
+            assert_eq!(grant(&mut state, call, false), Grant::Granted);
+            assert_eq!(grant(&mut state, call, false), Grant::Again, "one call counts once");
+        }
+        refuses(&mut state, "f", false, "has room for 5 rounds");
+        refuses(&mut state, "f", false, "ralph refine end --session 'a b'");
+        refuses(&mut state, "f", false, "ralph refine loop --session 'a b' --max-iterations 10");
+    }
+
+    #[test]
+    fn rounds_of_the_same_conversation_for_other_sessions_count() {
+        let mut later = state(1, 0, 0);
+        later.refine.as_mut().unwrap().earlier = 3;
+        assert_eq!(made(&later), 3);
+        for (call, now) in [("a", 4), ("b", 5)] {
+            assert_eq!(grant(&mut later, call, false), Grant::Granted);
+            assert_eq!(made(&later), now);
+        }
+        refuses(&mut later, "c", false, "has room for 5 rounds");
+        // Rounds of a terminal are none of this conversation.
+        let mut other = state(0, 4, 0);
+        other.refine.as_mut().unwrap().from = 4;
+        assert_eq!(made(&other), 0);
+        other.iteration = 6;
+        assert_eq!(made(&other), 2);
+    }
+
+    #[test]
+    fn an_agent_is_called_for_an_open_round_and_by_the_conversation_alone() {
+        refuses(&mut state(0, 1, 1), "x", false, "`ralph refine begin --session 'a b'`");
+        refuses(&mut state(2, 1, 1), "x", true, "calls no other agents");
+        refuses(&mut LoopState::default(), "x", false, "/ralph-cancel ends it");
+    }
+
+    #[test]
+    fn a_turn_goes_on_and_its_words_say_what_comes_next() {
+        let mut between = state(0, 2, 2);
+        assert_eq!(at_stop(&mut between, &seen()), StopVerdict::GoOn, "no token ends it");
+        assert_eq!(between.turn.as_ref().unwrap().prompt_id, "p");
+        assert_eq!(between.iteration, 2, "a stop is no round");
+        let says = told(&between);
+        assert!(says.contains("`a b`: 2 of 5 rounds done"), "{says}");
+        assert!(says.contains("begin --session 'a b'` opens round 3"), "{says}");
+        let says = told(&state(3, 2, 3));
+        assert!(says.contains("Round 3 is open") && says.contains("refine end"), "{says}");
+        assert!(told(&state(0, 3, 5)).contains("has room for 5 rounds"));
+        let whole = contract("Ralph loop L continues at 2/5", &between, &["be brief".to_owned()]);
+        assert!(whole.starts_with("Ralph loop L") && whole.contains("STEER: be brief"), "{whole}");
+        assert!(whole.ends_with(&told(&between)), "{whole}");
+    }
+
+    #[test]
+    fn one_that_stands_still_ends_and_one_that_moves_does_not() {
+        let mut state = state(1, 0, 0);
+        for call in ["a", "b", "c"] {
+            assert_eq!(at_stop(&mut state, &seen()), StopVerdict::GoOn);
+            assert_eq!(grant(&mut state, call, false), Grant::Granted);
+        }
+        let mut still = state.clone();
+        for _ in 0..3 {
+            assert_eq!(at_stop(&mut still, &seen()), StopVerdict::GoOn);
+        }
+        // What the person says may be what it lacked.
+        let heard = StopInputs { steer_waits: true, ..seen() };
+        assert_eq!(at_stop(&mut still.clone(), &heard), StopVerdict::GoOn);
+        assert_eq!(at_stop(&mut still, &seen()), StopVerdict::Ended(EndingKind::Stalled));
+        assert_eq!(still.ending.unwrap().detail, "no round was made at 3 stops in a row");
+    }
+
+    #[test]
+    fn bounds_end_it_and_what_only_a_person_can_do_pauses_it() {
+        let mut full = state(0, 5, 5);
+        assert_eq!(at_stop(&mut full, &seen()), StopVerdict::Ended(EndingKind::MaxIterations));
+        let mut old = state(0, 1, 1);
+        let late = StopInputs { now: Timestamp::from_second(1_000_000).unwrap(), ..seen() };
+        assert_eq!(at_stop(&mut old, &late), StopVerdict::Ended(EndingKind::Budget));
+        let mut blocked = state(0, 1, 1);
+        blocked.blocked = Some(Blocked { what: "the key".to_owned(), ..Blocked::default() });
+        assert_eq!(at_stop(&mut blocked, &seen()), StopVerdict::LetGo(AllowReason::Blocked));
+        assert_eq!(blocked.pause.unwrap().detail, "the key");
+        let mut broken = LoopState { refine: None, ..state(0, 1, 1) };
+        assert_eq!(at_stop(&mut broken, &seen()), StopVerdict::Ended(EndingKind::Failed));
+    }
+}

@@ -1,0 +1,103 @@
+//! What a language collects: the checks it wants of a file, and those that it cannot have.
+
+use std::path::{Path, PathBuf};
+
+use super::super::parsers::OutputFormat;
+use super::super::workspace::{Around, ToolCommand};
+use super::super::{By, Check, CheckKind, FindingScope, Lacking, Program};
+use super::{folder_of, said};
+
+/// What one language says of a file, in the order in which its fixers run.
+#[derive(Debug, Default)]
+pub(super) struct CheckBuilder {
+    folder: PathBuf,
+    pub(super) said: Vec<Result<Check, Lacking>>,
+}
+
+impl CheckBuilder {
+    /// Nothing yet. Checks run in the file's folder unless they say otherwise.
+    pub(super) fn new(around: &dyn Around) -> Self {
+        Self { folder: folder_of(around.file()).to_path_buf(), said: Vec::new() }
+    }
+
+    /// A check that rewrites the file.
+    pub(super) fn fix(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Fix, name, by.into(), form)
+    }
+
+    /// A check that looks at it.
+    pub(super) fn look(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Look, name, by.into(), form)
+    }
+
+    /// A run of the tests that belong to it.
+    pub(super) fn test(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Test, name, by.into(), form)
+    }
+
+    /// A check that the project wants and that cannot be run.
+    pub(super) fn lacks(&mut self, name: &str, why: impl Into<String>) {
+        self.said.push(Err(Lacking { name: name.to_owned(), why: why.into() }));
+    }
+
+    /// The tool that this file configures; where it is not installed, that is noted with `remedy`,
+    /// a command or a sentence's end: "run `npm install`".
+    pub(super) fn configured(
+        &mut self,
+        around: &dyn Around,
+        name: &str,
+        by: &Path,
+        remedy: &str,
+    ) -> Option<ToolCommand> {
+        let tool = around.tool(name);
+        if tool.is_none() {
+            let by = said(around, by);
+            self.lacks(name, format!("{by} configures it and it is not installed; {remedy}"));
+        }
+        tool
+    }
+
+    fn add(&mut self, kind: CheckKind, name: &str, by: By, form: OutputFormat) -> Draft<'_> {
+        self.said.push(Ok(Check {
+            name: name.to_owned(),
+            kind,
+            by,
+            folder: self.folder.clone(),
+            scope: FindingScope::File,
+            form,
+            why: String::new(),
+            limit: None,
+        }));
+        let Some(Ok(check)) = self.said.last_mut() else { unreachable!("it was pushed above") };
+        Draft(check)
+    }
+}
+
+/// A check that has been added, and what may still be said of it.
+pub(super) struct Draft<'a>(&'a mut Check);
+
+impl Draft<'_> {
+    /// Where it runs, if not in the file's folder.
+    pub(super) fn at(self, folder: &Path) -> Self {
+        self.0.folder = folder.to_path_buf();
+        self
+    }
+
+    /// What its findings depend on, if on more than the file.
+    pub(super) fn whole(self, path: &Path) -> Self {
+        self.0.scope = FindingScope::Whole(path.to_path_buf());
+        self
+    }
+
+    /// Why it applies: "`packages/app/tsconfig.json` includes it". Every check has a reason.
+    pub(super) fn because(self, why: impl Into<String>) -> Self {
+        self.0.why = why.into();
+        self
+    }
+}
+
+impl From<Program> for By {
+    fn from(program: Program) -> Self {
+        Self::Program(program)
+    }
+}

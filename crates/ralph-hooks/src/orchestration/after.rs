@@ -1,0 +1,143 @@
+//! After a call of an agent, and at an agent's end: what it came to, and what comes next.
+
+use super::look::{self, Writes, look};
+use super::who;
+use crate::active_loop::Bound;
+use crate::hook_runner::HookCall;
+use crate::stop;
+use anyhow::Result;
+use jiff::Timestamp;
+use ralph_core::modes::orchestration::in_session::{Due, told};
+use ralph_core::modes::orchestration::invocation::CallKey;
+use ralph_core::modes::orchestration::recovery::CallEnd;
+use ralph_core::protocol::event::HookEvent;
+use ralph_core::protocol::reply::Reply;
+use ralph_core::state::{LoopState, SessionCall};
+use ralph_io::{process::clock, store::plan_files};
+use serde_json::{Value, json};
+
+/// Answers the end of a tool call: of interest are those of agents.
+pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
+    let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
+    let is_call = matches!(call.input.tool_name.as_str(), "Agent" | "Task");
+    if !is_call || call.input.from_subagent() || bound.is_driven() {
+        return Ok(Reply::silent());
+    }
+    let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
+    let answer = &event["tool_response"];
+    let id = &call.input.tool_use_id;
+    // Still at work, and what it writes decides what comes next.
+    if call.input.hook_event_name == HookEvent::PostToolUse && answer["status"] == "async_launched"
+    {
+        let agent = answer["agentId"].as_str().unwrap_or_default().to_owned();
+        bound.file.update(|state| {
+            let calls = state.session.as_mut().map(|session| &mut session.calls);
+            if let Some(made) = calls.and_then(|calls| calls.iter_mut().find(|one| one.call == *id))
+            {
+                made.agent = agent;
+            }
+        })?;
+        return Ok(Reply::silent());
+    }
+    over(call, &bound, |one| one.call == *id)?;
+    next(call, &bound)
+}
+
+/// The state of the session of this call once its router has said what comes first.
+///
+/// # Errors
+/// When the state or the session's files cannot be read or written.
+pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { anyhow::bail!("the session is gone") };
+    let now = clock::now();
+    let looked = bound.file.update(|state| -> Result<LoopState> {
+        let looked = look(&call.home, state, now, Writes::ForCalls)?;
+        if let (Some(session), Some(looked)) = (&mut state.session, looked)
+            && looked.calls.is_empty()
+        {
+            session.given.clear();
+            session.says = "end your turn; you are told then what comes next".to_owned();
+        }
+        Ok(state.clone())
+    })?;
+    looked.transpose()?.ok_or_else(|| anyhow::anyhow!("the session is gone"))
+}
+
+/// Answers the end of an agent in the background: the conversation is woken, and hears what comes next.
+pub fn woken(call: &HookCall) -> Result<Reply> {
+    match ours(call)? {
+        Some(bound) => next(call, &bound),
+        None => Ok(Reply::silent()),
+    }
+}
+
+/// An agent of the session wants to end. Its files are asked what came of it.
+pub fn reported(call: &HookCall) -> Result<Reply> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
+        return Ok(Reply::silent());
+    }
+    bound.file.update(|state| {
+        state.note_event(call.via);
+        stop::count(state, &call.input.agent_transcript_path);
+    })?;
+    let at = bound
+        .state
+        .session
+        .as_ref()
+        .and_then(|session| who::place(call, session).map(|at| session.calls[at].call.clone()));
+    if let Some(id) = at {
+        over(call, &bound, |one| one.call == id)?;
+    }
+    Ok(Reply::silent())
+}
+
+/// The running session, where this copy of the hook is the one that counts.
+fn ours(call: &HookCall) -> Result<Option<Bound>> {
+    let bound = Bound::<LoopState>::find(call)?;
+    Ok(bound.filter(|bound| {
+        bound.state.is_running()
+            && !bound.is_outranked(call.via)
+            && !plan_files::is_gone(&bound.state)
+    }))
+}
+
+/// Closes calls, and writes down what they came to.
+fn over(call: &HookCall, bound: &Bound, which: impl Fn(&SessionCall) -> bool) -> Result<()> {
+    let now = clock::now();
+    let ends = bound.file.update(|state| look::ended(&call.home, state, &which, now))?;
+    note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
+    Ok(())
+}
+
+pub(super) fn note_ends(call: &HookCall, bound: &Bound, ends: &[(CallKey, CallEnd)]) {
+    for (key, how) in ends {
+        let what = match how {
+            CallEnd::Met => "did what it was called for",
+            CallEnd::Failed => "ended without what it was called for",
+        };
+        let about = if key.task.is_empty() { String::new() } else { format!(" {}", key.task) };
+        let why = format!("{} {}{about} {what}", key.mode.agent(), key.mode);
+        bound.note(call, "agent ended", &why, json!({"agent": call.input.agent_id}));
+    }
+}
+
+/// The next calls, where there are any: what ends or rests the session is said at its stop.
+fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
+    let now: Timestamp = clock::now();
+    let said = bound.file.update(|state| -> Result<String> {
+        let Some(looked) = look(&call.home, state, now, Writes::ForCalls)? else {
+            return Ok(String::new());
+        };
+        Ok(match looked.routed.due {
+            Due::Call => told(state),
+            Due::Wait => String::new(),
+            _ => "Next: end your turn; the session rests or is over.".to_owned(),
+        })
+    })?;
+    let said = said.transpose()?.unwrap_or_default();
+    Ok(match said.is_empty() {
+        true => Reply::silent(),
+        false => Reply::context(call.input.hook_event_name, &said),
+    })
+}

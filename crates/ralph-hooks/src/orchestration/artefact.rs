@@ -1,0 +1,286 @@
+//! Whether a call would write an artefact of the session, and whether that is its writer's to write.
+
+use super::look;
+use super::who::Who;
+use crate::hook_runner::HookCall;
+use anyhow::Result;
+use ralph_core::modes::orchestration::files::{SESSIONS, SessionFile};
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::rules::{
+    RuleRefusal, WriteTarget, Writer, may_mark, may_write,
+};
+use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::shell::{self, Simple};
+use ralph_core::state::LoopState;
+use ralph_io::store::home::Home;
+use ralph_io::store::places;
+use serde_json::Value;
+use std::path::{Component, Path, PathBuf};
+
+/// What a call would write.
+pub(super) struct Written {
+    /// The rule's answer, with the reason.
+    pub judged: Result<(), String>,
+    /// The task whose file is replaced, where that is allowed.
+    pub replaces: Option<String>,
+}
+
+/// The folder of the sessions of a project, without links.
+pub(super) fn folder(state: &LoopState) -> PathBuf {
+    let root = Path::new(&state.project_root);
+    root.canonicalize().unwrap_or_else(|_| root.to_owned()).join(SESSIONS.trim_end_matches('/'))
+}
+
+/// Judges a call that edits a file; none if the file is no artefact.
+pub(super) fn edited(
+    call: &HookCall,
+    home: &Home,
+    state: &LoopState,
+    who: &Who,
+) -> Result<Option<Written>> {
+    let Some(path) = call.input.tool_input.path() else { return Ok(None) };
+    let folder = folder(state);
+    let said = absolute(Path::new(&call.input.cwd), path);
+    let led = places::resolve(&said.to_string_lossy()).map(PathBuf::from);
+    let below = |path: &Path| path.strip_prefix(&folder).ok().map(Path::to_owned);
+    // By its name the project may stand elsewhere, where a folder above it is a link.
+    let named = Path::new(&state.project_root).join(SESSIONS.trim_end_matches('/'));
+    let is_named = below(&said).is_some() || said.starts_with(&named);
+    let file = match (led.as_deref().and_then(below), is_named) {
+        (Some(file), _) => file,
+        (None, true) => {
+            return Ok(Some(refused(
+                "this leads out of the session's folder by a link; write the file itself",
+            )));
+        }
+        (None, false) => return Ok(None),
+    };
+    let (sessions, id) = look::sessions(home, state)?;
+    let Some(inside) = of_session(&file, &id) else {
+        return Ok(Some(refused(&format!(
+            "this belongs to no part of session {id}; write below `{SESSIONS}{id}/` what is yours"
+        ))));
+    };
+    // Who may not write at all need not wait for the folder to be read.
+    if let Err(RuleRefusal(why)) =
+        may_write(who.writer(), SessionFile::of(&inside), WriteTarget::default())
+        && !matches!(who, Who::Agent(_))
+    {
+        return Ok(Some(refused(&why)));
+    }
+    let Some(seen) = sessions.read(&id)? else { return Ok(None) };
+    Ok(Some(judge(call, &seen, who, &inside)))
+}
+
+/// The path from the folder of this session, or of what stands beside it.
+fn of_session(file: &Path, id: &SessionId) -> Option<String> {
+    let text = file.to_str()?;
+    match text.strip_prefix(id.as_str())? {
+        ".instructions.md" => Some(format!("../{id}.instructions.md")),
+        rest => Some(rest.strip_prefix('/')?.to_owned()),
+    }
+}
+
+fn refused(why: &str) -> Written {
+    Written { judged: Err(why.to_owned()), replaces: None }
+}
+
+fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
+    let place = match inside.starts_with("../") {
+        true => Some(SessionFile::Instructions),
+        false => SessionFile::of(inside),
+    };
+    let picture = Picture::of(seen);
+    let progress = picture.progress.clone().unwrap_or_default();
+    let status = |task: &str| progress.task(task).map(|entry| entry.status);
+    let exists = seen.files.contains_key(inside);
+    let target = match place {
+        Some(SessionFile::Task(task)) => {
+            WriteTarget { exists, status: status(task), latest_attempt: 0 }
+        }
+        Some(SessionFile::Report { task, .. }) => {
+            let attempts = picture.reports_of(task).iter().map(|report| report.attempt);
+            let latest_attempt = attempts.max().unwrap_or_default();
+            WriteTarget { exists, status: status(task), latest_attempt }
+        }
+        _ => WriteTarget { exists, ..WriteTarget::default() },
+    };
+    if let Err(RuleRefusal(why)) = may_write(who.writer(), place, target) {
+        return refused(&why);
+    }
+    if let (Some(SessionFile::Progress), Writer::Agent { mode, task }) = (place, who.writer()) {
+        let before = seen.text(SessionFile::Progress).unwrap_or_default();
+        let Some(after) = text_after(call, before) else {
+            return refused(
+                "it cannot be told what `progress.md` would hold then; change it with Edit, a line at a time",
+            );
+        };
+        if let Err(RuleRefusal(why)) = may_mark(mode, task, before, &after) {
+            return refused(&why);
+        }
+    }
+    let replaces = match place {
+        Some(SessionFile::Task(task)) if exists => Some(task.to_owned()),
+        _ => None,
+    };
+    Written { judged: Ok(()), replaces }
+}
+
+/// The text as it is after an edit; none where that cannot be told.
+fn text_after(call: &HookCall, before: &str) -> Option<String> {
+    if call.cut {
+        return None;
+    }
+    let event: Value = serde_json::from_slice(&call.raw).ok()?;
+    let input = &event["tool_input"];
+    let edit = |text: String, edit: &Value| -> Option<String> {
+        let (old, new) = (edit["old_string"].as_str()?, edit["new_string"].as_str()?);
+        Some(match (old, edit["replace_all"].as_bool()) {
+            // It makes a file of this text.
+            ("", _) => new.to_owned(),
+            (old, Some(true)) => text.replace(old, new),
+            (old, _) => text.replacen(old, new, 1),
+        })
+    };
+    match call.input.tool_name.as_str() {
+        "Write" => input["content"].as_str().map(str::to_owned),
+        "Edit" => edit(before.to_owned(), input),
+        "MultiEdit" => input["edits"].as_array()?.iter().try_fold(before.to_owned(), edit),
+        _ => None,
+    }
+}
+
+/// Judges the marks that a command line sets by `ralph session mark`; none where it sets none.
+pub(super) fn marked(
+    line: &str,
+    home: &Home,
+    state: &LoopState,
+    who: &Who,
+) -> Result<Option<Written>> {
+    let reading = shell::read(line, &[]);
+    if *who == Who::Main && reading.commands.iter().any(repairs) {
+        return Ok(Some(refused(
+            "the planner repairs the session's files; call the agent that `ralph session next` names",
+        )));
+    }
+    let mut marks = reading.commands.iter().filter_map(mark).peekable();
+    if marks.peek().is_none() {
+        return Ok(None);
+    }
+    let (mode, own) = match who.writer() {
+        Writer::Agent { mode, task } => (mode, task),
+        writer => {
+            let why = may_write(writer, Some(SessionFile::Progress), WriteTarget::default());
+            return Ok(why.err().map(|RuleRefusal(why)| refused(&why)));
+        }
+    };
+    let (sessions, id) = look::sessions(home, state)?;
+    let Some(seen) = sessions.read(&id)? else { return Ok(None) };
+    let before = seen.text(SessionFile::Progress).unwrap_or_default();
+    let progress = Progress::parse(before);
+    for ArtefactMark { task, status, of } in marks {
+        if of.as_deref().is_some_and(|of| of != id.as_str()) {
+            return Ok(Some(refused(&format!("this is another session's; mark in session {id}"))));
+        }
+        let Some(status) = status.as_deref().and_then(status_of) else {
+            return Ok(Some(refused(
+                "the mark has to be written out: `[/]`, `[P]`, `[x]`, `[F]` or `[C]`",
+            )));
+        };
+        let iteration = progress.latest_iteration().max(1);
+        let planning = progress.planning(iteration).find(|entry| entry.id == task).cloned();
+        let entry = planning.or_else(|| progress.task(&task).cloned());
+        // One that is not there is refused by the command itself.
+        let Some(entry) = entry else { continue };
+        let after = ralph_core::modes::orchestration::progress::mark(before, &entry, status, None);
+        let after = after.unwrap_or_else(|_| before.to_owned());
+        if let Err(RuleRefusal(why)) = may_mark(mode, own, before, &after) {
+            return Ok(Some(refused(&why)));
+        }
+    }
+    Ok(Some(Written { judged: Ok(()), replaces: None }))
+}
+
+/// `ralph session repair`, wherever its options stand.
+fn repairs(simple: &Simple) -> bool {
+    let said = |text: &str| simple.arguments().iter().any(|word| word.text == text);
+    simple.base() == "ralph" && said("session") && said("repair")
+}
+
+struct ArtefactMark {
+    task: String,
+    status: Option<String>,
+    of: Option<String>,
+}
+
+/// `ralph session mark TASK STATUS`, wherever its options stand.
+fn mark(simple: &Simple) -> Option<ArtefactMark> {
+    if simple.base() != "ralph" {
+        return None;
+    }
+    let (mut plain, mut of) = (Vec::new(), None);
+    let mut words = simple.arguments().iter().map(|word| word.text.as_str());
+    while let Some(word) = words.next() {
+        match word {
+            "--id" => of = words.next().map(str::to_owned),
+            "--note" => drop(words.next()),
+            _ => match word.strip_prefix("--id=") {
+                Some(id) => of = Some(id.to_owned()),
+                None if !word.starts_with("--") => plain.push(word.to_owned()),
+                None => {}
+            },
+        }
+    }
+    match plain.as_slice() {
+        [session, mark, task, rest @ ..] if session == "session" && mark == "mark" => {
+            Some(ArtefactMark { task: task.clone(), status: rest.first().cloned(), of })
+        }
+        _ => None,
+    }
+}
+
+/// As `ralph session mark` reads it.
+fn status_of(said: &str) -> Option<TaskMark> {
+    let words = ["open", "started", "review", "done", "failed", "cancelled"];
+    let of_word = || {
+        let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
+        TaskMark::ALL.get(at).copied()
+    };
+    TaskMark::of(said).or_else(of_word)
+}
+
+/// Paths on a command line that lead into the folder of sessions without saying so.
+pub(super) fn links(line: &str, cwd: &str, state: &LoopState) -> Vec<String> {
+    let folder = folder(state);
+    let reading = shell::read(line, &[]);
+    let words = reading.commands.iter().flat_map(|simple| {
+        let redirects = simple.redirects.iter().map(|to| to.target.text.as_str());
+        simple.arguments().iter().map(|word| word.text.as_str()).chain(redirects)
+    });
+    let mut found = Vec::new();
+    for word in words {
+        let said = absolute(Path::new(cwd), word);
+        let leads_in = || {
+            let led = places::resolve(&said.to_string_lossy())?;
+            Path::new(&led).starts_with(&folder).then_some(())
+        };
+        if !said.starts_with(&folder) && leads_in().is_some() {
+            found.push(said.to_string_lossy().into_owned());
+        }
+    }
+    found
+}
+
+/// The path from the root, without `.` and `..`.
+fn absolute(cwd: &Path, path: &str) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in cwd.join(path).components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            Component::CurDir => {}
+            part => whole.push(part),
+        }
+    }
+    whole
+}

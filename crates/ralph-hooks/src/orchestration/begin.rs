@@ -1,0 +1,459 @@
+//! Beginning and going on with a session: what the typed command and the headless driver have in common.
+//!
+//! A session is a folder, and a loop drives it: the loop has the bounds, the criteria and the budgets. When a loop has
+//! ended, the folder is still there, and another loop can go on with it.
+
+use super::look::{as_driven, driving};
+use crate::begin::{
+    StartOutcome, StartRequest, cannot_start, facts, find_lost, freeze, note_start, options_of,
+    run, unusable, wants_baseline,
+};
+use anyhow::Result;
+use jiff::Timestamp;
+use ralph_core::modes::orchestration::files::{SESSIONS, folder};
+use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::in_session;
+use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
+use ralph_core::modes::orchestration::which;
+use ralph_core::modes::start::{self, answered};
+use ralph_core::project as commands;
+use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::store::orchestration::Sessions;
+use ralph_io::{
+    client, process::clock, project::project_files, project::settings, store::lifecycle,
+};
+
+/// What was asked for.
+enum SessionChoice {
+    /// A session for this task.
+    New(String),
+    /// The session of this name.
+    Named(SessionId),
+    /// The session of this name, because there is feedback for it.
+    Feedback(SessionId),
+    /// The one that there is.
+    Any,
+}
+
+/// Decides what the request means, and carries it out. Without a session of the client the loop is begun all the
+/// same: whoever drives it binds each client that it starts.
+///
+/// # Errors
+/// When the state or the session's folder cannot be written. Nothing was started then.
+pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
+    lifecycle::check_session_id(asked.session_id)?;
+    let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
+    if !lacking.is_empty() {
+        return Ok(StartOutcome::Refused(format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let wanted = match wanted(asked.request.task.as_deref()) {
+        Ok(wanted) => wanted,
+        Err(why) => return Ok(StartOutcome::Refused(why)),
+    };
+    if let Some(why) = unusable(asked.home, asked.session_id) {
+        return Ok(StartOutcome::Refused(why));
+    }
+    // One request at a time: a prompt may start two copies of the hook.
+    let _starting = lifecycle::lock_starts(asked.home)?;
+    let sessions = Sessions::of(&asked.project_root, asked.home)?;
+    let now = clock::now();
+    if let Some((file, state)) = own(asked)? {
+        return go_on_with_own(asked, &wanted, (&file, &state), now);
+    }
+    let (id, task) = match choose(asked, &sessions, wanted, now)? {
+        Ok(found) => found,
+        Err(why) => return Ok(StartOutcome::Refused(why)),
+    };
+    if let Some((file, state)) = driving(asked.home, &asked.project_root, &id) {
+        let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
+        return match driver_lives {
+            true => Ok(StartOutcome::Refused(format!(
+                "session {id} is driven by another conversation or program already (loop {}): go on there, or end \
+                 that with `ralph cancel --loop {}`",
+                state.loop_id, state.loop_id
+            ))),
+            false => take_up(asked, &file, &state, now),
+        };
+    }
+    create(asked, &id, &task, now)
+}
+
+/// One word of digits and dashes is a name, or would be one; all else is a task.
+fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
+    let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
+        return Ok(SessionChoice::Any);
+    };
+    if let Some(said) = which::continued(task) {
+        return match (said.id, said.more) {
+            (None, _) => Err(REFUSED.to_owned()),
+            (Some(id), true) => Err(format!(
+                "this continues session {id}, whose feedback stands in a file: write it there with `ralph session \
+                 feedback new --id {id}`, then type /ralph-v2 {id}"
+            )),
+            (Some(id), false) if said.feedback => Ok(SessionChoice::Feedback(id)),
+            (Some(id), false) => Ok(SessionChoice::Named(id)),
+        };
+    }
+    let of_name = |letter: char| letter.is_ascii_digit() || "-_./:".contains(letter);
+    let name = task.trim_start_matches(SESSIONS);
+    let is_name = name.chars().all(of_name) && name.contains(|one: char| one.is_ascii_digit());
+    match (is_name, SessionId::parse(name.trim_end_matches('/'))) {
+        (true, Ok(id)) => Ok(SessionChoice::Named(id)),
+        (true, Err(_)) => Err(REFUSED.to_owned()),
+        (false, _) => Ok(SessionChoice::New(task.to_owned())),
+    }
+}
+
+/// The session that is meant, begun where it is a new one, with what it was asked for; or why there is none.
+fn choose(
+    asked: &StartRequest<'_>,
+    sessions: &Sessions,
+    wanted: SessionChoice,
+    now: Timestamp,
+) -> Result<Result<(SessionId, String), String>> {
+    let wants_feedback = matches!(wanted, SessionChoice::Feedback(_));
+    let id = match wanted {
+        SessionChoice::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
+        SessionChoice::Named(id) | SessionChoice::Feedback(id) => id,
+        SessionChoice::Any => match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
+            Ok(id) => id,
+            Err(why) => return Ok(Err(why)),
+        },
+    };
+    let Some(seen) = sessions.read(&id)? else { return Ok(Err(no_such(sessions, &id))) };
+    if wants_feedback {
+        let seen = as_driven(asked.home, &asked.project_root, &seen);
+        if let Some(why) = no_feedback(&id, &machine::next(&seen, now)) {
+            return Ok(Err(why));
+        }
+    }
+    Ok(Ok((id, seen.request)))
+}
+
+/// Why a session that is over has no feedback to go on with; none where it goes on.
+fn no_feedback(id: &SessionId, step: &MachineStep) -> Option<String> {
+    if !matches!(step.act, Act::Complete | Act::AwaitingFeedback(_)) {
+        return None;
+    }
+    let found: Vec<String> = step
+        .findings
+        .iter()
+        .filter(|finding| finding.file.contains("/feedbacks/"))
+        .map(|finding| format!("; {finding}"))
+        .collect();
+    Some(format!(
+        "session {id} has no feedback that asks for something: `ralph session feedback new --id {id}` lays out the file \
+         for it{}",
+        found.concat()
+    ))
+}
+
+/// What is said where there is none.
+const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
+
+fn no_such(sessions: &Sessions, id: &SessionId) -> String {
+    let list: Vec<String> = sessions.list().iter().map(|id| format!("/ralph-v2 {id}")).collect();
+    match list.is_empty() {
+        true => {
+            format!("there is no session {id} here: type /ralph-v2 \"what to do\" to begin one")
+        }
+        false => format!("there is no session {id} here; type one of {}", list.join(", ")),
+    }
+}
+
+/// The live loop of this session of the client.
+fn own(asked: &StartRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
+    if asked.session_id.is_empty() {
+        return Ok(None);
+    }
+    let found = match lifecycle::of_session(asked.home, asked.session_id)? {
+        None => find_lost(asked.home, asked.session_id)?,
+        found => found,
+    };
+    let Some(file) = found else { return Ok(None) };
+    let state = file.read()?.map(|loaded| loaded.state);
+    let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
+    Ok(state.filter(is_own).map(|state| (file, state)))
+}
+
+fn go_on_with_own(
+    asked: &StartRequest<'_>,
+    wanted: &SessionChoice,
+    (file, state): (&LoopFile, &LoopState),
+    now: Timestamp,
+) -> Result<StartOutcome> {
+    if answered(state, asked.prompt_id) {
+        file.update(|state| state.via = state.via.max(asked.via))?;
+        return Ok(StartOutcome::Answered);
+    }
+    if state.mode != Mode::Session {
+        return Ok(StartOutcome::Refused(format!(
+            "a loop is live in this session at {}: end it with /ralph-cancel before you begin a session",
+            state.position()
+        )));
+    }
+    let id = in_session::id(state);
+    let is_other = match wanted {
+        SessionChoice::New(_) => true,
+        SessionChoice::Named(other) | SessionChoice::Feedback(other) => other.as_str() != id,
+        SessionChoice::Any => false,
+    };
+    if is_other {
+        return Ok(StartOutcome::Refused(format!(
+            "session {id} is live here: type /ralph-v2 to go on with it, or /ralph-cancel to end it before you begin \
+             another"
+        )));
+    }
+    take_up(asked, file, state, now)
+}
+
+/// A loop that is there goes on: here, wherever it was before.
+fn take_up(
+    asked: &StartRequest<'_>,
+    file: &LoopFile,
+    before: &LoopState,
+    now: Timestamp,
+) -> Result<StartOutcome> {
+    let options = options_of(asked)?;
+    let process = client::process();
+    let updated = file.update(|state| {
+        if state.ending.is_some() {
+            return None;
+        }
+        in_session::take_up(state, now);
+        options.fill(state);
+        if !options.criteria.is_empty() {
+            freeze(state, &asked.project_root, now);
+        }
+        state.baseline_pending |= wants_baseline(state, options);
+        if let Some(session) = &mut state.session {
+            // What a client has started that is gone, is gone with it.
+            session.calls.retain(|call| call.client == process);
+        }
+        if state.session_id != asked.session_id && !state.session_id.is_empty() {
+            let why = "another session goes on with it".to_owned();
+            state.lineage.push(Former { session_id: state.session_id.clone(), until: now, why });
+        }
+        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
+        Some(state.clone())
+    })?;
+    let Some(state) = updated.flatten() else {
+        return Ok(StartOutcome::Refused("the session's loop has just ended".to_owned()));
+    };
+    lifecycle::bind(asked.home, file, asked.session_id)?;
+    if before.session_id != asked.session_id {
+        lifecycle::release(asked.home, file, &before.session_id)?;
+    }
+    Ok(StartOutcome::Continues(state))
+}
+
+fn create(
+    asked: &StartRequest<'_>,
+    id: &SessionId,
+    task: &str,
+    now: Timestamp,
+) -> Result<StartOutcome> {
+    let options = options_of(asked)?;
+    let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
+    let earlier = if options.criteria.is_empty() { agreed_before(asked, id) } else { Vec::new() };
+    let discovered = match (options.criteria.is_empty(), earlier.is_empty()) {
+        (true, true) => commands::criteria(&project_files::gather(&asked.project_root)),
+        _ => earlier,
+    };
+    // Nobody asked for these commands, so a missing program is no reason to refuse the task.
+    problems.extend(cannot_start(&discovered, &asked.project_root));
+    let facts = facts(&asked.project_root, discovered, asked.started_by.clone(), now)?;
+    let mut state = start::new_loop(task, options, &settings, facts);
+    state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
+    state.mode = Mode::Session;
+    state.document = folder(id).trim_end_matches('/').to_owned();
+    state.session = Some(Orchestrated { id: id.to_string(), ..Orchestrated::default() });
+    state.baseline_pending = wants_baseline(&state, options);
+    freeze(&mut state, &asked.project_root, now);
+    run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
+    let file = lifecycle::create(asked.home, &mut state)?;
+    note_start(&file, asked);
+    Ok(StartOutcome::Started(state))
+}
+
+/// What the person agreed to when the session was driven before: another loop that goes on with it is measured
+/// by the same.
+fn agreed_before(asked: &StartRequest<'_>, id: &SessionId) -> Vec<Criterion> {
+    let root = asked.project_root.to_string_lossy();
+    let is_it =
+        |state: &LoopState| in_session::id(state) == id.as_str() && state.project_root == root;
+    let ended = lifecycle::ended(asked.home).into_iter().filter_map(|(_, state)| state.ok());
+    let last = ended.filter(is_it).last();
+    let criteria = last.map(|state| state.acceptance_criteria).unwrap_or_default();
+    let anew = |criterion: Criterion| Criterion { verified: false, receipt: None, ..criterion };
+    criteria.into_iter().map(anew).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::orchestration::{StepResult, ends};
+    use ralph_core::modes::arguments;
+    use ralph_core::state::{EndingKind, Phase, StartedBy, Via};
+    use ralph_io::store::home::Home;
+    use std::fs;
+
+    struct World {
+        folder: tempfile::TempDir,
+        home: Home,
+    }
+
+    fn world() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        fs::create_dir(folder.path().join("project")).unwrap();
+        World { folder, home }
+    }
+
+    impl World {
+        fn root(&self) -> std::path::PathBuf {
+            self.folder.path().join("project").canonicalize().unwrap()
+        }
+
+        fn begin(&self, typed: &str, session_id: &str, prompt_id: &str) -> StartOutcome {
+            let request = arguments::parse(typed).unwrap();
+            begin(&StartRequest {
+                home: &self.home,
+                request: &request,
+                session_id,
+                prompt_id,
+                project_root: self.root(),
+                started_by: StartedBy::Person,
+                via: (!prompt_id.is_empty()).then_some(Via::Settings),
+            })
+            .unwrap()
+        }
+
+        #[track_caller]
+        fn refused(&self, typed: &str, session_id: &str, prompt_id: &str, words: &str) {
+            match self.begin(typed, session_id, prompt_id) {
+                StartOutcome::Refused(why) => assert!(why.contains(words), "{why}"),
+                other => panic!("{typed}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_begins_a_folder_and_a_loop_that_points_to_it() {
+        let world = world();
+        let StartOutcome::Started(state) =
+            world.begin("\"Build a door\" --max-iterations 9", "s", "p")
+        else {
+            panic!("not started")
+        };
+        let id = in_session::id(&state).to_owned();
+        assert_eq!(state.mode, Mode::Session);
+        assert_eq!(state.document, format!(".ralph-sessions/{id}"));
+        assert_eq!((state.phase, state.max_iterations), (Phase::Implementation, 9));
+        assert!(world.root().join(&state.document).join("signals/inputs").is_dir());
+        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
+        let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
+        assert_eq!(seen.request, "Build a door");
+        assert!(matches!(world.begin("\"Build a door\"", "s", "p"), StartOutcome::Answered));
+        assert_eq!(sessions.list().len(), 1, "a second copy of the hook begins nothing");
+        world.refused("\"Build a house\"", "s", "p2", "is live here");
+        world.refused("260131-120000", "s", "p2", "is live here");
+        assert!(matches!(world.begin("", "s", "p2"), StartOutcome::Continues(_)));
+        assert!(matches!(world.begin(&id, "s", "p3"), StartOutcome::Continues(_)));
+    }
+
+    #[test]
+    fn a_name_of_another_form_or_of_no_session_begins_nothing() {
+        let world = world();
+        for name in ["260131-1200", "2026-01-31", "../260131-120000", "20260131-120000"] {
+            world.refused(name, "s", "p", REFUSED);
+        }
+        world.refused("260131-120000", "s", "p", "there is no session 260131-120000");
+        world.refused("", "s", "p", "there is no session here");
+        assert!(!world.root().join(".ralph-sessions").exists());
+    }
+
+    #[test]
+    fn where_none_is_named_the_only_open_one_is_meant_and_of_several_a_person_says_which() {
+        let world = world();
+        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
+        let named = |at: usize| SessionId::parse(&format!("260131-12000{at}")).unwrap();
+        for at in 0..3 {
+            assert!(sessions.begin(&named(at), &format!("Build {at}")).unwrap());
+        }
+        let complete = |at: usize| {
+            let folder = world.root().join(folder(&named(at)));
+            fs::write(folder.join("metadata.yaml"), "status: completed\n").unwrap();
+        };
+        complete(1);
+        let both = "there are 2 sessions; say which is meant: /ralph-v2 260131-120000 or /ralph-v2 260131-120002";
+        world.refused("", "s", "p", both);
+        complete(2);
+        let StartOutcome::Started(state) = world.begin("", "s", "p") else { panic!("not started") };
+        assert_eq!((in_session::id(&state), state.prompt.as_str()), ("260131-120000", "Build 0"));
+    }
+
+    #[test]
+    fn a_session_whose_driver_lives_is_left_to_it_and_else_taken_up() {
+        let world = world();
+        let StartOutcome::Started(state) = world.begin("\"Build\"", "", "") else {
+            panic!("not started")
+        };
+        assert!(state.session_id.is_empty() && state.is_running());
+        let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
+        file.update(|state| state.client = Some(client::this_process())).unwrap();
+        world.refused("", "s", "p", "driven by another conversation");
+        file.update(|state| state.client = None).unwrap();
+        let StartOutcome::Continues(taken) = world.begin("", "s", "p") else {
+            panic!("not taken up")
+        };
+        assert_eq!((taken.loop_id, taken.session_id.as_str()), (state.loop_id, "s"));
+        assert_eq!(lifecycle::of_session(&world.home, "s").unwrap(), Some(file));
+    }
+
+    #[test]
+    fn another_loop_has_to_end_before_a_session_begins() {
+        let world = world();
+        let request = arguments::parse("task").unwrap();
+        let asked = StartRequest {
+            home: &world.home,
+            request: &request,
+            session_id: "s",
+            prompt_id: "p0",
+            project_root: world.root(),
+            started_by: StartedBy::Person,
+            via: Some(Via::Settings),
+        };
+        crate::begin::begin(&asked).unwrap();
+        world.refused("\"Build\"", "s", "p", "a loop is live in this session");
+    }
+
+    #[test]
+    fn a_loop_that_goes_on_with_a_session_is_measured_by_what_was_agreed_to() {
+        let world = world();
+        let StartOutcome::Started(state) =
+            world.begin("\"Build\" --ac 'it is there=test -e door'", "s", "p")
+        else {
+            panic!("not started")
+        };
+        let id = in_session::id(&state).to_owned();
+        let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
+        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
+        let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
+        let mut step = machine::next(&seen, clock::now());
+        assert!(matches!(ends(&world.home, &file, &step, &seen).unwrap(), StepResult::GoesOn));
+        step.act = machine::Act::AwaitingFeedback(vec!["task-1 failed".to_owned()]);
+        let StepResult::Over(over, away) = ends(&world.home, &file, &step, &seen).unwrap() else {
+            panic!("it goes on")
+        };
+        assert_eq!(over.ending.unwrap().kind, EndingKind::AwaitingFeedback);
+        assert!(lifecycle::is_put_away(&world.home, &away));
+        assert!(lifecycle::of_session(&world.home, "s").unwrap().is_none());
+        let StartOutcome::Started(again) = world.begin(&id, "s", "p2") else {
+            panic!("not started")
+        };
+        assert_eq!(again.acceptance_criteria[0].verification_command, "test -e door");
+        assert_eq!(again.prompt, "Build");
+    }
+}

@@ -1,0 +1,90 @@
+//! Who makes a call: the conversation, an agent of the session with what it was called for, or somebody else.
+
+use crate::hook_runner::HookCall;
+use ralph_core::modes::orchestration::agents::AgentRole;
+use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
+use ralph_core::modes::orchestration::rules::Writer;
+use ralph_core::state::{LoopState, Orchestrated, SessionCall};
+use ralph_io::{client, client::transcript};
+use std::path::{Path, PathBuf};
+
+/// Who makes a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Who {
+    /// The conversation that orchestrates.
+    Main,
+    /// An agent of the session.
+    Agent(CallKey),
+    /// An agent that the session has not called.
+    Stranger(String),
+}
+
+impl Who {
+    pub(super) fn of(call: &HookCall, state: &LoopState) -> Who {
+        let input = &call.input;
+        if let (false, Some(driven)) = (input.from_subagent(), driven()) {
+            return Who::Agent(driven);
+        }
+        if !input.from_subagent() {
+            return Who::Main;
+        }
+        let known = state.session.as_ref().and_then(|session| place(call, session));
+        let key = known.and_then(|at| state.session.as_ref()?.calls.get(at)?.key());
+        key.map_or_else(|| Who::Stranger(input.agent_type.clone()), Who::Agent)
+    }
+
+    pub(super) fn writer(&self) -> Writer<'_> {
+        match self {
+            Who::Main => Writer::Main,
+            Who::Agent(key) => Writer::Agent { mode: key.mode, task: &key.task },
+            Who::Stranger(_) => Writer::Stranger,
+        }
+    }
+
+    /// Its type, as the guard knows agents.
+    pub(super) fn kind(&self) -> Option<&str> {
+        match self {
+            Who::Main => None,
+            Who::Agent(key) => Some(key.mode.agent().name()),
+            Who::Stranger(kind) => Some(kind),
+        }
+    }
+}
+
+/// The call that a driver has started this whole session of the client for.
+fn driven() -> Option<CallKey> {
+    serde_json::from_str(&client::session_call()?).ok()
+}
+
+/// Which of the calls under way this agent is: by the client's id of it; else by the prompt that its transcript
+/// begins with; else because there is only one that it can be.
+pub(super) fn place(call: &HookCall, session: &Orchestrated) -> Option<usize> {
+    let input = &call.input;
+    let calls = &session.calls;
+    if let Some(at) = calls.iter().position(|one| one.agent == input.agent_id) {
+        return Some(at);
+    }
+    let agent = AgentRole::of(&input.agent_type)?;
+    let can_be = |one: &SessionCall| one.agent.is_empty() && one.agent() == Some(agent);
+    if let Some(prompt) = transcript_of(call).and_then(|path| transcript::first_prompt(&path)) {
+        return calls
+            .iter()
+            .position(|one| can_be(one) && Invocation::are_same(&one.prompt, &prompt));
+    }
+    let mut all = (0..calls.len()).filter(|at| can_be(&calls[*at]));
+    let only = all.next()?;
+    all.next().is_none().then_some(only)
+}
+
+/// The agent's own transcript. The event at its end names it; before, it is where the client keeps those of all
+/// agents of a session.
+fn transcript_of(call: &HookCall) -> Option<PathBuf> {
+    let input = &call.input;
+    if !input.agent_transcript_path.is_empty() {
+        return Some(PathBuf::from(&input.agent_transcript_path));
+    }
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    let folder = Path::new(input.transcript_path.strip_suffix(".jsonl")?).join("subagents");
+    let path = folder.join(format!("agent-{}.jsonl", input.agent_id));
+    (input.agent_id.chars().all(is_plain) && path.is_file()).then_some(path)
+}

@@ -1,0 +1,156 @@
+//! Looks at files and folders of a tree, and at nothing outside of it, wherever its links lead.
+//!
+//! What is read here is shown: a repository must not choose a file of the person's own for that. Nor is
+//! anybody held up by a pipe, a file without an end, or a folder of a million files.
+
+use crate::project::safe_read;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A file larger than this is not one that a person wrote.
+const LARGEST: u64 = 1 << 20;
+
+/// Entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 10_000;
+
+/// What is in a folder.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// By name.
+    pub entries: Vec<DirEntry>,
+    /// True if there is more.
+    pub is_cut: bool,
+}
+
+/// An entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirEntry {
+    /// Its name.
+    pub name: OsString,
+    /// True for a folder, and not for a link to one.
+    pub is_folder: bool,
+    /// True for a symbolic link.
+    pub is_link: bool,
+}
+
+/// True for a regular file of this name below the top.
+pub fn is_file(top: &Path, name: &str) -> bool {
+    let Ok(top) = top.canonicalize() else { return false };
+    real(&top, &top.join(name)).is_some_and(|path| path.is_file())
+}
+
+/// True for anything of this name below the top.
+pub fn is_there(top: &Path, name: &str) -> bool {
+    let Ok(top) = top.canonicalize() else { return false };
+    real(&top, &top.join(name)).is_some()
+}
+
+/// The text of a file below the top, which is a path without links; none if there is none, or it is no
+/// regular file, too large, or not UTF-8.
+pub fn text(top: &Path, path: &Path) -> Option<String> {
+    safe_read::text(&real(top, path)?, LARGEST).ok().flatten()
+}
+
+/// What is in a folder below the top; none if there is no such folder or it cannot be read.
+pub fn list(top: &Path, folder: &Path) -> Option<Listing> {
+    let folder = real(top, folder)?;
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+        if entries.len() == MOST_ENTRIES {
+            entries.sort_unstable();
+            return Some(Listing { entries, is_cut: true });
+        }
+        // Known from the listing itself, where the file system says it.
+        let Ok(kind) = entry.file_type() else { continue };
+        entries.push(DirEntry {
+            name: entry.file_name(),
+            is_folder: kind.is_dir(),
+            is_link: kind.is_symlink(),
+        });
+    }
+    entries.sort_unstable();
+    Some(Listing { entries, is_cut: false })
+}
+
+/// Where it really is; none if that is outside, or in a git folder, whose configuration may hold
+/// a password.
+pub(crate) fn real(top: &Path, path: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    let below = real.strip_prefix(top).ok()?;
+    let is_gits = below.components().any(|name| name.as_os_str() == ".git");
+    (!is_gits).then_some(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+    use std::os::unix::fs::symlink;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn what_is_outside_or_gits_own_is_not_looked_at_through_a_link() {
+        let at = Sandbox::folder();
+        at.write("secret/key", "k");
+        at.write("top/.git/config", "c");
+        at.write("top/a/b", "b");
+        for (target, link) in [
+            ("../secret/key", "top/out"),
+            ("../secret", "top/folder"),
+            (".git/config", "top/git"),
+            ("a/b", "top/in"),
+            ("loop", "top/loop"),
+        ] {
+            symlink(target, at.path(link)).unwrap();
+        }
+        let top = at.path("top");
+        let text = |path: &str| text(&top, &top.join(path));
+        assert_eq!(text("in").as_deref(), Some("b"));
+        for path in ["out", "git", "loop", "folder/key", "../secret/key", "a", "none"] {
+            assert_eq!(text(path), None, "{path}");
+        }
+        assert!(
+            list(&top, &top.join("folder")).is_none() && list(&top, &top.join("loop")).is_none()
+        );
+        let listing = list(&top, &top).unwrap();
+        let shown = |entry: &DirEntry| {
+            let name = entry.name.to_string_lossy().into_owned();
+            (name, entry.is_folder, entry.is_link)
+        };
+        let shown: Vec<_> = listing.entries.iter().map(shown).collect();
+        assert_eq!(shown[0], (".git".to_owned(), true, false));
+        assert_eq!(shown[2], ("folder".to_owned(), false, true));
+        assert!(!listing.is_cut);
+    }
+
+    #[test]
+    fn a_folder_of_very_many_files_is_left_after_the_first_ten_thousand() {
+        let at = Sandbox::folder();
+        let folder = at.path("many");
+        std::fs::create_dir(&folder).unwrap();
+        // Links are the cheapest files to make.
+        at.write("one", "");
+        for n in 0..20_000 {
+            std::fs::hard_link(at.path("one"), folder.join(n.to_string())).unwrap();
+        }
+        let began = Instant::now();
+        let listing = list(&at.root(), &folder).unwrap();
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        assert_eq!((listing.entries.len(), listing.is_cut), (MOST_ENTRIES, true));
+    }
+
+    #[test]
+    fn a_file_without_an_end_or_without_a_writer_holds_nobody_up() {
+        let at = Sandbox::folder();
+        std::fs::File::create(at.path("huge")).unwrap().set_len(200 << 20).unwrap();
+        std::fs::write(at.path("bytes"), b"\xff\xfe").unwrap();
+        assert!(
+            std::process::Command::new("mkfifo").arg(at.path("pipe")).status().unwrap().success()
+        );
+        let began = Instant::now();
+        for name in ["huge", "bytes", "pipe"] {
+            assert_eq!(text(&at.root(), &at.path(name)), None, "{name}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    }
+}

@@ -1,0 +1,448 @@
+//! The state file of one loop: read, change and write as one step, with the last good copy kept.
+//!
+//! What cannot be read is never overwritten: a broken file is set aside under another name and the
+//! last good copy takes its place; a file of a newer Ralph is left alone.
+
+use crate::store::lock::{self, Lock};
+use crate::{process::clock, project::trusted_read, store::atomic};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use ralph_core::state::{LoopState, SCHEMA_VERSION, StateView};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The state file of a loop, by its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopFile {
+    path: PathBuf,
+}
+
+/// A state as it was read.
+#[derive(Debug, Clone)]
+pub struct Loaded<S = LoopState> {
+    /// The state, or a glance at it.
+    pub state: S,
+    /// What was wrong with the file, if the state is the last good copy.
+    pub warning: Option<String>,
+    /// The file as it was.
+    pub text: Vec<u8>,
+}
+
+impl LoopFile {
+    /// The state file at a path.
+    pub fn at(path: impl Into<PathBuf>) -> LoopFile {
+        LoopFile { path: path.into() }
+    }
+
+    /// The file itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of the loop: state, journal, receipts, signals.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    fn last_good(&self) -> PathBuf {
+        self.path.with_extension("json.last-good")
+    }
+
+    /// The state; none if there is no file.
+    ///
+    /// # Errors
+    /// When the file is not ours, is newer than this Ralph, or is broken without a good copy.
+    pub fn read(&self) -> Result<Option<Loaded>> {
+        self.view()
+    }
+
+    /// As `read`, for any view of the document.
+    ///
+    /// A writer writes where the copy of the state before stands, and a reader may still be at it
+    /// if that was the state when it began. So what was replaced while it was read, or looks broken,
+    /// is looked at again, at last while nobody writes, if that can be had.
+    pub fn view<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
+        for _ in 0..3 {
+            let seen = self.look();
+            if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
+                return seen;
+            }
+        }
+        let _held = lock::take_existing(&self.path, lock::DEADLINE);
+        self.look()
+    }
+
+    /// As `view`, for one who can wait for nobody: it is looked at as often, and never locked.
+    ///
+    /// # Errors
+    /// As `read`; and when it was written anew each time.
+    pub fn glimpse<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
+        for _ in 0..2 {
+            let seen = self.look();
+            if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
+                return seen;
+            }
+        }
+        self.look()
+    }
+
+    /// The state as its bytes are at this moment. The last good copy stands in for a state file that
+    /// is gone or cannot be used: neither frees the session.
+    fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
+        let wrong = match trusted_read::read_settled(&self.path) {
+            Ok(Some(text)) => return self.understand(text).map(Some),
+            Ok(None) => None,
+            // Another process is writing: the caller looks again.
+            Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
+            Err(error) => Some(error),
+        };
+        let copy = match (self.copy(), wrong) {
+            (Ok(Some(Ok(state))), None) => {
+                (state, format!("the state file `{}` is gone", self.path.display()))
+            }
+            (Ok(Some(Ok(state))), Some(error)) => (state, format!("{error:#}")),
+            (_, Some(error)) => return Err(error),
+            (Ok(None), None) => return Ok(None),
+            (Ok(Some(Err(broken))), None) => {
+                bail!("the state file `{}` is gone, and {broken}", self.path.display())
+            }
+            (Err(error), None) => return Err(error),
+        };
+        let (state, wrong) = copy;
+        let warning = Some(format!("{wrong}; went on with the last good copy"));
+        Ok(Some(Loaded { state, warning, text: Vec::new() }))
+    }
+
+    /// The last good copy; the inner error says how it is broken.
+    fn copy<S: StateView>(&self) -> Result<Option<Result<S, String>>> {
+        let good = self.last_good();
+        trusted_read::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()
+    }
+
+    /// Keeps all others from writing the state and from putting it away; none if it is gone, or was
+    /// put away while we waited.
+    ///
+    /// # Errors
+    /// When another process held it all that time.
+    pub fn hold(&self, patience: Duration) -> Result<Option<Lock>> {
+        let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        match lock::take(&self.path, patience) {
+            Ok(lock) => {
+                let is_there = |path: &Path| path.symlink_metadata().is_ok();
+                Ok((is_there(&self.path) || is_there(&self.last_good())).then_some(lock))
+            }
+            // Its folder is, and the lock's file with it.
+            Err(error) if error.downcast_ref().is_some_and(gone) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The state in these bytes, or the last good copy where they are broken.
+    fn understand<S: StateView>(&self, text: Vec<u8>) -> Result<Loaded<S>> {
+        let broken = match parse(&text, &self.path)? {
+            Ok(state) => return Ok(Loaded { state, warning: None, text }),
+            Err(broken) => broken,
+        };
+        match self.copy()? {
+            Some(Ok(state)) => {
+                let warning = format!("{broken}; went on with the last good copy");
+                Ok(Loaded { state, warning: Some(warning), text })
+            }
+            _ => bail!("{broken}, and there is no good copy of it"),
+        }
+    }
+
+    /// Writes a new state file. The folder must exist.
+    pub fn create(&self, state: &LoopState) -> Result<()> {
+        atomic::write(&self.path, &render(state)?)
+    }
+
+    /// Reads, changes and writes in one step that no other process can come between. Nothing is
+    /// written when the change leaves the state as it was. None if there is no file.
+    ///
+    /// # Errors
+    /// As `read`, and when the lock or the disk cannot be had; the state is the old one then.
+    pub fn update<T>(&self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
+        self.update_within(lock::DEADLINE, change)
+    }
+
+    /// As `update`, for a caller that cannot wait that long for others.
+    pub fn update_within<T>(
+        &self,
+        patience: Duration,
+        change: impl FnOnce(&mut LoopState) -> T,
+    ) -> Result<Option<T>> {
+        let Some(lock) = self.hold(patience)? else { return Ok(None) };
+        let Some(loaded) = self.look()? else { return Ok(None) };
+        self.apply(loaded, change, &lock).map(Some)
+    }
+
+    /// As `update`, for a caller that has just read the state: it is parsed again only if another
+    /// process has changed it meanwhile.
+    pub fn update_seen<T>(
+        &self,
+        seen: Loaded,
+        change: impl FnOnce(&mut LoopState) -> T,
+    ) -> Result<Option<T>> {
+        let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
+        let loaded = match trusted_read::read(&self.path) {
+            Ok(Some(text)) if text == seen.text => seen,
+            Ok(Some(text)) => self.understand(text)?,
+            _ => match self.look()? {
+                Some(loaded) => loaded,
+                None => return Ok(None),
+            },
+        };
+        self.apply(loaded, change, &lock).map(Some)
+    }
+
+    fn apply<T>(
+        &self,
+        loaded: Loaded,
+        change: impl FnOnce(&mut LoopState) -> T,
+        lock: &Lock,
+    ) -> Result<T> {
+        let Loaded { mut state, warning, text: read } = loaded;
+        let outcome = change(&mut state);
+        // Compared as text: a copy of a large state to compare with costs more than the hook.
+        let mut bytes = render(&state)?;
+        if bytes != read || warning.is_some() {
+            stamp(&mut bytes, state.updated_at, clock::now());
+            match warning {
+                None => self.replace(&bytes, lock)?,
+                Some(_) => self.replace_broken(&bytes, lock)?,
+            }
+        }
+        // The process ends soon: to free a large state piece by piece would be wasted.
+        std::mem::forget(state);
+        Ok(outcome)
+    }
+
+    /// Writes the state, and keeps the one before as the last good copy.
+    ///
+    /// The new state is written where the older copy stands, synced, and the two names change
+    /// places in one step: the state is the old one or the new one at every moment, and no file is
+    /// made or deleted, which costs more than all the rest of a stop. Where names cannot be
+    /// exchanged, the copy is a link and the state is replaced.
+    fn replace(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
+        let copy = self.last_good();
+        if atomic::write_and_exchange(&self.path, &copy, bytes)? {
+            return Ok(());
+        }
+        let spare = self.path.with_extension("json.last-good.new");
+        let _ = std::fs::remove_file(&spare);
+        if std::fs::hard_link(&self.path, &spare).is_ok() {
+            let _ = std::fs::rename(&spare, copy);
+        }
+        atomic::write(&self.path, bytes)
+    }
+
+    /// Keeps the broken file under another name and writes the state in its place. The last good
+    /// copy is all there is until then, and is not touched.
+    fn replace_broken(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
+        self.set_aside()?;
+        atomic::write(&self.path, bytes)
+    }
+
+    /// Keeps whatever stands at the state's path (a file, a link, a pipe, a folder) under another name.
+    /// Its own name may be gone afterwards.
+    pub(crate) fn set_aside(&self) -> Result<()> {
+        let name = format!("json.broken-{}", clock::compact(clock::now()));
+        let aside = self.path.with_extension(name);
+        let kept = std::fs::hard_link(&self.path, &aside)
+            // A folder has one name only, and so may a file of another user.
+            .or_else(|_| std::fs::rename(&self.path, &aside));
+        match kept {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            kept => {
+                kept.with_context(|| format!("could not keep the broken `{}`", self.path.display()))
+            }
+        }
+    }
+
+    /// What can still be told of a state that cannot be used: of the file, else of its last good copy,
+    /// whoever else can write them. For the record of an ending, and for no rule.
+    pub fn salvage(&self) -> Option<LoopState> {
+        [self.path.clone(), self.last_good()]
+            .iter()
+            .find_map(|path| serde_json::from_slice(&trusted_read::peek(path)?).ok())
+    }
+}
+
+fn render(state: &LoopState) -> Result<Vec<u8>> {
+    let mut bytes =
+        serde_json::to_vec_pretty(state).context("could not write the state as JSON")?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Puts another time of writing into a rendered state. The first such member is the state's own:
+/// a text that holds the same words has its quotes escaped.
+fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
+    let [old, new] = [old, new].map(|at| format!("\n  \"updated_at\": \"{at}\""));
+    let found = bytes.windows(old.len()).position(|window| window == old.as_bytes());
+    if let Some(at) = found {
+        bytes.splice(at..at + old.len(), new.into_bytes());
+    }
+}
+
+/// The inner error says how the text is broken; the outer one forbids touching the file.
+fn parse<S: StateView>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
+    #[derive(Deserialize)]
+    struct SchemaVersion {
+        schema_version: u64,
+    }
+
+    let path = path.display();
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
+    }
+    let state = serde_json::from_slice::<S>(bytes);
+    let version = match &state {
+        Ok(state) => u64::from(state.schema_version()),
+        // A newer schema may have changed the type of a field that we know.
+        Err(_) => {
+            serde_json::from_slice::<SchemaVersion>(bytes).map_or(0, |known| known.schema_version)
+        }
+    };
+    if version > u64::from(SCHEMA_VERSION) {
+        bail!(
+            "`{path}` was written by a newer Ralph (schema {version}); it was left alone: update Ralph"
+        );
+    }
+    Ok(state.map_err(|error| format!("the state file `{path}` is broken ({error})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn file() -> (tempfile::TempDir, LoopFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoopFile::at(folder.path().join("state.json"));
+        file.create(&LoopState { loop_id: "L".to_owned(), ..LoopState::default() }).unwrap();
+        (folder, file)
+    }
+
+    fn iterate(file: &LoopFile) -> u32 {
+        let count = |state: &mut LoopState| {
+            state.iteration += 1;
+            state.iteration
+        };
+        file.update(count).unwrap().unwrap()
+    }
+
+    fn overwrite(path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    #[test]
+    fn updates_accumulate_and_the_copy_is_one_behind() {
+        let (_folder, file) = file();
+        assert_eq!((iterate(&file), iterate(&file)), (1, 2));
+        let copy = LoopFile::at(file.last_good()).read().unwrap().unwrap();
+        assert_eq!(copy.state.iteration, 1);
+    }
+
+    #[test]
+    fn a_reader_among_writers_finds_one_state_and_never_a_mixture() {
+        let (_folder, file) = file();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        let order = std::sync::atomic::Ordering::Relaxed;
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut n_reads = 0_u32;
+                        while !is_done.load(order) {
+                            let Loaded { state, warning, .. } = file.read().unwrap().unwrap();
+                            assert_eq!(warning, None);
+                            let mut letters = state.prompt.bytes();
+                            let first = letters.next();
+                            assert!(letters.all(|letter| Some(letter) == first));
+                            n_reads += 1;
+                        }
+                        n_reads
+                    })
+                })
+                .collect();
+            for n in 0..150_usize {
+                // A mixture of two lengths is no document, and one of two letters looks like one.
+                let letter = ["x", "y"][n % 2];
+                file.update(|state| state.prompt = letter.repeat(50_000 * (n % 4 / 2 + 1)))
+                    .unwrap()
+                    .unwrap();
+            }
+            is_done.store(true, order);
+            assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
+        });
+    }
+
+    #[test]
+    fn an_update_that_changes_nothing_writes_nothing() {
+        let (_folder, file) = file();
+        let before = std::fs::read(file.path()).unwrap();
+        file.update(|_| ()).unwrap();
+        assert_eq!(std::fs::read(file.path()).unwrap(), before);
+        assert!(!file.last_good().exists());
+    }
+
+    #[test]
+    fn a_broken_state_is_kept_and_the_last_good_copy_takes_over() {
+        let (folder, file) = file();
+        iterate(&file);
+        iterate(&file);
+        overwrite(file.path(), "{\"loop_id\": \"L\", \"iter");
+        assert!(file.read().unwrap().unwrap().warning.is_some());
+        assert_eq!(iterate(&file), 2, "one behind, plus one");
+        let kept: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.contains("broken"))
+            .collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert!(file.read().unwrap().unwrap().warning.is_none());
+    }
+
+    #[test]
+    fn a_broken_state_without_a_copy_is_an_error_and_stays() {
+        let (_folder, file) = file();
+        overwrite(file.path(), "[]");
+        assert!(file.update(|_| ()).unwrap_err().to_string().contains("no good copy"));
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"[]");
+    }
+
+    #[test]
+    fn a_newer_schema_is_left_alone_whatever_else_it_holds() {
+        let (_folder, file) = file();
+        iterate(&file);
+        for text in [r#"{"schema_version":2}"#, r#"{"schema_version":2,"iteration":{"a":1}}"#] {
+            overwrite(file.path(), text);
+            let error = file.update(|state| state.iteration = 9).unwrap_err().to_string();
+            assert!(error.contains("newer Ralph"), "{error}");
+            assert_eq!(std::fs::read(file.path()).unwrap(), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_write_is_stamped_whatever_the_texts_hold() {
+        let (_folder, file) = file();
+        let old = "\n  \"updated_at\": \"1970-01-01T00:00:00Z\"".to_owned();
+        file.update(|state| state.prompt = old.clone()).unwrap();
+        let state = file.read().unwrap().unwrap().state;
+        assert_eq!(state.prompt, old);
+        assert!(state.updated_at > Timestamp::UNIX_EPOCH);
+    }
+
+    #[test]
+    fn an_absent_file_is_none_and_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoopFile::at(folder.path().join("gone/state.json"));
+        assert!(file.read().unwrap().is_none());
+        assert!(file.update(|_| ()).unwrap().is_none());
+        assert!(!file.folder().exists());
+    }
+}

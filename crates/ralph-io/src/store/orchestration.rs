@@ -1,0 +1,265 @@
+//! The folders of orchestrated sessions: read whole, and changed whole or not at all.
+//!
+//! A session's folder holds what its document says and nothing of ours. What else is known of it (what the
+//! person asked for, how calls went, what is being written) is in Ralph's home, where no agent writes.
+
+mod drive;
+mod own;
+mod pending;
+mod put;
+mod read;
+mod target;
+
+use crate::store::home::Home;
+use crate::store::lock::{self, Lock};
+use crate::{project::confined, store::atomic, store::digest};
+use anyhow::{Context, Result, bail};
+use own::Own;
+use pending::Pending;
+use ralph_core::modes::orchestration::change::writes;
+use ralph_core::modes::orchestration::files::SESSIONS;
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::snapshot::Snapshot;
+use ralph_core::modes::orchestration::which::{self, Meant};
+use sha2::{Digest, Sha256};
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// How often a change is decided anew because an agent wrote meanwhile: agents take no lock.
+const MOST_TURNS: usize = 8;
+
+/// The sessions of a project.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    /// The top of the project, without links.
+    top: PathBuf,
+    home: Home,
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotChange<T> {
+    /// The session before.
+    pub before: Snapshot,
+    /// The session after.
+    pub after: Snapshot,
+    /// What was decided beside.
+    pub what: T,
+}
+
+impl Sessions {
+    /// Those of the project at `root`.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn of(root: &Path, home: &Home) -> Result<Sessions> {
+        let top = root
+            .canonicalize()
+            .with_context(|| format!("could not find the project `{}`", root.display()))?;
+        Ok(Sessions { top, home: home.clone() })
+    }
+
+    /// Their names, oldest first.
+    pub fn list(&self) -> Vec<SessionId> {
+        let listing = confined::list(&self.top, &self.top.join(SESSIONS)).unwrap_or_default();
+        let folders = listing.entries.iter().filter(|entry| entry.is_folder);
+        folders.filter_map(|entry| SessionId::parse(entry.name.to_str()?).ok()).collect()
+    }
+
+    /// The one that is meant where nobody names one.
+    ///
+    /// # Errors
+    /// When one of them cannot be read: it may be the one.
+    pub fn meant(&self) -> Result<Meant> {
+        let mut all = Vec::new();
+        for id in self.list() {
+            // One that has gone since is none.
+            let Some(seen) = self.read(&id)? else { continue };
+            all.push((id, seen.standing()));
+        }
+        Ok(which::meant(all))
+    }
+
+    /// Begins a session; false, with nothing changed, if there is one of this name.
+    ///
+    /// # Errors
+    /// When its folder cannot be made.
+    pub fn begin(&self, id: &SessionId, request: &str) -> Result<bool> {
+        let _held = self.lock(id)?;
+        if self.folder(id).symlink_metadata().is_ok() {
+            return Ok(false);
+        }
+        // First what was asked for: a session that is there is one that knows it.
+        Own::asked(request).write(&self.own(id))?;
+        for folder in ["signals/processed", "signals/inputs"] {
+            target::folder(&self.top, &format!("{SESSIONS}{id}/{folder}"))?;
+        }
+        Ok(true)
+    }
+
+    /// Begins a session under the name of this second, or of the next that is free.
+    ///
+    /// # Errors
+    /// When its folder cannot be made, or a whole minute has no free name.
+    pub fn begin_now(&self, request: &str, now: jiff::Timestamp) -> Result<SessionId> {
+        for later in 0..60 {
+            let id = self.name_of(now + jiff::SignedDuration::from_secs(later))?;
+            if self.begin(&id, request)? {
+                return Ok(id);
+            }
+        }
+        bail!("each second of this minute has a session; say a name with `--id ID`")
+    }
+
+    /// The name of a session that begins at this moment, by the clock that a person sees.
+    ///
+    /// # Errors
+    /// When the clock shows no time.
+    pub fn name_of(&self, at: jiff::Timestamp) -> Result<SessionId> {
+        let name = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%y%m%d-%H%M%S").to_string();
+        SessionId::parse(&name).map_err(|why| anyhow::anyhow!("the clock shows {name}: {why}"))
+    }
+
+    /// The session as it is; none if there is none of this name.
+    ///
+    /// # Errors
+    /// When it leads out of the project, or what its state is told from cannot be read.
+    pub fn read(&self, id: &SessionId) -> Result<Option<Snapshot>> {
+        // Who only looks makes no lock; where there is none, nobody has written.
+        let lock = self.own(id).join("session");
+        let _held = match lock.with_extension("lock").exists() {
+            true => Some(lock::take_existing(&lock, lock::DEADLINE)?),
+            false => None,
+        };
+        let Some(mut seen) = self.found(id)? else { return Ok(None) };
+        if let Some(pending) = Pending::read(&self.own(id))? {
+            pending.show(&mut seen);
+        }
+        Ok(Some(seen))
+    }
+
+    /// Reads, decides and writes in one step; none if there is no session of this name. `decide` is asked
+    /// again where an agent has written meanwhile.
+    ///
+    /// # Errors
+    /// What `decide` refuses, and what cannot be read or written. Then nothing is changed.
+    pub fn update<T>(
+        &self,
+        id: &SessionId,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
+    ) -> Result<Option<SnapshotChange<T>>> {
+        let own = self.own(id);
+        if !self.is_there(id)? {
+            return Ok(None);
+        }
+        let _held = self.lock(id)?;
+        if let Some(pending) = Pending::read(&own)? {
+            pending.carry_out(&self.top, id)?;
+            Pending::forget(&own)?;
+        }
+        for _ in 0..MOST_TURNS {
+            let Some(before) = self.found(id)? else { return Ok(None) };
+            let (after, what) = decide(&before)?;
+            let pending = Pending::of(&before, &after);
+            if !pending.is_as_read(&self.top, id)? {
+                continue;
+            }
+            if pending.is_several() {
+                pending.write(&own)?;
+                pending.carry_out(&self.top, id)?;
+                Pending::forget(&own)?;
+            } else {
+                pending.carry_out(&self.top, id)?;
+            }
+            let (was, is) = (Own::of(&before), Own::of(&after));
+            if was != is {
+                is.write(&own)?;
+            }
+            return Ok(Some(SnapshotChange { before, after, what }));
+        }
+        bail!("the files of session {id} change all the time; try again once the agents are done")
+    }
+
+    /// Keeps the texts of the files that differ in `after`, and says where.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn keep(
+        &self,
+        before: &Snapshot,
+        after: &Snapshot,
+        at: jiff::Timestamp,
+    ) -> Result<Option<PathBuf>> {
+        let folder =
+            self.own(&before.id).join("before-repair").join(crate::process::clock::compact(at));
+        let mut kept = None;
+        for file in writes(before, after) {
+            if let Some(Some(text)) = before.files.get(&file.path) {
+                make_private(&folder)?;
+                atomic::write(&folder.join(file.path.replace('/', "-")), text.as_bytes())?;
+                kept = Some(folder.clone());
+            }
+        }
+        Ok(kept)
+    }
+
+    fn folder(&self, id: &SessionId) -> PathBuf {
+        self.top.join(SESSIONS).join(id.as_str())
+    }
+
+    /// True if its folder is there, and really is where it seems to be.
+    fn is_there(&self, id: &SessionId) -> Result<bool> {
+        let folder = self.folder(id);
+        match folder.canonicalize() {
+            Ok(real) if real == folder && real.is_dir() => Ok(true),
+            Ok(_) => bail!("`{}` is no folder of its own; put one in its place", folder.display()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => {
+                Err(error).with_context(|| format!("could not look at `{}`", folder.display()))
+            }
+        }
+    }
+
+    fn found(&self, id: &SessionId) -> Result<Option<Snapshot>> {
+        if !self.is_there(id)? {
+            return Ok(None);
+        }
+        let mut seen = read::snapshot(&self.top, id)?;
+        Own::read(&self.own(id))?.tell(&mut seen);
+        Ok(Some(seen))
+    }
+
+    /// What is ours of a session. Two projects may have sessions of one name.
+    fn own(&self, id: &SessionId) -> PathBuf {
+        let project = digest::hex(&Sha256::digest(self.top.as_os_str().as_bytes())[..8]);
+        self.home.sessions().join(format!("{project}-{id}"))
+    }
+
+    fn lock(&self, id: &SessionId) -> Result<Lock> {
+        self.home.prepare()?;
+        let own = self.own(id);
+        make_private(&own)?;
+        lock::take(&own.join("session"), lock::DEADLINE)
+    }
+}
+
+/// Makes a folder that only its owner looks into, and those above it.
+fn make_private(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let above: Vec<&Path> = folder.ancestors().take_while(|path| !path.is_dir()).collect();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        // A file that is synced in a folder that is not goes with its folder.
+        .and_then(|()| above.iter().try_for_each(|made| atomic::sync_folder(made)))
+        .with_context(|| format!("could not make the folder `{}`", folder.display()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What is about to be written in a session, kept until all of it is.
+//!
+//! Progress and metadata are two files, and no system replaces two at once. So what they are to hold is
+//! written down first. Whoever is killed in between has it finished by the next who writes; whoever
+//! reads meanwhile sees it as finished.
+
+use super::target;
+use crate::{project::safe_read, store::atomic, store::digest};
+use anyhow::{Context, Result};
+use ralph_core::modes::orchestration::change::writes;
+use ralph_core::modes::orchestration::files::{SessionFile, folder};
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::snapshot::Snapshot;
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+use std::path::Path;
+
+const NAME: &str = "pending.json";
+
+/// A snapshot has texts of 64 MiB at most; as JSON they may be longer.
+const LARGEST: u64 = 512 << 20;
+
+/// Files to write and signals to put away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    files: Vec<File>,
+    /// The names of signals that were heard.
+    heard: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct File {
+    path: String,
+    /// Digest of what stood there; none if nothing did.
+    before: Option<String>,
+    text: String,
+}
+
+impl Pending {
+    /// What makes one of the other.
+    pub(super) fn of(before: &Snapshot, after: &Snapshot) -> Pending {
+        let digest = |path: &str| {
+            let text = before.files.get(path)?.as_deref().unwrap_or_default();
+            Some(digest::of_bytes(text.as_bytes()))
+        };
+        let file = |write: ralph_core::modes::orchestration::change::FileWrite| File {
+            before: digest(&write.path),
+            path: write.path,
+            text: write.text,
+        };
+        let still = |name: &String| after.signals.iter().any(|signal| signal.name == *name);
+        let names = before.signals.iter().map(|signal| signal.name.clone());
+        Pending {
+            files: writes(before, after).into_iter().map(file).collect(),
+            heard: names.filter(|name| !still(name)).collect(),
+        }
+    }
+
+    /// True if one rename is not all of it.
+    pub(super) fn is_several(&self) -> bool {
+        self.files.len() + self.heard.len() > 1
+    }
+
+    /// True if nobody has written to the files since they were read.
+    pub(super) fn is_as_read(&self, top: &Path, id: &SessionId) -> Result<bool> {
+        for file in &self.files {
+            if found(top, id, &file.path)? != file.before {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn read(own: &Path) -> Result<Option<Pending>> {
+        let path = own.join(NAME);
+        let Some(bytes) = safe_read::read(&path, LARGEST)? else { return Ok(None) };
+        let pending = serde_json::from_slice(&bytes)
+            .with_context(|| format!("could not read `{}`", path.display()))?;
+        Ok(Some(pending))
+    }
+
+    pub(super) fn write(&self, own: &Path) -> Result<()> {
+        let bytes = serde_json::to_vec(self).context("could not write down a change")?;
+        atomic::write(&own.join(NAME), &bytes)
+    }
+
+    /// Says that all of it is done.
+    pub(super) fn forget(own: &Path) -> Result<()> {
+        let path = own.join(NAME);
+        std::fs::remove_file(&path)
+            .and_then(|()| atomic::sync_folder(&path))
+            .with_context(|| format!("could not remove `{}`", path.display()))
+    }
+
+    /// Does what is not done yet. A file that somebody else has written since is theirs, and stays.
+    pub(super) fn carry_out(&self, top: &Path, id: &SessionId) -> Result<()> {
+        for file in &self.files {
+            if SessionFile::of(&file.path).is_some() && found(top, id, &file.path)? == file.before {
+                target::write(top, &format!("{}{}", folder(id), file.path), &file.text)?;
+            }
+        }
+        for name in &self.heard {
+            put_away(top, id, name)?;
+        }
+        Ok(())
+    }
+
+    /// Shows it as done.
+    pub(super) fn show(&self, seen: &mut Snapshot) {
+        for file in &self.files {
+            let stands = seen
+                .files
+                .get(&file.path)
+                .map(|text| digest::of_bytes(text.as_deref().unwrap_or_default().as_bytes()));
+            if stands == file.before {
+                seen.files.insert(file.path.clone(), Some(file.text.clone()));
+            }
+        }
+        seen.signals.retain(|signal| !self.heard.contains(&signal.name));
+    }
+}
+
+/// Digest of what stands there; none if nothing does.
+fn found(top: &Path, id: &SessionId, path: &str) -> Result<Option<String>> {
+    let path = top.join(folder(id)).join(path);
+    Ok(safe_read::read(&path, 1 << 20)?.map(|bytes| digest::of_bytes(&bytes)))
+}
+
+/// Moves a signal to those that were heard; another may have been quicker.
+fn put_away(top: &Path, id: &SessionId, name: &str) -> Result<()> {
+    if !matches!(
+        SessionFile::of(&format!("signals/inputs/{name}")),
+        Some(SessionFile::SignalInput(_))
+    ) {
+        return Ok(());
+    }
+    let from = target::place(top, &format!("{}signals/inputs/{name}", folder(id)))?;
+    let to = target::place(top, &format!("{}signals/processed/{name}", folder(id)))?;
+    match std::fs::rename(&from, &to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => atomic::sync_folder(&to).and_then(|()| atomic::sync_folder(&from)),
+    }
+    .with_context(|| format!("could not move `{}`", from.display()))
+}
+
+#[cfg(test)]
+impl Pending {
+    /// The first of the steps, as of a writer that was killed after them.
+    pub(super) fn first(&self, steps: usize) -> Pending {
+        let files: Vec<File> = self.files.iter().take(steps).cloned().collect();
+        let rest = steps - files.len();
+        Pending { files, heard: self.heard.iter().take(rest).cloned().collect() }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a person puts into a session: a word while it works, or a batch of feedback.
+
+use super::{Sessions, target};
+use crate::process::clock;
+use anyhow::{Result, bail};
+use jiff::Timestamp;
+use ralph_core::modes::orchestration::feedback;
+use ralph_core::modes::orchestration::files::{SessionFile, folder};
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::signal::SignalKeyword;
+
+impl Sessions {
+    /// Sends a signal, and gives the path of its file; none if there is no such session.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn send(
+        &self,
+        id: &SessionId,
+        (word, text): (SignalKeyword, &str),
+        at: Timestamp,
+    ) -> Result<Option<String>> {
+        let content = match text.trim() {
+            "" => format!("{}\n", word.as_str()),
+            text => format!("{}: {text}\n", word.as_str()),
+        };
+        let second = clock::compact(at).replace('Z', "");
+        self.put(id, &content, |number| {
+            // Those of one moment are heard in the order in which they were sent.
+            let nano = at.subsec_nanosecond().saturating_add(number);
+            SessionFile::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
+        })
+    }
+
+    /// Lays out a batch of feedback for an iteration, and gives the path of its file; none if there is no
+    /// such session.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn feedback(
+        &self,
+        id: &SessionId,
+        iteration: u32,
+        at: Timestamp,
+    ) -> Result<Option<String>> {
+        for later in 0..60 {
+            // A folder is one batch: the next of the same second is a second later.
+            let at = at + jiff::SignedDuration::from_secs(later);
+            let local = at.to_zoned(jiff::tz::TimeZone::system());
+            let stamp = local.strftime("%Y%m%d-%H%M%S").to_string();
+            let place = SessionFile::Feedback { iteration, stamp: &stamp, file: "" };
+            if self.folder(id).join(place.to_string()).exists() {
+                continue;
+            }
+            let text = feedback::template(iteration, &stamp, clock::local(at));
+            let place = SessionFile::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
+            return self.put(id, &text, |_| place.to_string());
+        }
+        bail!("there is a batch of feedback for each second of the last minute; try again later")
+    }
+
+    /// Keeps the file of a task as it is, before an agent replaces it, and gives the path of the copy; none if
+    /// there is no such file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep_task(&self, id: &SessionId, iteration: u32, task: &str) -> Result<Option<String>> {
+        let path = self.folder(id).join(SessionFile::Task(task).to_string());
+        let Some(text) = crate::project::confined::text(&self.top, &path) else { return Ok(None) };
+        self.put(id, &text, |number| {
+            let file = match number {
+                0 => format!("replaced/{task}.md"),
+                number => format!("replaced/{task}-{}.md", number + 1),
+            };
+            SessionFile::Replanning { iteration, file: &file }.to_string()
+        })
+    }
+
+    /// Writes a new file at the first of the places at which there is none.
+    fn put(
+        &self,
+        id: &SessionId,
+        text: &str,
+        place: impl Fn(i32) -> String,
+    ) -> Result<Option<String>> {
+        if !self.is_there(id)? {
+            return Ok(None);
+        }
+        let _held = self.lock(id)?;
+        for number in 0..1_000 {
+            let name = format!("{}{}", folder(id), place(number));
+            if self.top.join(&name).symlink_metadata().is_err() {
+                target::write(&self.top, &name, text)?;
+                return Ok(Some(name));
+            }
+        }
+        bail!("could not find a free name for it; try again")
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads the folder of a session: every name, and the texts that the router looks at.
+//!
+//! Bounded, and never out of the project. What the state is told from has to be readable: a
+//! `progress.md` that is no text must not look like an empty one, which would be repaired away.
+
+use crate::project::confined;
+use anyhow::{Context, Result, bail};
+use ralph_core::modes::orchestration::feedback;
+use ralph_core::modes::orchestration::files::{SESSIONS, SessionFile};
+use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::signal::UnheardSignal;
+use ralph_core::modes::orchestration::snapshot::Snapshot;
+use std::path::Path;
+
+/// Files of a session; agents write a few for each task.
+const MOST_FILES: usize = 20_000;
+
+/// Folders within folders.
+const DEEPEST: usize = 8;
+
+/// Bytes of text of a session.
+const MOST_TEXT: usize = 64 << 20;
+
+/// The session as its folder shows it.
+pub(super) fn snapshot(top: &Path, id: &SessionId) -> Result<Snapshot> {
+    let mut seen = Snapshot::new(id.clone(), "");
+    let folder = top.join(SESSIONS).join(id.as_str());
+    let mut left = MOST_TEXT;
+    list(top, &folder, "", DEEPEST, &mut seen)?;
+    let names: Vec<String> = seen.files.keys().cloned().collect();
+    for name in names {
+        let Some(place) = SessionFile::of(&name) else { continue };
+        if let SessionFile::SignalInput(signal) = place {
+            let text = confined::text(top, &folder.join(&name));
+            seen.signals.extend(text.map(|text| UnheardSignal::read(signal, &text)));
+        } else if is_read(place) {
+            let text = confined::text(top, &folder.join(&name));
+            if text.is_none() && decides(place) {
+                let path = folder.join(&name);
+                bail!(
+                    "could not read `{}`: it is no UTF-8 text, is larger than 1 MiB, or leads out of the \
+                     project; put a text in its place",
+                    path.display()
+                );
+            }
+            left = left
+                .checked_sub(text.as_deref().map_or(0, str::len))
+                .with_context(|| format!("the texts of session {id} are more than 64 MiB"))?;
+            seen.files.insert(name, text);
+        }
+    }
+    let beside = top.join(SESSIONS).join(format!("{id}.instructions.md"));
+    seen.instructions = confined::text(top, &beside);
+    Ok(seen)
+}
+
+fn is_read(place: SessionFile<'_>) -> bool {
+    match place {
+        SessionFile::Task(_)
+        | SessionFile::Report { .. }
+        | SessionFile::Questions(_)
+        | SessionFile::Review(_) => true,
+        SessionFile::Feedback { file, .. } => file == feedback::FILE,
+        place => decides(place),
+    }
+}
+
+/// True for what the program itself changes.
+fn decides(place: SessionFile<'_>) -> bool {
+    matches!(
+        place,
+        SessionFile::Plan
+            | SessionFile::PlanSnapshot(_)
+            | SessionFile::Progress
+            | SessionFile::Metadata
+            | SessionFile::IterationMetadata(_)
+    )
+}
+
+/// A folder that is a link is a name and no more.
+fn list(top: &Path, folder: &Path, below: &str, deep: usize, seen: &mut Snapshot) -> Result<()> {
+    let Some(listing) = confined::list(top, folder) else { return Ok(()) };
+    for entry in listing.entries {
+        // A name that is not UTF-8 has no place; a hidden one is a file that is being written.
+        let Some(name) = entry.name.to_str().filter(|name| !name.starts_with('.')) else {
+            continue;
+        };
+        let path = format!("{below}{name}");
+        if entry.is_folder {
+            if deep > 0 {
+                list(top, &folder.join(name), &format!("{path}/"), deep - 1, seen)?;
+            }
+        } else {
+            seen.files.insert(path, None);
+        }
+        if seen.files.len() > MOST_FILES {
+            bail!("session {} has more than {MOST_FILES} files", seen.id);
+        }
+    }
+    Ok(())
+}

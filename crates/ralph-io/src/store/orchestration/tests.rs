@@ -1,0 +1,218 @@
+use super::*;
+use crate::process::sandbox::Sandbox;
+use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::signal::SignalKeyword;
+use ralph_core::modes::orchestration::state::State;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+const AT: &str = ".ralph-sessions/260131-120000";
+
+fn now() -> jiff::Timestamp {
+    "2026-01-31T12:00:00Z".parse().unwrap()
+}
+
+fn id() -> SessionId {
+    SessionId::parse("260131-120000").unwrap()
+}
+
+fn sessions(at: &Sandbox) -> Sessions {
+    fs::create_dir_all(at.path("project")).unwrap();
+    Sessions::of(&at.path("project"), &Home::at(at.path("home"))).unwrap()
+}
+
+/// A session with a progress and metadata in PLANNING.
+fn laid_out(at: &Sandbox) -> Sessions {
+    let sessions = sessions(at);
+    assert!(sessions.begin(&id(), "Build a door").unwrap());
+    at.write(&format!("project/{AT}/plan.md"), "Goal: a door\n");
+    at.write(&format!("project/{AT}/progress.md"), &progress::new(&["plan-brainstorm"]));
+    let metadata = SessionMetadata::first(&id(), State::Planning, 1, now().into());
+    at.write(&format!("project/{AT}/metadata.yaml"), &metadata);
+    sessions
+}
+
+/// Two files and a signal change.
+fn changes(seen: &Snapshot) -> Result<(Snapshot, ())> {
+    let heard = seen.signals.iter().map(|signal| signal.name.clone()).collect();
+    let enter = RouterWrite::Enter { state: State::Batching, iteration: 1, wave: Some(2) };
+    let row = RouterWrite::Row { iteration: 1, status: "Executing" };
+    let after = apply(seen, &[row, enter, RouterWrite::Heard(heard)], now().into())
+        .map_err(anyhow::Error::msg)?;
+    Ok((after, ()))
+}
+
+fn texts(at: &Sandbox) -> [String; 2] {
+    ["progress.md", "metadata.yaml"]
+        .map(|name| fs::read_to_string(at.path(&format!("project/{AT}/{name}"))).unwrap())
+}
+
+#[test]
+fn a_session_is_begun_once_and_knows_what_was_asked_for() {
+    let at = Sandbox::folder();
+    let sessions = sessions(&at);
+    assert_eq!(sessions.read(&id()).unwrap(), None);
+    assert!(sessions.begin(&id(), "Build a door").unwrap());
+    assert!(!sessions.begin(&id(), "Something else").unwrap());
+    let seen = sessions.read(&id()).unwrap().unwrap();
+    assert_eq!((seen.request.as_str(), seen.files.len()), ("Build a door", 0));
+    assert_eq!(sessions.list(), [id()]);
+    at.write("project/.ralph-sessions/notes/x", "");
+    assert_eq!(sessions.list(), [id()]);
+}
+
+#[test]
+fn files_and_signals_change_together_and_keep_their_modes() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let path = at.path(&format!("project/{AT}/progress.md"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    sessions.send(&id(), (SignalKeyword::Info, "hear me"), now()).unwrap().unwrap();
+    let changed = sessions.update(&id(), changes).unwrap().unwrap();
+    assert_eq!(changed.before.signals[0].text, "hear me");
+    assert_eq!(sessions.read(&id()).unwrap().unwrap(), {
+        let mut after = changed.after;
+        after.files.remove("signals/inputs/20260131T120000.000000000Z");
+        after.files.insert("signals/processed/20260131T120000.000000000Z".to_owned(), None);
+        after
+    });
+    let [progress, metadata] = texts(&at);
+    assert!(progress.contains("| 1 | Executing |") && metadata.contains("BATCHING"), "{metadata}");
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn a_writer_that_was_killed_at_any_point_is_finished_and_seen_as_finished() {
+    for done in 0..=3 {
+        let at = Sandbox::folder();
+        let sessions = laid_out(&at);
+        sessions.send(&id(), (SignalKeyword::Info, "hear me"), now()).unwrap().unwrap();
+        let before = sessions.read(&id()).unwrap().unwrap();
+        let (after, ()) = changes(&before).unwrap();
+        let pending = Pending::of(&before, &after);
+        assert!(pending.is_several());
+        pending.write(&sessions.own(&id())).unwrap();
+        pending.first(done).carry_out(&sessions.top, &id()).unwrap();
+
+        let old = texts(&at);
+        let seen = sessions.read(&id()).unwrap().unwrap();
+        assert_eq!(seen.files["progress.md"], after.files["progress.md"], "{done}");
+        assert_eq!(seen.files["metadata.yaml"], after.files["metadata.yaml"], "{done}");
+        assert!(seen.signals.is_empty(), "{done}");
+        assert_eq!(texts(&at), old, "who only looks writes nothing");
+
+        let next = sessions.update(&id(), |seen| Ok((seen.clone(), ()))).unwrap().unwrap();
+        assert_eq!(next.after.files["metadata.yaml"], after.files["metadata.yaml"], "{done}");
+        assert!(texts(&at)[0].contains("Executing") && texts(&at)[1].contains("BATCHING"));
+        assert!(Pending::read(&sessions.own(&id())).unwrap().is_none());
+    }
+}
+
+#[test]
+fn what_an_agent_has_written_since_a_kill_is_not_written_over() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let before = sessions.read(&id()).unwrap().unwrap();
+    let pending = Pending::of(&before, &changes(&before).unwrap().0);
+    pending.write(&sessions.own(&id())).unwrap();
+    let theirs = texts(&at)[0].replace("[ ] plan-brainstorm", "[x] plan-brainstorm");
+    at.write(&format!("project/{AT}/progress.md"), &theirs);
+    sessions.update(&id(), |seen| Ok((seen.clone(), ()))).unwrap().unwrap();
+    assert_eq!(texts(&at)[0], theirs);
+}
+
+#[test]
+fn it_is_decided_anew_where_an_agent_writes_meanwhile() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let mut turns = 0;
+    sessions
+        .update(&id(), |seen| {
+            turns += 1;
+            if turns == 1 {
+                let theirs = texts(&at)[0].replace("[ ] plan-brainstorm", "[x] plan-brainstorm");
+                at.write(&format!("project/{AT}/progress.md"), &theirs);
+            }
+            changes(seen)
+        })
+        .unwrap();
+    let [progress, _] = texts(&at);
+    assert_eq!(turns, 2);
+    assert!(progress.contains("[x] plan-brainstorm") && progress.contains("Executing"));
+}
+
+#[test]
+fn nothing_is_read_or_written_outside_of_the_project() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    at.write("secret/progress.md", "# Progress\n");
+    at.write("secret/metadata.yaml", "version: 1\n");
+    let progress = at.path(&format!("project/{AT}/progress.md"));
+    fs::remove_file(&progress).unwrap();
+    symlink(at.path("secret/progress.md"), &progress).unwrap();
+    let why = sessions.read(&id()).unwrap_err().to_string();
+    assert!(why.contains("leads out of the project"), "{why}");
+    assert!(sessions.update(&id(), changes).is_err());
+
+    fs::remove_file(&progress).unwrap();
+    at.write(&format!("project/{AT}/progress.md"), "# Progress\n");
+    symlink(at.path("secret"), at.path(&format!("project/{AT}/iterations"))).unwrap();
+    let begins = |seen: &Snapshot| {
+        let begin = RouterWrite::Begin { iteration: 2, feedbacks: Vec::new() };
+        Ok((apply(seen, &[begin], now().into()).map_err(anyhow::Error::msg)?, ()))
+    };
+    let why = sessions.update(&id(), begins).unwrap_err().to_string();
+    assert!(why.contains("is no folder"), "{why}");
+    assert_eq!(fs::read_dir(at.path("secret")).unwrap().count(), 2);
+
+    let other = SessionId::parse("260131-120001").unwrap();
+    symlink(at.path("secret"), at.path("project/.ralph-sessions/260131-120001")).unwrap();
+    assert!(sessions.read(&other).is_err());
+}
+
+#[test]
+fn a_progress_that_is_no_text_is_an_error_and_stays() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let path = at.path(&format!("project/{AT}/progress.md"));
+    fs::write(&path, b"# Progress \xff\n").unwrap();
+    let why = sessions.read(&id()).unwrap_err().to_string();
+    assert!(why.contains("progress.md") && why.contains("no UTF-8 text"), "{why}");
+    assert!(sessions.update(&id(), changes).is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"# Progress \xff\n");
+}
+
+#[test]
+fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_over() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    for (word, text) in [
+        (SignalKeyword::Steer, "tabs"),
+        (SignalKeyword::Pause, ""),
+        (SignalKeyword::Stop, "enough"),
+    ] {
+        sessions.send(&id(), (word, text), now()).unwrap().unwrap();
+    }
+    let signals = sessions.read(&id()).unwrap().unwrap().signals;
+    let said: Vec<_> = signals.iter().map(|one| (one.word, one.text.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            (SignalKeyword::Steer, "tabs"),
+            (SignalKeyword::Pause, ""),
+            (SignalKeyword::Stop, "enough")
+        ]
+    );
+    let one = sessions.feedback(&id(), 2, now()).unwrap().unwrap();
+    let two = sessions.feedback(&id(), 2, now()).unwrap().unwrap();
+    assert_eq!(one, format!("{AT}/iterations/2/feedbacks/20260131-120000/feedbacks.md"));
+    assert_ne!(one, two);
+    assert_eq!(
+        sessions
+            .send(&SessionId::parse("260131-120009").unwrap(), (SignalKeyword::Info, "x"), now())
+            .unwrap(),
+        None
+    );
+}

@@ -1,0 +1,201 @@
+//! What consensus planning keeps in the project: plans below `.omc/plans/`, and the document that shows
+//! people and other tools how far it is.
+
+use crate::{project::confined, project::safe_read, store::atomic};
+use anyhow::{Context, Result, bail};
+use ralph_core::modes::ralplan::{self, MIRROR, PLANS, PlanSeen, export, gates};
+use ralph_core::state::{LoopState, Mode, StateView};
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The document is a page; one that is larger was not written by a planning.
+const LARGEST: u64 = 4 << 20;
+
+/// Where a project's document is.
+pub fn document(project_root: &Path) -> PathBuf {
+    project_root.join(MIRROR)
+}
+
+/// True where this is a planning whose document is not there any more.
+pub fn is_gone(state: &LoopState) -> bool {
+    let path = match state.mode {
+        Mode::Ralplan => Some(document(Path::new(&state.project_root))),
+        Mode::Session => state.document(),
+        _ => None,
+    };
+    let missing =
+        |path: PathBuf| path.symlink_metadata().is_err_and(|why| why.kind() == ErrorKind::NotFound);
+    path.is_some_and(missing)
+}
+
+/// The text of the document; none if there is none.
+///
+/// # Errors
+/// When something stands there that cannot be read.
+pub fn found(project_root: &Path) -> Result<Option<String>> {
+    safe_read::text(&document(project_root), LARGEST)
+}
+
+/// Makes the folder of plans, where it is not there.
+///
+/// # Errors
+/// When it cannot be made, or leads out of the project: a repository may hold a link of this name.
+pub fn prepare(project_root: &Path) -> Result<()> {
+    let folder = project_root.join(PLANS);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(&folder)
+        .with_context(|| format!("could not make `{}`", folder.display()))?;
+    // What is written there must not be lost with the folder: a planning without its document is cancelled.
+    for made in folder.ancestors().take(2) {
+        atomic::sync_folder(made)
+            .with_context(|| format!("could not sync the folder of `{}`", made.display()))?;
+    }
+    let is_inside = |path: &Path| -> Result<bool> {
+        let (top, real) = (project_root.canonicalize()?, path.canonicalize()?);
+        Ok(real.starts_with(top))
+    };
+    if !is_inside(&folder).with_context(|| format!("could not look at `{}`", folder.display()))? {
+        bail!("`{}` leads out of the project; remove that link first", folder.display());
+    }
+    Ok(())
+}
+
+/// Writes the document of a planning, where it is not so already.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn show(state: &LoopState) -> Result<()> {
+    let Some(plan) = &state.ralplan else { return Ok(()) };
+    let root = Path::new(&state.project_root);
+    let text = export::render(plan, &state.loop_id);
+    if found(root).ok().flatten().as_deref() == Some(text.as_str()) {
+        return Ok(());
+    }
+    atomic::write(&document(root), text.as_bytes())
+}
+
+/// As [`show`], where the document has been made: one that a person has removed since stays away, also where
+/// they did so a moment ago, since that is how they cancel.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn show_change(state: &LoopState) -> Result<()> {
+    if is_gone(state) { Ok(()) } else { show(state) }
+}
+
+/// Puts a document aside that another planning has left, and says where it is then.
+///
+/// # Errors
+/// When it cannot be moved.
+pub fn put_aside(project_root: &Path, at: jiff::Timestamp) -> Result<PathBuf> {
+    let path = document(project_root);
+    let name = format!("ralplan-state.{}.json", crate::process::clock::compact(at));
+    let aside = path.with_file_name(name);
+    std::fs::rename(&path, &aside)
+        .with_context(|| format!("could not move `{}`", path.display()))?;
+    Ok(aside)
+}
+
+/// The text of a plan, by its path from the top of the project; none if there is none, it is no text, or
+/// it stands elsewhere.
+pub fn plan_text(project_root: &Path, path: &str) -> Option<String> {
+    let top = project_root.canonicalize().ok()?;
+    confined::text(&top, &top.join(path)).filter(|_| ralplan::is_plans_place(path))
+}
+
+/// Digest of a plan as it is now; empty where there is none.
+pub fn plan_hash(project_root: &Path, path: &str) -> String {
+    plan_text(project_root, path).map_or_else(String::new, |text| ralplan::digest(text.as_bytes()))
+}
+
+/// A plan that a planner calls ready, with the quality gates that it fails; none if there is no such plan.
+pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
+    let text = plan_text(project_root, path)?;
+    let exists = |name: &str| confined::is_there(project_root, name);
+    Some(PlanSeen {
+        path: path.to_owned(),
+        hash: ralplan::digest(text.as_bytes()),
+        gates: gates::check(&text, exists).iter().map(ToString::to_string).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+    use ralph_core::state::{PlanPhase, Ralplan};
+    use std::os::unix::fs::symlink;
+
+    fn planning(at: &Sandbox) -> LoopState {
+        LoopState {
+            mode: Mode::Ralplan,
+            loop_id: "l".to_owned(),
+            project_root: at.root().display().to_string(),
+            ralplan: Some(ralplan::begin("log in", jiff::Timestamp::UNIX_EPOCH)),
+            ..LoopState::default()
+        }
+    }
+
+    #[test]
+    fn the_document_follows_the_state_and_is_missed_when_it_is_removed() {
+        let at = Sandbox::folder();
+        let mut state = planning(&at);
+        assert!(is_gone(&state) && !is_gone(&LoopState { mode: Mode::Loop, ..state.clone() }));
+        prepare(&at.root()).unwrap();
+        show(&state).unwrap();
+        assert!(!is_gone(&state));
+        let before = document(&at.root()).metadata().unwrap().modified().unwrap();
+        show(&state).unwrap();
+        assert_eq!(document(&at.root()).metadata().unwrap().modified().unwrap(), before);
+        state.ralplan = Some(Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() });
+        show_change(&state).unwrap();
+        assert!(found(&at.root()).unwrap().unwrap().contains("\"active\": false"));
+        std::fs::remove_file(document(&at.root())).unwrap();
+        show_change(&state).unwrap();
+        show_change(&planning(&at)).unwrap();
+        assert!(is_gone(&state), "what a person removed is not made again");
+    }
+
+    #[test]
+    fn a_folder_that_leads_out_of_the_project_is_refused() {
+        let at = Sandbox::folder();
+        at.write("elsewhere/x", "");
+        at.write("top/x", "");
+        symlink("../elsewhere", at.path("top/.omc")).unwrap();
+        let why = prepare(&at.path("top")).unwrap_err().to_string();
+        assert!(why.contains("leads out of the project"), "{why}");
+    }
+
+    #[test]
+    fn a_plan_is_read_below_the_folder_of_plans_and_nowhere_else() {
+        let at = Sandbox::folder();
+        at.write("top/.omc/plans/a.md", "plan");
+        at.write("top/a.md", "plan");
+        at.write("secret.md", "secret");
+        symlink("../../../secret.md", at.path("top/.omc/plans/link.md")).unwrap();
+        let text = |path: &str| plan_text(&at.path("top"), path);
+        assert_eq!(text(".omc/plans/a.md").as_deref(), Some("plan"));
+        for path in [".omc/plans/link.md", "a.md", ".omc/plans/../../a.md", ".omc/plans/none.md"] {
+            assert_eq!(text(path), None, "{path}");
+        }
+        assert_eq!(plan_hash(&at.path("top"), ".omc/plans/none.md"), "");
+        assert_eq!(
+            look(&at.path("top"), ".omc/plans/a.md").unwrap().hash,
+            ralplan::digest(b"plan")
+        );
+    }
+
+    #[test]
+    fn a_document_that_was_left_is_put_aside_and_not_lost() {
+        let at = Sandbox::folder();
+        prepare(&at.root()).unwrap();
+        at.write(MIRROR, "{}");
+        let aside = put_aside(&at.root(), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(std::fs::read_to_string(aside).unwrap(), "{}");
+        assert_eq!(found(&at.root()).unwrap(), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! Who may say what: inside the session of a live loop some commands are for a person only.
+//!
+//! The variable of the client tells where the shell runs. A command that has cleared it is judged by its
+//! ancestors, which nothing but the kernel writes.
+
+use super::Command;
+use super::context_dir::Here;
+use super::exit::{Exit, bad_state, refused};
+use super::select_loop;
+use anyhow::{Context, Result, bail};
+use ralph_core::guard::human_only;
+use ralph_core::guard::speaker::{self, Speaker};
+use ralph_core::state::LoopState;
+use ralph_io::{process::ancestry, project, store::lifecycle};
+use std::path::Path;
+
+/// Refuses a command that may not be given here.
+pub(super) fn check(command: &Command) -> Result<()> {
+    let name = command.name();
+    let Some(refusal) = human_only::refusal(name) else { return Ok(()) };
+    let here = Here::gather()?;
+    match command {
+        Command::Start(args) if args.repeats_what_was_typed(&here) => return Ok(()),
+        _ if is_in_live_session(&here)? => return Err(refused(Exit::No, refusal)),
+        _ => {}
+    }
+    match speaker(&here, name) {
+        Speaker::Person => Ok(()),
+        Speaker::Model => Err(refused(Exit::No, refusal)),
+        Speaker::Unseen => Err(refused(Exit::No, speaker::refusal(name))),
+    }
+}
+
+/// Who gives this command, as the clients of all live loops see it.
+fn speaker(here: &Here, command: &str) -> Speaker {
+    let mut heard = Speaker::Person;
+    let mut is_unreadable = lifecycle::is_one_lost(&here.home);
+    for (file, state) in select_loop::everything(here) {
+        // An unreadable state may still tell its client, which is then one client more to be below.
+        is_unreadable |= state.is_err();
+        let Some(state) = state.ok().or_else(|| file.salvage()) else { continue };
+        let Some(client) = state.client.as_ref().filter(|_| state.is_live()) else { continue };
+        match ancestry::speaker(client, &state.session_id) {
+            Speaker::Model => return Speaker::Model,
+            Speaker::Unseen if !human_only::begins(command) || is_here(here, &state) => {
+                heard = Speaker::Unseen;
+            }
+            _ => {}
+        }
+    }
+    if heard == Speaker::Person && is_unreadable && !human_only::begins(command) {
+        // Its client may be any.
+        heard = ancestry::speaker_among_clients();
+    }
+    heard
+}
+
+fn is_here(here: &Here, state: &LoopState) -> bool {
+    project::identity(Path::new(&state.project_root)) == here.project()
+}
+
+fn is_in_live_session(here: &Here) -> Result<bool> {
+    let Some(session) = &here.session else { return Ok(false) };
+    let live = || -> Result<bool> {
+        let Some(file) = lifecycle::of_session(&here.home, session)? else { return Ok(false) };
+        let Some(loaded) = file.read()? else {
+            // What is gone may have been live; what had ended was put away.
+            let had_ended = lifecycle::is_put_away(&here.home, &file);
+            return if had_ended { Ok(false) } else { bail!("the state of its loop is gone") };
+        };
+        Ok(loaded.state.session_id == *session && loaded.state.is_live())
+    };
+    // What cannot be read may be live: a person has other terminals.
+    live()
+        .context("could not tell whether a loop is live in this session; use another terminal")
+        .map_err(bad_state)
+}

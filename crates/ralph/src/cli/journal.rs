@@ -1,0 +1,69 @@
+//! Writes what a person did on the command line into the loop's journal.
+
+use super::context_dir::Here;
+use jiff::Timestamp;
+use ralph_core::state::LoopState;
+use ralph_io::store::journal::JournalEntry;
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{process::clock, store::digest, store::lifecycle};
+use serde_json::Value;
+
+/// One line of the journal. A journal that cannot be written stops nothing.
+pub(crate) fn note(
+    here: &Here,
+    file: &LoopFile,
+    state: &LoopState,
+    (command, decision): (&str, &str),
+    why: &str,
+) {
+    note_seen(here, file, state, (command, decision), (why, Value::Null));
+}
+
+/// As `note`, with what was seen.
+pub(crate) fn note_seen(
+    here: &Here,
+    file: &LoopFile,
+    state: &LoopState,
+    what: (&str, &str),
+    seen: (&str, Value),
+) {
+    note_at(here, file, state.position(), what, seen);
+}
+
+/// As `note_seen`, for one who has no state at hand: a large one is not copied for a line.
+pub(crate) fn note_at(
+    here: &Here,
+    file: &LoopFile,
+    position: String,
+    (command, decision): (&str, &str),
+    (why, seen): (&str, Value),
+) {
+    let entry: JournalEntry = JournalEntry {
+        at: clock::now(),
+        event: format!("ralph {command}"),
+        decision: decision.to_owned(),
+        why: why.to_owned(),
+        position,
+        prompt_id: String::new(),
+        input: input(),
+        seen,
+        record: None,
+        took_us: microseconds_since(here.now),
+    };
+    let _ = lifecycle::note(&here.home, file, &entry);
+}
+
+/// Digest of what was typed: the arguments, each with its end marked.
+fn input() -> String {
+    let mut typed = Vec::new();
+    for argument in std::env::args_os().skip(1) {
+        typed.extend_from_slice(argument.as_encoded_bytes());
+        typed.push(0);
+    }
+    digest::of_bytes(&typed)
+}
+
+fn microseconds_since(began: Timestamp) -> u64 {
+    let took = clock::now().duration_since(began).as_micros();
+    u64::try_from(took).unwrap_or_default()
+}

@@ -1,0 +1,325 @@
+//! Which loop a command means: the one that is named, the session's own, or the project's only one.
+//!
+//! Where that does not settle it, a person is asked; without a person nothing is changed.
+
+use super::context_dir::Here;
+use super::exit::{Exit, bad_state, refused};
+use super::screen;
+use anyhow::{Context, Result};
+use ralph_core::state::{LoopState, Mode, Phase};
+use ralph_io::store::loop_file::{Loaded, LoopFile};
+use ralph_io::{project, store::lifecycle};
+use std::path::Path;
+
+/// What a person may say about which loop they mean.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct LoopArgs {
+    /// The loop of this session of Claude Code
+    #[arg(long, value_name = "ID", conflicts_with = "loop_id")]
+    pub(crate) session: Option<String>,
+    /// The loop of this id
+    #[arg(long = "loop", value_name = "ID", id = "loop_id")]
+    pub(crate) loop_id: Option<String>,
+}
+
+impl LoopArgs {
+    /// True if the loop is named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.session.is_some() || self.loop_id.is_some()
+    }
+}
+
+/// A loop that was found.
+#[derive(Debug)]
+pub(crate) struct FoundLoop {
+    /// Its state file.
+    pub(crate) file: LoopFile,
+    /// Its state when it was looked at.
+    pub(crate) state: LoopState,
+    /// The file as it was then; nothing where it was not kept. With it, a change that comes next
+    /// need not read a large state a second time.
+    text: Vec<u8>,
+}
+
+impl FoundLoop {
+    /// A loop that was just made or found, by its id.
+    pub(crate) fn of(here: &Here, loop_id: &str) -> Result<FoundLoop> {
+        let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
+        let (file, loaded) = found.context("the loop is gone")?;
+        Ok(FoundLoop::at(file, loaded))
+    }
+
+    /// A loop of which the file's own text was not kept.
+    pub(crate) fn seen(file: LoopFile, state: LoopState) -> FoundLoop {
+        FoundLoop { file, state, text: Vec::new() }
+    }
+
+    fn at(file: LoopFile, loaded: Loaded) -> FoundLoop {
+        // A state that is the last good copy is not what the file holds.
+        let text = if loaded.warning.is_none() { loaded.text } else { Vec::new() };
+        FoundLoop { file, state: loaded.state, text }
+    }
+
+    /// Reads, changes and writes the state in one step, as it is then.
+    pub(crate) fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
+        if self.text.is_empty() {
+            return self.file.update(change);
+        }
+        let seen = Loaded { state: self.state, warning: None, text: self.text };
+        self.file.update_seen(seen, change)
+    }
+}
+
+/// Which loops a command can do something with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoopFilter {
+    /// Running or paused.
+    Live,
+    /// Running or paused; where there is none, the project's planned one.
+    LiveOrPlanned,
+    /// The same, for its tasks: a refinement has none of its own.
+    WithTasks,
+}
+
+impl LoopFilter {
+    fn is_meant(self, state: &LoopState) -> bool {
+        match self {
+            LoopFilter::Live => state.is_live(),
+            LoopFilter::LiveOrPlanned => state.is_live() || state.phase == Phase::Planned,
+            LoopFilter::WithTasks => has_tasks(state) || state.phase == Phase::Planned,
+        }
+    }
+}
+
+/// True for a live loop whose tasks are its own. One that refines works on those of the project.
+pub(crate) fn has_tasks(state: &LoopState) -> bool {
+    state.is_live() && state.mode != Mode::Refine
+}
+
+/// The loop that is meant.
+pub(crate) fn one(here: &Here, which: &LoopArgs, wanted: LoopFilter) -> Result<FoundLoop> {
+    let what = match wanted {
+        LoopFilter::Live => "no loop is live",
+        LoopFilter::LiveOrPlanned | LoopFilter::WithTasks => "no loop is live or planned",
+    };
+    if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
+}
+
+/// As [`one`]; none where nothing is named and there is no loop.
+pub(crate) fn if_any(
+    here: &Here,
+    which: &LoopArgs,
+    wanted: LoopFilter,
+) -> Result<Option<FoundLoop>> {
+    if let Some(found) = named(here, which)? {
+        return usable(found, wanted).map(Some);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+        && found.state.is_live()
+        && wanted.is_meant(&found.state)
+    {
+        return Ok(Some(found));
+    }
+    // Looked for together: with ten thousand tasks, to read a loop twice would be most of the work.
+    let found = of_project(here, |state| wanted.is_meant(state));
+    let (mut live, planned): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|found| found.state.is_live());
+    match live.len() {
+        0 => next_of(here, planned),
+        1 => Ok(Some(live.remove(0))),
+        _ => choose(live).map(Some),
+    }
+}
+
+/// The loop whose tasks a planner speaks of: the one that is named, else the session's own live
+/// one, else the project's planned one. Other sessions' loops are not this planner's.
+pub(crate) fn to_plan(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
+    if let Some(found) = named(here, which)? {
+        return usable(found, LoopFilter::LiveOrPlanned).map(Some);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+        && has_tasks(&found.state)
+    {
+        return Ok(Some(found));
+    }
+    planned(here)
+}
+
+/// The loop that is looked back at: the one that is named; else this session's; else the project's
+/// live one, if there is only one; else its most recent, ended or not.
+pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
+    if let Some(found) = named(here, which)? {
+        return Ok(found);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+    {
+        return Ok(found);
+    }
+    let mut live = of_project(here, LoopState::is_live);
+    if live.len() == 1 {
+        return Ok(live.remove(0));
+    }
+    let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
+    let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
+    match recent.map_err(bad_state)? {
+        Some((file, Some(loaded))) => Ok(FoundLoop::at(file, loaded)),
+        _ => Err(refused(Exit::No, nothing(here, "there is no loop"))),
+    }
+}
+
+/// The loop of `--session` or `--loop`, whatever its phase; none if neither is given.
+pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
+    if let Some(session) = &which.session {
+        let found = of_session(here, session)?;
+        let none = || {
+            refused(
+                Exit::No,
+                format!(
+                    "session `{}` has no loop; `ralph status --all` lists them",
+                    screen::visible(session)
+                ),
+            )
+        };
+        return found.ok_or_else(none).map(Some);
+    }
+    let Some(id) = &which.loop_id else { return Ok(None) };
+    let found = lifecycle::read_by_id(&here.home, id).map_err(bad_state)?;
+    let Some((file, loaded)) = found else {
+        let message =
+            format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
+        return Err(refused(Exit::No, message));
+    };
+    Ok(Some(FoundLoop::at(file, in_project(here, loaded))))
+}
+
+/// The loop of a session, as its manifest entry says.
+pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<FoundLoop>> {
+    let file = lifecycle::of_session(&here.home, session).map_err(bad_state)?;
+    let Some(file) = file else { return Ok(None) };
+    let loaded = lifecycle::read_named(&here.home, &file).map_err(bad_state)?;
+    let Some(loaded) = loaded.map(|loaded| in_project(here, loaded)) else { return Ok(None) };
+    let ours = loaded.state.session_id == session;
+    Ok(ours.then(|| FoundLoop::at(file, loaded)))
+}
+
+/// The loops of this project of which something is true; the one above the loops of its workers, and
+/// not these. Broken ones are told, not hidden.
+pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<FoundLoop> {
+    let identity = here.project();
+    let mut found = Vec::new();
+    for (file, loaded) in all_loaded(here) {
+        match loaded {
+            Ok(loaded) if loaded.state.parent.is_none() && is_meant(&loaded.state) => {
+                if project::identity(Path::new(&loaded.state.project_root)) == identity {
+                    found.push(FoundLoop::at(file, loaded));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => screen::tell(&screen::visible(&format!("ralph: {error:#}"))),
+        }
+    }
+    found
+}
+
+/// All loops that have not been put away. A single manifest may name one that stands elsewhere.
+pub(crate) fn everything(here: &Here) -> Vec<(LoopFile, Result<LoopState>)> {
+    all_loaded(here).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
+}
+
+fn all_loaded(here: &Here) -> Vec<(LoopFile, Result<Loaded>)> {
+    let mut all = lifecycle::all_loaded(&here.home);
+    if here.home.single_manifest().is_some() {
+        // Every session has the same entry then, so any name will do.
+        let named = lifecycle::of_session(&here.home, "any").ok().flatten();
+        let others = named.filter(|file| all.iter().all(|(known, _)| known != file));
+        all.extend(others.and_then(|file| match lifecycle::read_named(&here.home, &file) {
+            Ok(loaded) => loaded.map(|loaded| (file, Ok(in_project(here, loaded)))),
+            Err(error) => Some((file, Err(error))),
+        }));
+    }
+    all
+}
+
+/// A state that another tool wrote may name no project: it is the one where it is asked for.
+fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
+    if loaded.state.project_root.is_empty() {
+        loaded.state.project_root = here.root.to_string_lossy().into_owned();
+        // The text says something else.
+        loaded.text.clear();
+    }
+    loaded
+}
+
+fn usable(found: FoundLoop, wanted: LoopFilter) -> Result<FoundLoop> {
+    let state = &found.state;
+    if state.is_live() || (wanted != LoopFilter::Live && state.phase == Phase::Planned) {
+        return Ok(found);
+    }
+    let phase = screen::visible(state.phase.as_str());
+    let next = match state.phase {
+        Phase::Planned => "; type /ralph in Claude Code to start it",
+        _ => "; `ralph status` lists those that are live",
+    };
+    Err(refused(Exit::No, format!("loop {} is {phase}, not live{next}", state.loop_id)))
+}
+
+fn planned(here: &Here) -> Result<Option<FoundLoop>> {
+    next_of(here, of_project(here, |state| state.phase == Phase::Planned))
+}
+
+/// Of the project's planned loops the one that `/ralph` would start; where that one is gone, the
+/// only other.
+fn next_of(here: &Here, mut planned: Vec<FoundLoop>) -> Result<Option<FoundLoop>> {
+    if let Some(next) = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)? {
+        if let Some(at) = planned.iter().position(|found| found.file == next) {
+            return Ok(Some(planned.swap_remove(at)));
+        }
+        // What cannot be read may be planned: to say that nothing is would be to lose it.
+        next.read().map_err(bad_state)?;
+    }
+    match planned.len() {
+        0 => Ok(None),
+        1 => Ok(Some(planned.remove(0))),
+        _ => choose(planned).map(Some),
+    }
+}
+
+fn nothing(here: &Here, what: &str) -> String {
+    format!(
+        "{what} in `{}`; `ralph status --all` lists the others, --loop ID names one",
+        here.root.display()
+    )
+}
+
+fn choose(mut candidates: Vec<FoundLoop>) -> Result<FoundLoop> {
+    let rows: Vec<String> = candidates
+        .iter()
+        .enumerate()
+        .map(|(at, found)| format!("{:>3}  {}", at + 1, row(&found.state)))
+        .collect();
+    screen::tell(&rows.join("\n"));
+    if !screen::can_ask() {
+        let message = format!("{} loops could be meant; name one with --loop ID", candidates.len());
+        return Err(refused(Exit::No, message));
+    }
+    let answer = screen::ask("Which one? Its number:")?;
+    let place = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let place = place.filter(|place| *place < candidates.len());
+    let place = place.context("none of them was chosen; nothing was changed")?;
+    Ok(candidates.remove(place))
+}
+
+fn row(state: &LoopState) -> String {
+    let session = if state.session_id.is_empty() { "none" } else { &state.session_id };
+    format!(
+        "{}  {} {}  session {}  {}",
+        screen::visible(&state.loop_id),
+        screen::visible(state.phase.as_str()),
+        state.position(),
+        screen::visible(session),
+        screen::visible(&state.prompt.chars().take(60).collect::<String>())
+    )
+}

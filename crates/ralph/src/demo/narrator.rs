@@ -1,0 +1,299 @@
+//! Tells the play, line by line: where the loop stands, who, and what.
+//!
+//! Whatever is quoted is shortened to what fits, never reworded.
+
+use super::DemoPlayer;
+use super::answer::StepAnswer;
+use super::story::{Does, Needs, StoryStep};
+use ralph_core::evidence::receipt::Receipt;
+use ralph_core::state::LoopState;
+use ralph_core::text::plural::noun;
+use std::path::Path;
+
+/// How the account looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// With colours, for a terminal.
+    Coloured,
+    /// Text alone.
+    Plain,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Colour {
+    Green,
+    Yellow,
+    Cyan,
+    Red,
+}
+
+const WIDTH: usize = 80;
+const GUTTER: usize = 13;
+/// What is quoted of one answer.
+const QUOTED_LINES: usize = 2;
+/// What is quoted of what a command prints.
+const PRINTED_LINES: usize = 2;
+
+/// The account so far.
+#[derive(Debug)]
+pub(super) struct Account {
+    style: Style,
+    /// Whether what it tells of stays on the disk.
+    keep: bool,
+    /// Where the loop stands.
+    position: String,
+    /// What the agent did since its last line, with nothing in its way.
+    done: Vec<String>,
+}
+
+impl Account {
+    /// Says what will be seen.
+    pub(super) fn begin(style: Style, agent: DemoPlayer, keep: bool) -> Account {
+        let agent = match agent {
+            DemoPlayer::Scripted => "scripted agent",
+            DemoPlayer::Client => "real client, scripted model",
+        };
+        println!("A Ralph loop in a scratch repository: real hooks, {agent}.");
+        println!("1/5: it went on once of at most 5 times. --ac: what must hold=how to show it.\n");
+        Account { style, keep, position: String::new(), done: Vec::new() }
+    }
+
+    /// Tells a step that was answered as the story needs it.
+    pub(super) fn tell(&mut self, step: StoryStep, answer: &StepAnswer, state: Option<&LoopState>) {
+        if step.needs == Needs::Allowed && step.does.is_the_agents() {
+            self.done.push(deed(step.does));
+            return;
+        }
+        self.tell_deed(step.does, state);
+        let words = answer.words();
+        match step.needs {
+            Needs::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
+            Needs::Denied => self.ralph(Colour::Yellow, "denies it", sentence(words)),
+            Needs::GoesOn => self.ralph(Colour::Cyan, "not yet", first_line(words)),
+            Needs::Refused => self.tell_refusal(words),
+            Needs::Proven => {
+                let kept = state.and_then(kept).unwrap_or_default();
+                self.ralph(Colour::Green, "proves it", &format!("{}{kept}", last_line(words)));
+            }
+            Needs::Completed => {
+                self.ralph(Colour::Green, "ends it", &ending(state));
+                self.line("", &state.map(receipts).unwrap_or_default());
+            }
+            Needs::Shown => {
+                // The first line names the loop, which is no news here.
+                let lines = words.lines().skip(1).take(PRINTED_LINES);
+                lines.for_each(|line| self.line("", &cut(line.trim())));
+            }
+            Needs::Allowed => self.line("ralph", "says nothing: that session has no loop"),
+        }
+    }
+
+    /// Each reason, in the words that the agent gets.
+    fn tell_refusal(&self, words: &str) {
+        let mut reasons = words.lines().filter_map(|line| line.strip_prefix("- "));
+        self.ralph(Colour::Yellow, "refuses", reasons.next().unwrap_or_default());
+        reasons.for_each(|reason| self.line("", reason));
+        let red = words.lines().filter(|line| line.contains(" is red now"));
+        red.for_each(|line| self.line("", line));
+    }
+
+    /// Tells a step that was answered otherwise.
+    pub(super) fn tell_broken(
+        &mut self,
+        step: StoryStep,
+        answer: &StepAnswer,
+        state: Option<&LoopState>,
+    ) {
+        self.tell_deed(step.does, state);
+        let needed = match step.needs {
+            Needs::Started => "a start",
+            Needs::Allowed => "no answer at all",
+            Needs::Denied => "a denial",
+            Needs::GoesOn => "a turn that goes on",
+            Needs::Refused => "a refused finish, with its reasons",
+            Needs::Proven => "criteria that hold",
+            Needs::Shown => "something to read",
+            Needs::Completed => "the end of the loop as complete",
+        };
+        self.ralph(Colour::Red, answer.kind(), answer.words());
+        println!("\nThis is not what a loop must do here. It needs {needed}.");
+    }
+
+    /// Says how it came out, and where that is written down.
+    pub(super) fn close(&self, counted: &str, n_decisions: usize, folder: &Path) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let fate = if self.keep { "" } else { " (removed; --keep keeps it)" };
+        let lines = noun(n_decisions, "journal line", "journal lines");
+        println!("\n{counted}; archived, with {n_decisions} {lines}, as\n{name}{fate}");
+    }
+
+    fn tell_deed(&mut self, does: Does, state: Option<&LoopState>) {
+        self.position = state.map(LoopState::position).unwrap_or_default();
+        let who = match does {
+            Does::Types(..) | Does::Looks(_) => "person",
+            Does::StrangerSays(_) => "other",
+            _ => "agent",
+        };
+        if let Does::Types(name, args) = does {
+            self.line(who, &format!("/{name} {}", args[0]));
+            args[1..].iter().for_each(|more| self.line("", &format!("  {more}")));
+            return;
+        }
+        self.done.push(deed(does));
+        let done = std::mem::take(&mut self.done);
+        self.line(who, &done.join("; "));
+    }
+
+    /// Ralph's answer: the verb in colour, the quotation after it.
+    fn ralph(&self, colour: Colour, verb: &str, quoted: &str) {
+        let text = if quoted.is_empty() { verb.to_owned() } else { format!("{verb}: {quoted}") };
+        for (index, line) in wrapped(&text).iter().enumerate() {
+            match (index, line.strip_prefix(verb)) {
+                (0, Some(rest)) => {
+                    let painted = self.paint(colour, verb) + rest;
+                    print(&self.position, "ralph", &painted);
+                }
+                _ => print("", "", line),
+            }
+        }
+    }
+
+    fn line(&self, who: &str, text: &str) {
+        let position = if who == "ralph" { self.position.as_str() } else { "" };
+        for (index, line) in wrapped(text).iter().enumerate() {
+            match index {
+                0 => print(position, who, line),
+                _ => print("", "", line),
+            }
+        }
+    }
+
+    fn paint(&self, colour: Colour, text: &str) -> String {
+        let code = match colour {
+            Colour::Green => 32,
+            Colour::Yellow => 33,
+            Colour::Cyan => 36,
+            Colour::Red => 31,
+        };
+        match self.style {
+            Style::Coloured => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Style::Plain => text.to_owned(),
+        }
+    }
+}
+
+fn print(position: &str, who: &str, text: &str) {
+    println!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
+}
+
+fn deed(does: Does) -> String {
+    match does {
+        Does::Types(name, args) => format!("/{name} {}", args.join(" ")),
+        Does::Asks(question) => format!("asks the person: \"{question}\""),
+        Does::Writes(name, text) => format!("writes {name}: `{}`", text.trim_end()),
+        Does::Runs(command) => format!("runs `{command}`"),
+        Does::Says(text) => match text.rsplit_once("\n\n") {
+            Some((before, last)) => {
+                format!("stops: \"{before}\"; last line: {last}")
+            }
+            None => format!("stops: \"{text}\""),
+        },
+        Does::StrangerSays(text) => format!("a session without a loop stops: \"{text}\""),
+        Does::Looks(args) => format!("ralph {}", args.join(" ")),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn ending(state: Option<&LoopState>) -> String {
+    let ending = state.and_then(|state| state.ending.as_ref());
+    ending.map(|ending| format!("{}: {}", ending.kind, ending.detail)).unwrap_or_default()
+}
+
+/// Where the moment was kept at which all held.
+fn kept(state: &LoopState) -> Option<String> {
+    let number = state.checkpoint.as_ref()?.reference.rsplit('/').next()?;
+    Some(format!(" Kept as checkpoint {number}."))
+}
+
+/// What the proof rests on.
+fn receipts(state: &LoopState) -> String {
+    let receipts = state.acceptance_criteria.iter().filter_map(|criterion| {
+        let receipt = criterion.receipt.as_ref()?;
+        Some((format!("{} exit code {}", criterion.id, receipt.exit_code?), receipt))
+    });
+    let (told, receipts): (Vec<String>, Vec<&Receipt>) = receipts.unzip();
+    // No criterion of the story names paths, so the tree is the same for all.
+    let tree = receipts.first().and_then(|receipt| receipt.tree_after.get(..8));
+    let kept = kept(state).unwrap_or_default();
+    format!("Receipts: {}, on tree {}.{kept}", told.join(", "), tree.unwrap_or_default())
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or_default()
+}
+
+/// Up to the end of the first clause.
+fn sentence(text: &str) -> &str {
+    let end = text.find(['.', ';', '\n']).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// One line, with its end cut off where it does not fit.
+fn cut(line: &str) -> String {
+    let room = WIDTH - GUTTER;
+    let folded = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    match folded.char_indices().nth(room) {
+        Some(_) => folded.chars().take(room - 1).chain(['…']).collect(),
+        None => folded,
+    }
+}
+
+/// The text in lines that fit beside the gutter, the last one ending in an ellipsis if it was cut.
+fn wrapped(text: &str) -> Vec<String> {
+    let room = WIDTH - GUTTER;
+    let mut lines: Vec<String> = vec![String::new()];
+    let indent = text.len() - text.trim_start().len();
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always a line");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= room - indent {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    if lines.len() > QUOTED_LINES {
+        lines.truncate(QUOTED_LINES);
+        let last = lines.last_mut().expect("there is always a line");
+        *last = last.chars().take(room - 1).chain(['…']).collect();
+    }
+    lines.iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_fits_and_a_cut_one_says_so() {
+        let long = "word ".repeat(100);
+        let lines = wrapped(&long);
+        assert_eq!(lines.len(), QUOTED_LINES);
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH - GUTTER), "{lines:?}");
+        assert!(lines[1].ends_with('…'));
+        assert_eq!(wrapped("short"), ["short"]);
+    }
+
+    #[test]
+    fn a_long_answer_is_quoted_by_its_first_clause() {
+        assert_eq!(sentence("One is denied; two. Three."), "One is denied");
+        assert_eq!(sentence("One"), "One");
+        assert_eq!(cut(&"x".repeat(200)).chars().count(), WIDTH - GUTTER);
+        assert_eq!(cut("a   b"), "a b");
+    }
+}
