@@ -1,4 +1,5 @@
-//! modes
+//! What each kind of loop does differently. A mode has one folder here, one of the same name in the
+//! `ralph` crate, and its row in the table.
 
 pub mod arguments;
 pub mod build;

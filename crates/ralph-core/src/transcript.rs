@@ -1,4 +1,5 @@
-//! transcript
+//! What Claude Code writes while it works: the rows of a transcript, the tokens they report, how a turn
+//! was cut off, which background work is still running, and the stream of a headless client.
 
 pub mod activity;
 pub mod background_watch;

@@ -1,4 +1,4 @@
-//! views
+//! What a person reads: messages, the status line, the report.
 
 pub mod messages;
 #[cfg(feature = "session-files")]

@@ -1,4 +1,5 @@
-//! What the client says about itself in a hook's environment.
+//! Claude Code as its processes and files show it: the environment of a hook, its settings, its
+//! transcripts, its status line, a hook's standard input.
 
 pub mod client_settings;
 pub mod given;

@@ -1,4 +1,5 @@
-//! store
+//! Ralph's own files: its home, the manifest of sessions, the state file of each loop with lock,
+//! journal, inbox and receipts, and the archive of ended loops.
 
 pub mod archive;
 pub mod atomic;

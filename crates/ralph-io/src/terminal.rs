@@ -1,4 +1,4 @@
-//! terminal
+//! The user's terminal and desktop: the full-screen page, notifications, tmux.
 
 pub mod alt_screen;
 pub mod notify;
