@@ -16,11 +16,11 @@ mod guide;
 mod guides;
 mod links;
 mod orchestrated;
+mod orchestration;
 mod proof;
 mod ralplan;
 mod reference;
 mod refine;
-mod sessions;
 mod tasks;
 mod watch;
 

@@ -1,4 +1,4 @@
-//! `docs/sessions.md` holds what `ralph session` does.
+//! `docs/orchestration.md` holds what `ralph session` does.
 
 use super::{check_contains, read, root};
 use ralph_core::modes::orchestration::agents::AgentRole;
@@ -7,7 +7,7 @@ use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::modes::orchestration::state::State;
 
 fn text() -> String {
-    read(&root().join("docs/sessions.md"))
+    read(&root().join("docs/orchestration.md"))
 }
 
 #[test]
