@@ -11,9 +11,15 @@ use std::path::{Path, PathBuf};
 mod commands;
 mod comparison;
 mod counts;
+#[allow(unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
 mod front_matter;
 mod guide;
 mod guides;
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
 mod links;
 mod orchestrated;
 mod orchestration;
@@ -21,8 +27,15 @@ mod proof;
 mod ralplan;
 mod reference;
 mod refine;
+mod samples;
 mod tasks;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
 mod watch;
+#[allow(dead_code)]
+#[path = "../support/session.rs"]
+mod world;
 
 use front_matter::FrontMatter;
 use ralph_core::evidence::receipt::ReceiptStatus;
