@@ -7,6 +7,7 @@
 mod evidence;
 mod report;
 mod screen;
+mod teams;
 
 use super::{read, root};
 use screen::Screen;
@@ -16,8 +17,13 @@ use std::fs;
 type Sample = (&'static str, fn() -> String);
 
 /// The samples of each document.
-const DOCUMENTS: &[(&str, &[Sample])] =
-    &[("docs/evidence.md", evidence::SAMPLES), ("docs/report.md", report::SAMPLES)];
+const DOCUMENTS: &[(&str, &[Sample])] = &[
+    ("docs/evidence.md", evidence::SAMPLES),
+    ("docs/orchestration.md", teams::ORCHESTRATION),
+    ("docs/parallel.md", teams::PARALLEL),
+    ("docs/report.md", report::SAMPLES),
+    ("docs/tasks.md", teams::TASKS),
+];
 
 /// A sample in the text of a document: its name, and where its block begins and ends.
 #[derive(Debug, PartialEq)]
@@ -32,10 +38,11 @@ fn marked(text: &str) -> Vec<Marked<'_>> {
     for (at, mark) in text.match_indices("\n<!-- sample: ") {
         let name = at + mark.len();
         let rest = &text[name..];
-        let (name, after) = rest.split_once(" -->\n```").expect("a block follows the mark");
-        let fence = after.find('\n').expect("the block has lines") + 1;
-        let from = text.len() - after.len() + fence;
-        let to = from + text[from..].find("```").expect("the block has an end");
+        let (name, after) = rest.split_once(" -->\n").expect("a block follows the mark");
+        let fence = &after[..after.len() - after.trim_start_matches('`').len()];
+        assert!(fence.len() >= 3, "a block follows the mark of {name}");
+        let from = text.len() - after.len() + after.find('\n').expect("the block has lines") + 1;
+        let to = from + text[from..].find(fence).expect("the block has an end");
         found.push(Marked { name, from, to });
     }
     found
