@@ -5,8 +5,10 @@
 //! anew; `RALPH_TEST_BIN_DIR` spares the build of the executables.
 
 mod evidence;
+mod project;
 mod report;
 mod screen;
+mod setup;
 mod teams;
 
 use super::{read, root};
@@ -18,11 +20,16 @@ type Sample = (&'static str, fn() -> String);
 
 /// The samples of each document.
 const DOCUMENTS: &[(&str, &[Sample])] = &[
+    ("docs/checks.md", project::CHECKS),
+    ("docs/context.md", project::CONTEXT),
     ("docs/evidence.md", evidence::SAMPLES),
+    ("docs/install.md", setup::INSTALL),
+    ("docs/migration.md", setup::MIGRATION),
     ("docs/orchestration.md", teams::ORCHESTRATION),
     ("docs/parallel.md", teams::PARALLEL),
     ("docs/report.md", report::SAMPLES),
     ("docs/tasks.md", teams::TASKS),
+    ("docs/troubleshooting.md", setup::TROUBLESHOOTING),
 ];
 
 /// A sample in the text of a document: its name, and where its block begins and ends.
