@@ -6,6 +6,7 @@
 
 mod evidence;
 mod project;
+mod refinery;
 mod report;
 mod screen;
 mod setup;
@@ -27,6 +28,7 @@ const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/migration.md", setup::MIGRATION),
     ("docs/orchestration.md", teams::ORCHESTRATION),
     ("docs/parallel.md", teams::PARALLEL),
+    ("docs/refinery.md", refinery::SAMPLES),
     ("docs/report.md", report::SAMPLES),
     ("docs/tasks.md", teams::TASKS),
     ("docs/troubleshooting.md", setup::TROUBLESHOOTING),
