@@ -5,6 +5,7 @@
 //! anew; `RALPH_TEST_BIN_DIR` spares the build of the executables.
 
 mod evidence;
+mod loops;
 mod project;
 mod refinery;
 mod report;
@@ -25,11 +26,13 @@ const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/context.md", project::CONTEXT),
     ("docs/evidence.md", evidence::SAMPLES),
     ("docs/install.md", setup::INSTALL),
+    ("docs/loop.md", loops::LOOP),
     ("docs/migration.md", setup::MIGRATION),
     ("docs/orchestration.md", teams::ORCHESTRATION),
     ("docs/parallel.md", teams::PARALLEL),
     ("docs/refinery.md", refinery::SAMPLES),
     ("docs/report.md", report::SAMPLES),
+    ("docs/signals.md", loops::SIGNALS),
     ("docs/tasks.md", teams::TASKS),
     ("docs/troubleshooting.md", setup::TROUBLESHOOTING),
 ];
