@@ -4,6 +4,7 @@
 //! own. Times, ids and paths are replaced by fixed ones. `RALPH_UPDATE=1 cargo test -p ralph --test docs samples` writes the blocks
 //! anew; `RALPH_TEST_BIN_DIR` spares the build of the executables.
 
+mod conformance;
 mod evidence;
 mod report;
 mod screen;
@@ -16,8 +17,11 @@ use std::fs;
 type Sample = (&'static str, fn() -> String);
 
 /// The samples of each document.
-const DOCUMENTS: &[(&str, &[Sample])] =
-    &[("docs/evidence.md", evidence::SAMPLES), ("docs/report.md", report::SAMPLES)];
+const DOCUMENTS: &[(&str, &[Sample])] = &[
+    ("docs/conformance.md", conformance::SAMPLES),
+    ("docs/evidence.md", evidence::SAMPLES),
+    ("docs/report.md", report::SAMPLES),
+];
 
 /// A sample in the text of a document: its name, and where its block begins and ends.
 #[derive(Debug, PartialEq)]
