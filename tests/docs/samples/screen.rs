@@ -45,12 +45,12 @@ impl Screen {
 
     /// The same without a trace on the screen.
     pub(crate) fn printed(&self, line: &str) -> String {
-        let mut shell = self.world.wrapped(&["sh", "-c", &format!("exec 2>&1; {line}")]);
+        let ralph = executables().join("ralph");
+        let script = format!("ralph() {{ '{}' \"$@\"; }}; exec 2>&1; {line}", ralph.display());
+        let mut shell = self.world.wrapped(&["sh", "-c", &script]);
         for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
             shell.env_remove(variable);
         }
-        let path = std::env::var("PATH").unwrap();
-        shell.env("PATH", format!("{}:{path}", executables().display()));
         let output = shell.stdin(Stdio::null()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
@@ -102,9 +102,11 @@ const SHAPES: &[(&str, &str)] = &[
     ("9999-99-99 99:99", "2026-01-31 12:00"),
     ("99:99:99Z", "12:00:00Z"),
     ("99:99:99", "12:00:00"),
+    ("99999999T999999.999", "20260131T120000.000"),
+    ("ffffffffff", "3f9c2ab41d"),
     ("9 s", "4 s"),
     ("99 s", "4 s"),
-    ("9.9 s", "4.0 s"),
+    ("9.9 s", "0.4 s"),
     ("99 ms", "40 ms"),
     ("999 ms", "40 ms"),
 ];
