@@ -46,7 +46,7 @@ fn each_named_link_has_a_target_and_each_source_a_commit() {
 
 #[test]
 fn a_case_is_named_as_its_file_and_holds_for_us() {
-    let conformance = read(&root().join("docs/conformance.md"));
+    let conformance = read(&root().join("docs/reference/conformance.md"));
     let text = page();
     let cases: Vec<&str> = text
         .split("](../tests/conformance/cases/")

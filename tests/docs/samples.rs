@@ -4,6 +4,7 @@
 //! own. Times, ids and paths are replaced by fixed ones. `RALPH_UPDATE=1 cargo test -p ralph --test docs samples` writes the blocks
 //! anew; `RALPH_TEST_BIN_DIR` spares the build of the executables.
 
+mod conformance;
 mod evidence;
 mod loops;
 mod project;
@@ -23,6 +24,7 @@ type Sample = (&'static str, fn() -> String);
 /// The samples of each document.
 const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/checks.md", project::CHECKS),
+    ("docs/conformance.md", conformance::SAMPLES),
     ("docs/context.md", project::CONTEXT),
     ("docs/evidence.md", evidence::SAMPLES),
     ("docs/install.md", setup::INSTALL),

@@ -45,12 +45,12 @@ impl Screen {
 
     /// The same without a trace on the screen.
     pub(crate) fn printed(&self, line: &str) -> String {
-        let mut shell = self.world.wrapped(&["sh", "-c", &format!("exec 2>&1; {line}")]);
+        let ralph = executables().join("ralph");
+        let script = format!("ralph() {{ '{}' \"$@\"; }}; exec 2>&1; {line}", ralph.display());
+        let mut shell = self.world.wrapped(&["sh", "-c", &script]);
         for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
             shell.env_remove(variable);
         }
-        let path = std::env::var("PATH").unwrap();
-        shell.env("PATH", format!("{}:{path}", executables().display()));
         let output = shell.stdin(Stdio::null()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
@@ -103,12 +103,14 @@ const SHAPES: &[(&str, &str)] = &[
     ("99:99:99Z", "12:00:00Z"),
     ("99:99:99", "12:00:00"),
     ("99:99 UTC", "12:00 UTC"),
-    ("ffffffffff", "3c4d5e1a2b"),
+    ("99999999T999999.999", "20260131T120000.000"),
+    ("ffffffffff", "3f9c2ab41d"),
     ("9 s", "4 s"),
     ("99 s", "4 s"),
-    ("9.9 s", "4.0 s"),
-    ("99 ms", "40 ms"),
-    ("999 ms", "40 ms"),
+    ("9.9 s", "0.4 s"),
+    ("9 ms", "4 s"),
+    ("99 ms", "4 s"),
+    ("999 ms", "4 s"),
 ];
 
 fn steady(text: &str) -> String {
@@ -149,11 +151,12 @@ fn replaced(text: &str, shape: &str, fixed: &str) -> String {
     out + &text[from..]
 }
 
-/// Ids are told apart by their last letter; times and durations are all the same.
+/// Ids and commits are told apart by their last letter; times and durations are all the same.
 fn nth(fixed: &str, n: usize) -> String {
-    match fixed.strip_suffix("1a2b") {
-        Some(head) => format!("{head}1a2{}", (b'b' + u8::try_from(n).unwrap()) as char),
-        None => fixed.to_owned(),
+    let (head, last) = fixed.split_at(fixed.len() - 1);
+    match last.as_bytes() {
+        [last @ b'a'..=b'f'] => format!("{head}{}", (last + u8::try_from(n).unwrap()) as char),
+        _ => fixed.to_owned(),
     }
 }
 

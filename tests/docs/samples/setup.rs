@@ -2,19 +2,22 @@
 //! other tools.
 
 use super::{Sample, Screen, check, read, root};
+use crate::executables::executables;
 
 pub(super) const INSTALL: &[Sample] = &[("doctor-installed", installed)];
 pub(super) const TROUBLESHOOTING: &[Sample] = &[("doctor", missing)];
 pub(super) const MIGRATION: &[Sample] =
     &[("adopt-manifest", manifest), ("adopt-plugin", plugin), ("refine-adopted", refinery)];
 
-/// A home with a client that knows its version.
+/// A home with Ralph on `PATH` and a client that knows its version.
 fn home() -> Screen {
     let mut screen = Screen::new();
     screen.world.write("../home/bin/claude", "#!/bin/sh\necho '2.1.328 (Claude Code)'\n");
     let client = screen.world.root().join("home/bin/claude");
     screen.printed(&format!("chmod +x '{}'", client.display()));
     screen.world.set("RALPH_CLAUDE", client.to_str().unwrap());
+    let path = format!("{}:{}", executables().display(), screen.world.env["PATH"]);
+    screen.world.set("PATH", &path);
     screen
 }
 
@@ -42,7 +45,7 @@ fn manifest() -> String {
     fixture(&screen, "pattern-state.json", "../tmp/ralph_state.json");
     fixture(&screen, "pattern-manifest", "../tmp/ralph_session_manifest");
     screen.runs("ralph adopt ../tmp/ralph_session_manifest");
-    screen.text()
+    screen.text().replace("../tmp", "/tmp")
 }
 
 fn plugin() -> String {
