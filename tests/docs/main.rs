@@ -22,6 +22,9 @@ mod guides;
 mod journals;
 mod links;
 mod orchestrated;
+#[allow(dead_code)]
+#[path = "../support/planning.rs"]
+mod planning;
 mod proof;
 mod ralplan;
 mod reference;

@@ -6,6 +6,7 @@
 
 mod conformance;
 mod evidence;
+mod ralplan;
 mod report;
 mod screen;
 
@@ -20,6 +21,7 @@ type Sample = (&'static str, fn() -> String);
 const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/conformance.md", conformance::SAMPLES),
     ("docs/evidence.md", evidence::SAMPLES),
+    ("docs/ralplan.md", ralplan::SAMPLES),
     ("docs/report.md", report::SAMPLES),
 ];
 
