@@ -9,6 +9,7 @@ mod evidence;
 mod ralplan;
 mod report;
 mod screen;
+mod watch;
 
 use super::{read, root};
 use screen::Screen;
@@ -23,6 +24,7 @@ const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/evidence.md", evidence::SAMPLES),
     ("docs/ralplan.md", ralplan::SAMPLES),
     ("docs/report.md", report::SAMPLES),
+    ("docs/watch.md", watch::SAMPLES),
 ];
 
 /// A sample in the text of a document: its name, and where its block begins and ends.
