@@ -23,6 +23,9 @@ mod journals;
 mod links;
 mod orchestrated;
 mod orchestration;
+#[allow(dead_code)]
+#[path = "../support/planning.rs"]
+mod planning;
 mod proof;
 mod ralplan;
 mod reference;

@@ -8,11 +8,13 @@ mod conformance;
 mod evidence;
 mod loops;
 mod project;
+mod ralplan;
 mod refinery;
 mod report;
 mod screen;
 mod setup;
 mod teams;
+mod watch;
 
 use super::{read, root};
 use screen::Screen;
@@ -32,11 +34,13 @@ const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/migration.md", setup::MIGRATION),
     ("docs/orchestration.md", teams::ORCHESTRATION),
     ("docs/parallel.md", teams::PARALLEL),
+    ("docs/ralplan.md", ralplan::SAMPLES),
     ("docs/refinery.md", refinery::SAMPLES),
     ("docs/report.md", report::SAMPLES),
     ("docs/signals.md", loops::SIGNALS),
     ("docs/tasks.md", teams::TASKS),
     ("docs/troubleshooting.md", setup::TROUBLESHOOTING),
+    ("docs/watch.md", watch::SAMPLES),
 ];
 
 /// A sample in the text of a document: its name, and where its block begins and ends.
