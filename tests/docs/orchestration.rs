@@ -11,7 +11,7 @@ fn text() -> String {
 }
 
 #[test]
-fn every_command_of_a_session_is_in_its_document() {
+fn every_command_of_the_system_is_in_its_guide() {
     let help = read(&root().join("tests/cli/help/ralph-session.txt"));
     let (_, list) = help.split_once("Commands:\n").unwrap();
     let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
