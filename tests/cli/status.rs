@@ -66,11 +66,14 @@ fn the_document_has_the_members_that_programs_rely_on() {
 
 #[test]
 fn every_member_of_the_document_is_explained_in_the_guide() {
-    let guide = include_str!("../../docs/evidence.md");
+    let guide = include_str!("../../docs/reference/status.md");
     let told = only_loop(&proven_half());
     let criterion = told["criteria"][0].as_object().unwrap();
     for member in told.as_object().unwrap().keys().chain(criterion.keys()) {
-        assert!(guide.contains(&format!("`{member}`")), "`{member}` is not in docs/evidence.md");
+        assert!(
+            guide.contains(&format!("`{member}`")),
+            "`{member}` is not in docs/reference/status.md"
+        );
     }
 }
 

@@ -8,10 +8,7 @@ use ralph_core::project::check::choice::{CheckSettings, Own};
 use ralph_core::project::check::parsers::OutputFormat;
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
-use ralph_core::{
-    evidence::completion_feedback, project::project_facts, transcript::background_watch,
-    views::messages,
-};
+use ralph_core::{project::project_facts, transcript::background_watch, views::messages};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
@@ -224,16 +221,6 @@ const FORMS: [OutputFormat; 13] = {
         Plain, Whole,
     ]
 };
-
-#[test]
-fn the_refusal_that_is_shown_is_one() {
-    let mut criterion = Criterion { id: "AC-2".to_owned(), ..Criterion::default() };
-    criterion.receipt =
-        Some(ralph_core::evidence::receipt::Receipt { exit_code: Some(1), ..Default::default() });
-    let why = completion_feedback::why(&criterion, ReceiptStatus::Failed, &[]);
-    let text = completion_feedback::refusal(&LoopState::default(), None);
-    check_contains(&guide(), &[text.trim_end(), &format!("\n- AC-2 {why}: `")]);
-}
 
 #[test]
 fn the_ending_that_the_readme_shows_is_one() {

@@ -6,7 +6,7 @@ use std::fs;
 
 /// The systems, by the names of their guides.
 const GUIDES: [&str; 8] =
-    ["loop", "evidence", "checks", "tasks", "ralplan", "sessions", "refinery", "parallel"];
+    ["loop", "evidence", "checks", "tasks", "ralplan", "orchestration", "refinery", "parallel"];
 
 /// What a guide lacks.
 fn lacks(text: &str) -> Vec<&'static str> {

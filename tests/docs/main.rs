@@ -11,18 +11,34 @@ use std::path::{Path, PathBuf};
 mod commands;
 mod comparison;
 mod counts;
+#[allow(unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
 mod front_matter;
 mod guide;
 mod guides;
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
 mod links;
 mod orchestrated;
+mod orchestration;
+#[allow(dead_code)]
+#[path = "../support/planning.rs"]
+mod planning;
 mod proof;
 mod ralplan;
 mod reference;
 mod refine;
-mod sessions;
+mod samples;
 mod tasks;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
 mod watch;
+#[allow(dead_code)]
+#[path = "../support/session.rs"]
+mod world;
 
 use front_matter::FrontMatter;
 use ralph_core::evidence::receipt::ReceiptStatus;

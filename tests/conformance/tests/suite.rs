@@ -1,5 +1,5 @@
 //! Plays every case once against our executables as they are now, and a part of them against the pattern's
-//! text, and keeps the table in `docs/conformance.md` in step with both.
+//! text, and keeps the table in `docs/reference/conformance.md` in step with both.
 //!
 //! `RALPH_UPDATE=1` rewrites the table. The lists of the others are made by one command each, since they
 //! take minutes for all cases: `cargo run -p ralph-conformance -- --list
@@ -69,7 +69,7 @@ fn check_table(cases: &[Case], ours: &[Outcome]) {
     let mut columns = vec![("ralph", ours)];
     columns.extend(others.iter().map(|(name, outcomes)| (*name, &outcomes[..])));
     let fresh = table(cases, &columns);
-    let page = repository().join("docs/conformance.md");
+    let page = repository().join("docs/reference/conformance.md");
     let text = fs::read_to_string(&page).expect("the page is there");
     let (before, rest) = text.split_once("<!-- table -->\n").expect("the page marks its table");
     let (stored, after) = rest.split_once("<!-- end of table -->").expect("and where it ends");
@@ -77,7 +77,10 @@ fn check_table(cases: &[Case], ours: &[Outcome]) {
         let text = format!("{before}<!-- table -->\n{fresh}<!-- end of table -->{after}");
         fs::write(&page, text).expect("the page can be written");
     } else {
-        assert!(stored == fresh, "docs/conformance.md is out of date; RALPH_UPDATE=1 rewrites it");
+        assert!(
+            stored == fresh,
+            "docs/reference/conformance.md is out of date; RALPH_UPDATE=1 rewrites it"
+        );
     }
 }
 

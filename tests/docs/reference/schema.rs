@@ -21,10 +21,10 @@ pub(super) fn settings(source: &Source) -> Value {
     let mut made = Made { source, defs: Map::new(), all_may_be_absent: true };
     let mut top = made.object("settings", "Settings");
     let sections = [
-        ("backpressure", "check/choice", "Choice"),
-        ("context", "facts/choice", "Choice"),
-        ("client", "settings/client", "Client"),
-        ("refine", "settings/refine", "Refine"),
+        ("backpressure", "project/check/choice", "CheckSettings"),
+        ("context", "project/project_facts/choice", "ContextSettings"),
+        ("client", "project/settings/client", "ClientSettings"),
+        ("refine", "project/settings/refine", "Refine"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();

@@ -1,4 +1,4 @@
-//! The list for programs. `docs/evidence.md` says what each member means; a test keeps the two in
+//! The list for programs. `docs/reference/status.md` says what each member means; a test keeps the two in
 //! step.
 
 use super::LoopList;

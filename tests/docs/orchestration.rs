@@ -1,4 +1,4 @@
-//! `docs/sessions.md` holds what `ralph session` does.
+//! `docs/orchestration.md` holds what `ralph session` does.
 
 use super::{check_contains, read, root};
 use ralph_core::modes::orchestration::agents::AgentRole;
@@ -7,11 +7,11 @@ use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::modes::orchestration::state::State;
 
 fn text() -> String {
-    read(&root().join("docs/sessions.md"))
+    read(&root().join("docs/orchestration.md"))
 }
 
 #[test]
-fn every_command_of_a_session_is_in_its_document() {
+fn every_command_of_the_system_is_in_its_guide() {
     let help = read(&root().join("tests/cli/help/ralph-session.txt"));
     let (_, list) = help.split_once("Commands:\n").unwrap();
     let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
