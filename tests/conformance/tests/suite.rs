@@ -77,7 +77,10 @@ fn check_table(cases: &[Case], ours: &[Outcome]) {
         let text = format!("{before}<!-- table -->\n{fresh}<!-- end of table -->{after}");
         fs::write(&page, text).expect("the page can be written");
     } else {
-        assert!(stored == fresh, "docs/reference/conformance.md is out of date; RALPH_UPDATE=1 rewrites it");
+        assert!(
+            stored == fresh,
+            "docs/reference/conformance.md is out of date; RALPH_UPDATE=1 rewrites it"
+        );
     }
 }
 
