@@ -14,6 +14,7 @@ mod counts;
 mod front_matter;
 mod guide;
 mod guides;
+mod imports;
 mod links;
 mod orchestrated;
 mod proof;
