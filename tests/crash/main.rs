@@ -3,8 +3,8 @@
 //! each cut the state is the old one or the new one, the next event and the next command work, and
 //! nothing that was answered is lost.
 //!
-//! By default a sample is tried, chosen by a seed that is printed (`RALPH_SEED` repeats it);
-//! `RALPH_PROOF=full` tries every point. `RALPH_CRASH_CASE` names the cases to try by a part of
+//! By default a sample of some cases is tried, chosen by a seed that is printed (`RALPH_SEED` repeats it);
+//! `RALPH_PROOF=short` tries a sample of every case, and `RALPH_PROOF=full` every point. `RALPH_CRASH_CASE` names the cases to try by a part of
 //! their names. Where strace is missing nothing can be tried: that is said aloud, and with
 //! `RALPH_REQUIRE_GATES=1` it is a failure.
 

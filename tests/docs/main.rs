@@ -17,6 +17,7 @@ mod executables;
 mod front_matter;
 mod guide;
 mod guides;
+mod imports;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
 mod journals;

@@ -2,8 +2,10 @@
 //!
 //! Sizes, instructions, system calls and peak memory do not depend on how busy the machine is,
 //! so they may fail a build; times may not (`cargo bench -p ralph --bench hooks` shows them), but for one that is
-//! promised and asked for in a way that load does not change (`status_line`). A gate whose tool is missing is
-//! skipped and says so; with `RALPH_REQUIRE_GATES=1` that fails.
+//! promised and asked for in a way that load does not change (`status_line`).
+//!
+//! `RALPH_REQUIRE_GATES=1` builds a release, which takes some minutes, and checks every gate; one whose tool is missing
+//! fails. Without it the executables are those of the tests: what depends on optimisation is skipped and says so.
 #![allow(clippy::disallowed_methods, reason = "a gate starts programs and lays out files")]
 
 #[path = "../../crates/ralph/benches/hooks/built.rs"]
@@ -32,6 +34,7 @@ const IDLE: [&str; 3] = ["ralph-pre-tool-use", "ralph-stop-hook", "ralph-backpre
 #[test]
 fn every_hook_is_smaller_than_a_megabyte() {
     each(&HOOKS, "size", |scene, hook| {
+        scene.is_static()?;
         let path = scene.executable(hook)?;
         let size = std::fs::metadata(path).expect("it was just built").len();
         at_most(hook, "bytes", size, 3_000_000);
@@ -42,6 +45,7 @@ fn every_hook_is_smaller_than_a_megabyte() {
 #[test]
 fn an_idle_hook_makes_at_most_35_system_calls() {
     each(&IDLE, "system calls", |scene, hook| {
+        scene.is_static()?;
         let calls = strace::calls(&scene.idle(hook)?)?;
         at_most(hook, "system calls", calls.len() as u64, 35);
         Ok(())
@@ -73,6 +77,7 @@ fn an_idle_hook_starts_no_process_and_no_thread() {
 #[test]
 fn an_idle_hook_runs_at_most_10_000_instructions() {
     each(&IDLE, "instructions", |scene, hook| {
+        scene.is_static()?;
         at_most(hook, "instructions", valgrind::instructions(&scene.idle(hook)?)?, 10_000);
         Ok(())
     });
@@ -81,6 +86,7 @@ fn an_idle_hook_runs_at_most_10_000_instructions() {
 #[test]
 fn an_idle_hook_touches_at_most_0_7_mib() {
     each(&IDLE, "memory", |scene, hook| {
+        scene.is_static()?;
         at_most(hook, "KiB at its peak", memory::peak_kib(scene, &scene.idle(hook)?)?, 716);
         Ok(())
     });
@@ -89,6 +95,7 @@ fn an_idle_hook_touches_at_most_0_7_mib() {
 #[test]
 fn an_active_tool_call_touches_at_most_1_2_mib() {
     each(&IDLE[..1], "memory, active", |scene, hook| {
+        scene.is_static()?;
         let run = scene.active_tool_call(hook, 1_000)?;
         at_most(hook, "KiB at its peak", memory::peak_kib(scene, &run)?, 1_228);
         Ok(())
@@ -98,6 +105,7 @@ fn an_active_tool_call_touches_at_most_1_2_mib() {
 #[test]
 fn an_active_tool_call_of_5_mb_touches_at_most_1_5_mib() {
     each(&IDLE[..1], "memory, active, 5 MB", |scene, hook| {
+        scene.is_static()?;
         let run = scene.active_tool_call(hook, 5_000_000)?;
         at_most(hook, "KiB at its peak", memory::peak_kib(scene, &run)?, 1_536);
         Ok(())

@@ -165,11 +165,11 @@ fn refusal(world: &World, line: &str) -> Option<String> {
 
 #[test]
 fn however_a_command_is_nested_and_quoted_it_does_not_run_behind_the_wall() {
-    let all = lines(&mut Numbers::seeded(), 12_000);
+    let all = lines(&mut Numbers::seeded(), if crate::is_proof() { 12_000 } else { 1_500 });
     let passes = |line: &&String| guard::only_reads(line).is_ok();
     let allowed: Vec<&String> = all.iter().filter(passes).collect();
     assert!(
-        allowed.len() > 200,
+        allowed.len() > all.len() / 60,
         "a wall that refuses everything proves nothing: {}",
         allowed.len()
     );

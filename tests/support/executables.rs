@@ -12,8 +12,6 @@ use serde_json::Value;
 /// Names a folder of ready executables to test instead of building them.
 pub const BIN_DIR_VARIABLE: &str = "RALPH_TEST_BIN_DIR";
 
-const PACKAGES: [&str; 2] = ["ralph-hooks", "ralph"];
-
 /// The folder that holds the executables under test.
 pub fn executables() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -25,18 +23,27 @@ pub fn executables() -> &'static Path {
     })
 }
 
-/// One package at a time, as for a release: together they would share the features of their dependencies.
-fn build() -> Vec<PathBuf> {
-    PACKAGES.into_iter().flat_map(build_package).collect()
-}
+/// The executables of the product, by name.
+const EXECUTABLES: [&str; 6] = [
+    "ralph",
+    "ralph-user-prompt",
+    "ralph-pre-tool-use",
+    "ralph-backpressure",
+    "ralph-stop-hook",
+    "ralph-session-context",
+];
 
 /// Cargo itself says which executables it has just made or found fresh.
-fn build_package(package: &str) -> Vec<PathBuf> {
+///
+/// With the whole workspace selected, the features of every dependency are those of `cargo test --workspace`, so
+/// that nothing is compiled a second time.
+fn build() -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    cargo.args(["build", "--locked", "--quiet", "--package", package, "--message-format=json"]);
+    cargo.args(["build", "--locked", "--quiet", "--workspace", "--message-format=json"]);
+    cargo.args(EXECUTABLES.iter().flat_map(|name| ["--bin", name]));
     let output = cargo.stderr(Stdio::inherit()).output().expect("cargo starts");
-    assert!(output.status.success(), "cargo could not build the executables of `{package}`");
+    assert!(output.status.success(), "cargo could not build the executables");
     let rows = output
         .stdout
         .split(|byte| *byte == b'\n')

@@ -40,10 +40,10 @@ impl Built {
 
 /// The hooks, built for release just now.
 pub(crate) fn hooks() -> anyhow::Result<Built> {
-    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let target = static_target();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
-    let args = ["--release", "--config", config, "-p", "ralph-hooks"];
-    if is_installed(&target) {
+    let args = ["--release", "--config", config, "-p", "ralph-hooks", "--bins"];
+    if linkage() == Linkage::StaticMusl {
         let executables = build(&[&args[..], &["--target", &target]].concat())?;
         let origin = format!("release build for {target}");
         return Ok(Built { linkage: Linkage::StaticMusl, origin, executables });
@@ -55,7 +55,7 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
 
 /// The command line as it is shipped, in the same folder as the hooks, where they look for it.
 pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<PathBuf> {
-    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let target = static_target();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
     let args = ["--release", "--config", config, "-p", "ralph", "--bin", "ralph"];
     let mut built = match linkage {
@@ -76,21 +76,39 @@ pub(crate) fn hooks_in(folder: &Path) -> anyhow::Result<Built> {
     Ok(Built { linkage: Linkage::StaticMusl, origin, executables })
 }
 
-/// The command line, which only prepares states and is not measured: any profile will do.
+/// The command line, which only prepares states and is not measured: the one that the tests have built.
 pub(crate) fn command_line() -> anyhow::Result<Option<PathBuf>> {
-    Ok(build(&["-p", "ralph", "--bin", "ralph"])?.remove("ralph"))
+    Ok(build(&["--workspace", "--bin", "ralph"])?.remove("ralph"))
 }
 
-fn is_installed(target: &str) -> bool {
+/// The hooks as the tests have built them, without optimisation: nothing of them can be measured.
+#[allow(dead_code, reason = "the benches measure releases")]
+pub(crate) fn unoptimised_hooks() -> anyhow::Result<Built> {
+    let bins = HOOKS.iter().flat_map(|name| ["--bin", name]);
+    let executables = build(&["--workspace"].into_iter().chain(bins).collect::<Vec<_>>())?;
+    let origin = "unoptimised build; RALPH_REQUIRE_GATES=1 builds a release".to_owned();
+    Ok(Built { linkage: Linkage::HostTarget, origin, executables })
+}
+
+fn static_target() -> String {
+    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
+}
+
+/// How a release is linked on this machine.
+pub(crate) fn linkage() -> Linkage {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let asked = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
-    asked.is_ok_and(|answer| Path::new(String::from_utf8_lossy(&answer.stdout).trim()).is_dir())
+    let libraries = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", &static_target()])
+        .output();
+    let is_installed = libraries
+        .is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir());
+    if is_installed { Linkage::StaticMusl } else { Linkage::HostTarget }
 }
 
 fn build(args: &[&str]) -> anyhow::Result<HashMap<String, PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .arg("build")
+        .args(["build", "--locked"])
         .args(args)
         .arg("--message-format=json")
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
