@@ -10,6 +10,7 @@ use ralph_io::git::repository::{self, Repository};
 use ralph_io::project::confined;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// The project's folder, which may be one below the top of its repository.
 #[derive(Debug)]
@@ -19,15 +20,16 @@ pub(super) struct Disk {
     top: PathBuf,
     repository: Option<Repository>,
     ignored: Ignored,
+    deadline: Instant,
 }
 
 impl Disk {
-    pub(super) fn at(root: &Path) -> Disk {
+    pub(super) fn at(root: &Path, deadline: Instant) -> Disk {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let repository = repository::around(&root);
         let top = repository.as_ref().map_or(&root, |repository| &repository.top).clone();
         let ignored = Ignored::below(&top, repository.clone());
-        Disk { root, top, repository, ignored }
+        Disk { root, top, repository, ignored, deadline }
     }
 
     /// Where it is; none if the path leads out of the project by its own words.
@@ -77,7 +79,8 @@ impl Project for Disk {
     }
 
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
-        self.repository.as_ref()?.ask(arguments, GIT)
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.repository.as_ref()?.ask(arguments, GIT.min(left))
     }
 }
 
@@ -127,7 +130,7 @@ mod tests {
         }
 
         fn disk(&self, root: &str) -> Disk {
-            Disk::at(&self.path(root))
+            Disk::at(&self.path(root), Instant::now() + GIT)
         }
 
         /// The names in a folder; a slash after those of folders.
