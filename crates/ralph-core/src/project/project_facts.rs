@@ -22,25 +22,15 @@ mod tasks;
 mod tests;
 mod typescript;
 mod useful;
-#[cfg(test)]
-#[allow(dead_code, reason = "each fact uses its part")]
-mod world;
 
+use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A project, as the facts ask about it. Paths are relative to its root and have `/` between names;
-/// the root itself is the empty path.
-pub trait Project {
-    /// The text of a file; none if there is none, or it is no regular file, too large for one that
-    /// people write, or not UTF-8.
-    fn text(&self, path: &str) -> Option<String>;
-
+/// A project as the facts read it. Its folders lack what git ignores, and `.git` itself.
+pub trait Project: ProjectReader {
     /// The document that a file holds; none if it has no text or another form.
     fn document(&self, path: &str, form: FileFormat) -> Option<Value>;
-
-    /// What is in a folder, by name; none if there is no such folder or it cannot be read.
-    fn folder(&self, path: &str) -> Option<Folder>;
 
     /// The text of a file of the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …), or,
     /// of what its work trees share (`config`, `shallow`, `logs/refs/stash`), of the repository's; none
@@ -63,35 +53,6 @@ pub enum FileFormat {
     Toml,
     /// YAML, its first document. An alias reads as null.
     Yaml,
-}
-
-/// What is in a folder. What git ignores, and `.git` itself, is left out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Folder {
-    /// Sorted by name.
-    pub entries: Vec<FolderEntry>,
-    /// True if there is more than could be looked at.
-    pub is_cut: bool,
-}
-
-/// Something in a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FolderEntry {
-    /// Its name; bytes that are no UTF-8 are replaced.
-    pub name: String,
-    /// What it is. A link is what it is itself, and is never followed.
-    pub kind: EntryKind,
-}
-
-/// What an entry of a folder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A file, or whatever else has no entries.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Link,
 }
 
 /// What is known, as it is shown: a heading, and lines below it.

@@ -26,8 +26,8 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
     use serde_json::json;
 
     #[test]

@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 5] = [
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let files = |folder: &str| {
-        let entries = project.folder(folder).unwrap_or_default().entries;
+        let entries = project.folder(folder.as_ref()).unwrap_or_default().entries;
         entries.into_iter().filter(|entry| entry.kind == EntryKind::File).map(|entry| entry.name)
     };
     let mut found: Vec<String> = files(WORKFLOWS)
@@ -33,8 +33,8 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
 
     #[test]
     fn the_files_of_each_service_are_named() {

@@ -3,7 +3,7 @@
 use super::{Fact, Project, show};
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let text = project.text("go.mod")?;
+    let text = project.text("go.mod".as_ref())?;
     let stated = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
         let (_, rest) = lines.find(|(first, _)| *first == key)?;
@@ -17,8 +17,8 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
 
     #[test]
     fn a_module_takes_one_line() {

@@ -46,7 +46,7 @@ fn manager(project: &dyn Project, manifest: &Value) -> Option<String> {
         let stated = stated.split('+').next().unwrap_or(stated);
         return Some(format!("package manager {}", show::quoted(stated)));
     }
-    let entries = project.folder("")?.entries;
+    let entries = project.folder("".as_ref())?.entries;
     let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
     let managers: BTreeSet<&str> =
         LOCKS.iter().filter(|(lock, _)| is_there(lock)).map(|(_, manager)| *manager).collect();
@@ -94,8 +94,8 @@ fn workspaces(project: &dyn Project, manifest: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
     use serde_json::json;
 
     #[test]

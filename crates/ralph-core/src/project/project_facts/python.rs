@@ -31,7 +31,7 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
 
 /// The manager whose lock file exists, or else the one that has a table under `tool`.
 fn manager(project: &dyn Project, document: &Value) -> Option<String> {
-    let entries = project.folder("").unwrap_or_default().entries;
+    let entries = project.folder("".as_ref()).unwrap_or_default().entries;
     let is_locked = |(_, lock): &&(_, &str)| entries.iter().any(|entry| entry.name == *lock);
     let is_set = |(name, _): &&(&str, _)| document["tool"][*name].is_object();
     let manager = MANAGERS.iter().find(is_locked).or_else(|| MANAGERS.iter().find(is_set));
@@ -40,8 +40,8 @@ fn manager(project: &dyn Project, document: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
     use serde_json::json;
 
     #[test]

@@ -32,7 +32,7 @@ fn tables(project: &dyn Project, migrations: &[String]) -> Option<String> {
     let read = &migrations[migrations.len().saturating_sub(MOST_READ)..];
     let mut tables = BTreeSet::new();
     for name in read {
-        let text = project.text(&format!("{MIGRATIONS}/{name}")).unwrap_or_default();
+        let text = project.text(format!("{MIGRATIONS}/{name}").as_ref()).unwrap_or_default();
         tables.extend(text.lines().filter_map(created));
     }
     let shown = show::list(tables.iter().map(String::as_str), 80);
@@ -51,14 +51,14 @@ fn created(line: &str) -> Option<String> {
 }
 
 fn names(project: &dyn Project, folder: &str, kind: EntryKind) -> Vec<String> {
-    let entries = project.folder(folder).unwrap_or_default().entries;
+    let entries = project.folder(folder.as_ref()).unwrap_or_default().entries;
     entries.into_iter().filter(|entry| entry.kind == kind).map(|entry| entry.name).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
 
     #[test]
     fn migrations_are_counted_and_functions_are_named() {

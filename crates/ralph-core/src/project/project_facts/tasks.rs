@@ -15,7 +15,7 @@ const HELPED: usize = 5;
 const TASKS: usize = 24;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let text = |names: &[&str]| names.iter().find_map(|name| project.text(name));
+    let text = |names: &[&str]| names.iter().find_map(|name| project.text(name.as_ref()));
     let (make, just) = (text(&MAKEFILES).unwrap_or_default(), text(&JUSTFILES).unwrap_or_default());
     let mut targets = recipes::of_make(&make);
     // A target that looks like a file is a step of the build.
@@ -44,8 +44,8 @@ fn line(runner: &str, mut recipes: Vec<Recipe<'_>>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
 
     #[test]
     fn targets_of_a_makefile_come_with_their_help() {
