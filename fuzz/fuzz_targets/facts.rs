@@ -3,43 +3,51 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::project::project_facts::{
-    EntryKind, FileFormat, Folder, FolderEntry, KINDS, Project, page,
-};
+use ralph_core::project::project_facts::{FileFormat, KINDS, Project, page};
+use ralph_core::project::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use ralph_core::state::signals;
 use ralph_fuzz::is_plain;
 use serde_json::Value;
+use std::path::Path;
 
 struct Same<'a>(&'a str);
 
-impl Project for Same<'_> {
-    fn text(&self, _: &str) -> Option<String> {
+impl ProjectReader for Same<'_> {
+    fn root(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn text(&self, _: &Path) -> Option<String> {
         Some(self.0.to_owned())
     }
 
-    fn document(&self, _: &str, form: FileFormat) -> Option<Value> {
-        ralph::fuzzing::document(self.0, form)
+    fn exists(&self, _: &Path) -> bool {
+        true
     }
 
-    fn folder(&self, path: &str) -> Option<Folder> {
+    fn folder(&self, path: &Path) -> Option<Folder> {
         let entry = |(at, line): (usize, &str)| {
             let kind = [EntryKind::File, EntryKind::Folder, EntryKind::Link][at % 3];
             let name = line.replace('/', "");
             (!name.is_empty()).then_some(FolderEntry { name, kind })
         };
         let entries = self.0.lines().take(40).enumerate().filter_map(entry).collect();
-        path.matches('/')
-            .count()
-            .lt(&3)
-            .then_some(Folder { entries, is_cut: self.0.len() % 2 == 0 })
+        let is_cut = self.0.len() % 2 == 0;
+        (path.components().count() < 4).then_some(Folder { entries, is_cut })
+    }
+}
+
+impl Project for Same<'_> {
+    fn document(&self, _: &str, form: FileFormat) -> Option<Value> {
+        ralph::fuzzing::document(self.0, form)
     }
 
     fn git_text(&self, _: &str) -> Option<String> {
-        self.text("")
+        self.text("".as_ref())
     }
 
     fn main_work_tree(&self) -> Option<String> {
-        self.text("")
+        self.text("".as_ref())
     }
 
     fn git(&self, _: &[&str]) -> Option<Vec<u8>> {

@@ -41,8 +41,6 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("stdin.rs", "{} bytes", "a constant"),
     ("cli/cancel.rs", "{n} workers", "another arm has one"),
     ("doctor/executables.rs", "{n_hooks} hooks", "a constant"),
-    ("doctor/firing.rs", "{n} more skills", "another arm has one"),
-    ("doctor/worker_base.rs", "{n} commits", "another branch has one"),
     ("install/plugin.rs", "{} executables", "a constant"),
     ("parallel/next.rs", "{} commits", "another branch has one"),
     ("parallel/next.rs", "{} workers", "another branch has one"),

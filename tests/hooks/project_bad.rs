@@ -121,8 +121,8 @@ fn files_without_an_end_a_writer_or_sense_are_passed_over() {
     symlink("/dev/zero", file("Makefile")).unwrap();
     fs::write(file("pyproject.toml"), [0xff; 100]).unwrap();
     fs::create_dir(file("tsconfig.json")).unwrap();
-    fs::write(file("compose.yaml"), "[".repeat(1 << 19)).unwrap();
-    fs::write(file("go.work"), "x".repeat(1 << 20)).unwrap();
+    fs::write(file("pnpm-workspace.yaml"), "[".repeat(1 << 19)).unwrap();
+    fs::write(file("justfile"), "x".repeat(1 << 20)).unwrap();
     let text = heard(&world, SOON);
     assert!(text.contains("go.mod: ") && text.contains("\"src/\""), "{text}");
 }

@@ -51,8 +51,6 @@ fn a_fresh_installation_is_well() {
     let said = said.says("ok    executables: `ralph` and 5 hooks");
     let said = said.says("ok    registration: 13 hooks in the user settings");
     let said = said.says("ok    firing: 13 of 13 registered hooks answered, slowest ");
-    let said =
-        said.says("ok    firing: 8 of 8 hooks in the front matter of skills answered, slowest ");
     let said = said.says("ok    loops: 1 stored, 1 live, all readable");
     let said = said.says("ok    client: `claude` 2.1.328 (Claude Code)");
     assert!(said.stdout.ends_with("all is well\n"), "{}", said.stdout);
@@ -218,7 +216,7 @@ fn a_hook_gets_the_event_and_its_arguments() {
     let fired = world.read("fired");
     assert!(fired.contains("\"hook_event_name\":\"PreToolUse\""), "{fired}");
     assert!(fired.contains("\"session_id\":\"ralph-doctor-"), "{fired}");
-    assert!(fired.contains("}\nsettings\n") && fired.ends_with("}\nskill\n"), "{fired}");
+    assert!(fired.ends_with("}\nsettings\n"), "{fired}");
 }
 
 #[test]
@@ -276,63 +274,6 @@ fn front_matter_alone_is_mentioned_with_what_it_lacks() {
         .says("--resume");
 }
 
-/// Makes the hooks of an installed skill say something else.
-fn change_skill(world: &World, name: &str, from: &str, to: &str) {
-    let path = format!("home/.claude/skills/{name}/SKILL.md");
-    let text = world.read(&path);
-    let changed = text.replace(from, to);
-    assert_ne!(changed, text);
-    world.write(&path, &changed);
-}
-
-#[test]
-fn a_skill_whose_hook_cannot_be_started_is_named_with_its_file() {
-    let world = installed();
-    let bin = world.path("bin");
-    let there = format!("command: {}/ralph-stop-hook", bin.display());
-    change_skill(&world, "ralph-parallel", &there, "command: /gone/ralph-stop-hook");
-    let said = fails(&world, "ok    firing: 13 of 13 registered hooks answered");
-    let said = said.says("ok    firing: 8 of 10 hooks in the front matter of skills answered");
-    let file = world.path("home/.claude/skills/ralph-parallel/SKILL.md");
-    let said = said.says(&format!(
-        "FAIL  firing: Stop hook `/gone/ralph-stop-hook skill` of the skill `{}` does not start (",
-        file.display()
-    ));
-    said.says("; look at that file; `ralph install` writes it anew")
-        .says("`/gone/ralph-stop-hook wait skill`");
-    // What an executable of all of them does wrong is told once.
-    change_skill(&world, "ralph-parallel", "command: /gone/ralph-stop-hook", &there);
-    replace_by_script(&world, "bin/ralph-pre-tool-use", "test \"$1\" = settings");
-    let said = fails(&world, "13 of 13 registered hooks answered");
-    let said = said.says("PreToolUse hook `").says("ralph-pre-tool-use skill` of the skill `");
-    said.says("planloop/SKILL.md` (5 more skills have it) ended with exit code 1");
-}
-
-#[test]
-fn a_skill_whose_front_matter_is_no_yaml_is_named() {
-    let world = installed();
-    change_skill(&world, "ralph", "\nhooks:\n", "\nhooks: [\n");
-    fails(&world, "FAIL  registration: the front matter of `")
-        .says("skills/ralph/SKILL.md` is not YAML: its hooks never run; look at that file");
-}
-
-#[test]
-fn a_skill_of_the_project_is_looked_at_too_and_told_its_own_folder() {
-    let world = installed();
-    world.write(
-        "project/.claude/skills/mine/SKILL.md",
-        "---\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          \
-         command: \"${CLAUDE_PLUGIN_ROOT}/../../../../bin/ralph-stop-hook\"\n          args: [skill]\n---\n",
-    );
-    world.ralph(&["doctor"]).exit(0).says("ok    firing: 9 of 9 hooks in the front matter");
-    fs::remove_file(world.path("bin/ralph-stop-hook")).unwrap();
-    fails(
-        &world,
-        "project/.claude/skills/mine/../../../../bin/ralph-stop-hook skill` of the skill `",
-    )
-    .says("project/.claude/skills/mine/SKILL.md` does not start");
-}
-
 /// Each leaves a trace where it was started.
 #[test]
 fn what_is_not_ours_is_never_started() {
@@ -343,40 +284,21 @@ fn what_is_not_ours_is_never_started() {
         world.write(name, &script);
         world.chmod(name, 0o755);
     }
-    let hook = |command: &str, args: &str| {
-        format!("        - type: command\n          command: {command:?}\n{args}")
-    };
     let theirs = world.path("theirs/their-hook").display().to_string();
-    let args = "          args: [skill]\n";
-    let beside = format!("ralph-stop-hook; {theirs} skill");
-    let also = format!("ralph-stop-hook $({theirs})\nall is well\n skill");
-    let hooks = [
-        hook(&theirs, args),
-        hook(&theirs, ""),
-        hook("ralph-stop-hook", "          args: [settings]\n"),
-        hook(&beside, ""),
-        hook(&also, ""),
-        hook("${CLAUDE_PROJECT_DIR}/ralph-stop-hook", args),
-        hook("\"$CLAUDE_PROJECT_DIR\"/ralph-stop-hook skill", ""),
-        hook("${CLAUDE_PROJECT_DIR%x}/ralph-stop-hook skill", ""),
-        hook("$CLAUDE_PLUGIN_ROOT/../../../ralph-stop-hook skill", ""),
-    ];
-    let text = format!("---\nhooks:\n  Stop:\n    - hooks:\n{}---\n", hooks.concat());
-    world.write("project/.claude/skills/ralph/SKILL.md", &text);
+    let beside = world.path("project/ralph-stop-hook").display().to_string();
     let settings = json!({"hooks": {"PreCompact": [{"hooks": [
         {"type": "command", "command": format!("ralph-session-context $({theirs}) settings")},
-        {"type": "command", "command": "$CLAUDE_PROJECT_DIR/ralph-stop-hook settings"},
+        {"type": "command", "command": beside, "args": ["settings"]},
+        {"type": "command", "command": theirs, "args": ["settings"]},
     ]}]}});
     world.write("project/.claude/settings.json", &settings.to_string());
     let said = world.ralph(&["doctor"]);
     assert!(!trace.exists(), "{}", world.read("started"));
-    let said = said
-        .says(" skill` of the skill `")
-        .says("was not started: its shell line is more than one command");
+    let said = said.says("was not started: it is a shell line, and `ralph install` writes none");
     let said =
         said.says("was not started: it lies in the project, and what a project brings is not run");
     assert!(!said.stdout.lines().any(|line| line == "all is well"), "{}", said.stdout);
-    assert_eq!(said.stdout.matches("was not started").count(), 7, "{}", said.stdout);
+    assert_eq!(said.stdout.matches("was not started").count(), 2, "{}", said.stdout);
 }
 
 #[test]
@@ -705,16 +627,6 @@ fn another_ralph_on_the_path_is_named() {
     said.says("warn  path: `ralph` on PATH is `").says("older/ralph`, not the one in `");
     let world = world.env("PATH", "/nowhere");
     world.ralph(&["doctor"]).says("warn  path: `ralph` is not on PATH").says("export PATH=\"");
-}
-
-#[test]
-fn a_rule_that_denies_the_model_its_commands_is_named() {
-    let world = installed();
-    world.ralph(&["doctor"]).says("ok    permissions: ");
-    let denied = r#"{"permissions": {"deny": ["Bash(ralph *)"]}}"#;
-    world.write("project/.claude/settings.local.json", denied);
-    let said = world.ralph(&["doctor"]).exit(0);
-    said.says("warn  permissions: the rule `Bash(ralph *)` denies the model `ralph verify`");
 }
 
 #[test]

@@ -6,11 +6,14 @@
 
 pub mod check;
 pub mod project_facts;
+pub mod reader;
 pub mod settings;
 
 mod deno;
 mod dotnet;
 mod elixir;
+#[cfg(test)]
+mod fixture;
 mod go;
 mod jvm;
 mod node;
@@ -22,48 +25,19 @@ mod rust;
 mod swift;
 
 use crate::state::Criterion;
-use std::collections::{BTreeMap, BTreeSet};
+use reader::{Folder, ProjectReader};
+use std::collections::BTreeSet;
 
-/// Files in the project's root whose text is looked at.
-pub const TEXTS: [&str; 24] = [
-    "package.json",
-    "tsconfig.json",
-    "deno.json",
-    "deno.jsonc",
-    "Cargo.toml",
-    "pyproject.toml",
-    "setup.cfg",
-    "tox.ini",
-    "pytest.ini",
-    "Pipfile",
-    "requirements.txt",
-    "requirements-dev.txt",
-    "go.mod",
-    "Gemfile",
-    "composer.json",
-    "pom.xml",
-    "mix.exs",
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "justfile",
-    "Justfile",
-    ".justfile",
-    "Rakefile",
-];
-
-/// What there is in the project's root.
-#[derive(Debug, Clone, Default)]
-pub struct ProjectFiles {
-    /// Names of everything in the root, files and folders.
-    pub entries: BTreeSet<String>,
-    /// The texts of those of `TEXTS` that exist and could be read.
-    pub texts: BTreeMap<String, String>,
+/// The files of the project's root, as the ecosystems ask for them.
+struct RootFiles<'a> {
+    reader: &'a dyn ProjectReader,
+    names: BTreeSet<String>,
+    is_cut: bool,
 }
 
-impl ProjectFiles {
+impl RootFiles<'_> {
     fn has(&self, name: &str) -> bool {
-        self.entries.contains(name) || self.texts.contains_key(name)
+        self.names.contains(name) || self.is_cut && self.reader.exists(name.as_ref())
     }
 
     fn has_any(&self, names: &[&str]) -> bool {
@@ -71,8 +45,8 @@ impl ProjectFiles {
     }
 
     /// The text of a file; empty if there is none.
-    fn text(&self, name: &str) -> &str {
-        self.texts.get(name).map_or("", String::as_str)
+    fn text(&self, name: &str) -> String {
+        self.reader.text(name.as_ref()).unwrap_or_default()
     }
 
     fn says(&self, name: &str, word: &str) -> bool {
@@ -80,7 +54,7 @@ impl ProjectFiles {
     }
 
     fn has_ending(&self, endings: &[&str]) -> bool {
-        self.entries.iter().any(|name| endings.iter().any(|ending| name.ends_with(ending)))
+        self.names.iter().any(|name| endings.iter().any(|ending| name.ends_with(ending)))
     }
 }
 
@@ -94,7 +68,7 @@ struct EcosystemCommands {
 }
 
 /// Ecosystems, in the order in which their criteria are named.
-const ECOSYSTEMS: [fn(&ProjectFiles) -> EcosystemCommands; 11] = [
+const ECOSYSTEMS: [fn(&RootFiles<'_>) -> EcosystemCommands; 11] = [
     node::find,
     deno::find,
     rust::find,
@@ -110,9 +84,12 @@ const ECOSYSTEMS: [fn(&ProjectFiles) -> EcosystemCommands; 11] = [
 
 /// The criteria that the project itself states: `AC-T`, `AC-T2` … for tests, `AC-L`, `AC-L2` …
 /// for type checks. None at all where the files state none.
-pub fn criteria(files: &ProjectFiles) -> Vec<Criterion> {
-    let found: Vec<EcosystemCommands> = ECOSYSTEMS.iter().map(|find| find(files)).collect();
-    let recipe = recipes::find(files);
+pub fn criteria(reader: &dyn ProjectReader) -> Vec<Criterion> {
+    let Folder { entries, is_cut } = reader.folder("".as_ref()).unwrap_or_default();
+    let names = entries.into_iter().map(|entry| entry.name).collect();
+    let files = RootFiles { reader, names, is_cut };
+    let found: Vec<EcosystemCommands> = ECOSYSTEMS.iter().map(|find| find(&files)).collect();
+    let recipe = recipes::find(&files);
     let tests = or_else(found.iter().filter_map(|one| one.tests.clone()).collect(), recipe.tests);
     let checks = or_else(found.into_iter().filter_map(|one| one.check).collect(), recipe.check);
     let alone = tests.len() == 1;

@@ -17,7 +17,7 @@ use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, git::tree, git::tree_id, process::clock, process::programs, project::environment,
-    project::meaning, project::project_files, project::settings, store::checks, store::digest,
+    project::meaning, project::reader::DiskReader, project::settings, store::checks, store::digest,
     store::journal,
 };
 use serde_json::Value;
@@ -337,7 +337,7 @@ pub struct PlannedFrom<'a> {
 /// When the project's path cannot be kept.
 pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState> {
     if plan.criteria.is_empty() {
-        plan.criteria = project::criteria(&project_files::gather(from.root));
+        plan.criteria = project::criteria(&DiskReader::of(from.root));
     }
     let (settings, problems) = settings::read(from.home, from.root);
     let now = clock::now();
@@ -350,7 +350,7 @@ pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState>
 
 fn discovered(asked: &StartRequest<'_>, options: &Options) -> Vec<Criterion> {
     match options.criteria.is_empty() {
-        true => project::criteria(&project_files::gather(&asked.project_root)),
+        true => project::criteria(&DiskReader::of(&asked.project_root)),
         false => Vec::new(),
     }
 }

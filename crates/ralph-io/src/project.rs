@@ -4,7 +4,7 @@
 pub mod confined;
 pub mod environment;
 pub mod meaning;
-pub mod project_files;
+pub mod reader;
 pub(crate) mod safe_read;
 pub mod settings;
 pub mod test_files;

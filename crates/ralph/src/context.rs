@@ -1,24 +1,24 @@
-//! What a session is told about its project: the facts of `ralph_core::project::facts`, gathered on disk, all
-//! together and within a time.
+//! What a session is told about its project: the facts of
+//! `ralph_core::project::project_facts`, gathered on disk within a time.
 
 mod disk;
 mod gather;
 mod ignored;
 pub(crate) mod yaml;
 
-pub(crate) use gather::{GatherFailure, Gathered};
+pub(crate) use gather::Gathered;
 
 #[cfg(fuzzing)]
 pub(crate) use disk::document;
 
 use disk::Disk;
+use ralph_core::project::project_facts::BUDGET;
 use ralph_core::project::project_facts::choice::ContextSettings;
-use ralph_core::project::project_facts::{BUDGET, Project};
 use std::path::Path;
-use std::sync::Arc;
+use std::time::Instant;
 
 /// The facts about the project in this folder.
 pub(crate) fn of(root: &Path, choice: &ContextSettings) -> Gathered {
-    let project: Arc<dyn Project> = Arc::new(Disk::at(root));
-    gather::gather(&project, &choice.kinds(), BUDGET)
+    let deadline = Instant::now() + BUDGET;
+    gather::gather(&Disk::at(root, deadline), &choice.kinds(), deadline)
 }

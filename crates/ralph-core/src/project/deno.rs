@@ -1,15 +1,15 @@
 //! Deno projects: the tasks of `deno.json`, else Deno's own commands.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 use serde_json::Value;
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     if !files.has_any(&["deno.json", "deno.jsonc"]) {
         return EcosystemCommands::default();
     }
     let manifest: Value = ["deno.json", "deno.jsonc"]
         .iter()
-        .find_map(|name| serde_json::from_str(files.text(name)).ok())
+        .find_map(|name| serde_json::from_str(&files.text(name)).ok())
         .unwrap_or_default();
     let task =
         |name: &str| (!manifest["tasks"][name].is_null()).then(|| format!("deno task {name}"));

@@ -1,8 +1,8 @@
 //! Elixir projects: Mix, and Credo where it is configured.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     let mix = files.has("mix.exs");
     let credo = mix && (files.has(".credo.exs") || files.says("mix.exs", ":credo"));
     EcosystemCommands {

@@ -1,8 +1,8 @@
 //! Go modules: the toolchain's own tests and `vet`.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     if !files.has("go.mod") {
         return EcosystemCommands::default();
     }

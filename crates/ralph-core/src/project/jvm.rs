@@ -1,9 +1,9 @@
 //! Maven and Gradle, by the project's wrapper where it has one. Tests compile first, so there is
 //! no check of its own.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     let gradle = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
     let tests = if files.has("pom.xml") {
         Some(if files.has("mvnw") { "./mvnw -B test" } else { "mvn -B test" })

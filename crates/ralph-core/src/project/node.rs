@@ -1,6 +1,6 @@
 //! Node projects: the scripts of `package.json`, and `tsc` where there is a `tsconfig.json`.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 use crate::shell::vacuous;
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ const TESTS: [&str; 4] = ["test", "test:ci", "test:run", "test:unit"];
 const TYPE_CHECKS: [&str; 5] = ["typecheck", "type-check", "check-types", "check:types", "tsc"];
 const LINTS: [&str; 2] = ["lint", "lint:check"];
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
-    let manifest: Value = serde_json::from_str(files.text("package.json")).unwrap_or_default();
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
+    let manifest: Value = serde_json::from_str(&files.text("package.json")).unwrap_or_default();
     if !manifest.is_object() {
         return EcosystemCommands::default();
     }
@@ -55,7 +55,7 @@ fn test_command(manager: Manager, name: &str, script: &str) -> String {
     }
 }
 
-fn compiler(files: &ProjectFiles, manifest: &Value, manager: Manager) -> Option<String> {
+fn compiler(files: &RootFiles<'_>, manifest: &Value, manager: Manager) -> Option<String> {
     if !files.has("tsconfig.json") {
         return None;
     }
@@ -82,7 +82,7 @@ enum Manager {
 }
 
 impl Manager {
-    fn of(files: &ProjectFiles, manifest: &Value) -> Manager {
+    fn of(files: &RootFiles<'_>, manifest: &Value) -> Manager {
         let stated = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
         match stated {
             Some("pnpm") => Manager::Pnpm,

@@ -1,13 +1,13 @@
 //! PHP projects: Composer's scripts, else PHPUnit, Pest and PHPStan where they are configured.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 use crate::shell::vacuous;
 use serde_json::Value;
 
 const CHECKS: [&str; 4] = ["phpstan", "stan", "analyse", "lint"];
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
-    let manifest: Value = serde_json::from_str(files.text("composer.json")).unwrap_or_default();
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
+    let manifest: Value = serde_json::from_str(&files.text("composer.json")).unwrap_or_default();
     let script = |name: &str| {
         stated(&manifest["scripts"][name]).then(|| format!("composer run-script {name}"))
     };

@@ -7,17 +7,14 @@
 mod cargo;
 pub mod choice;
 mod ci;
-mod compose;
 mod git;
 mod go;
 mod hide;
 mod node;
 pub mod page;
 mod python;
-mod runtimes;
 mod shape;
 pub mod show;
-mod sql;
 mod structure;
 mod supabase;
 mod tasks;
@@ -25,26 +22,15 @@ mod tasks;
 mod tests;
 mod typescript;
 mod useful;
-mod workspace;
-#[cfg(test)]
-#[allow(dead_code, reason = "each fact uses its part")]
-mod world;
 
+use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A project, as the facts ask about it. Paths are relative to its root and have `/` between names;
-/// the root itself is the empty path.
-pub trait Project: Send + Sync {
-    /// The text of a file; none if there is none, or it is no regular file, too large for one that
-    /// people write, or not UTF-8.
-    fn text(&self, path: &str) -> Option<String>;
-
+/// A project as the facts read it. Its folders lack what git ignores, and `.git` itself.
+pub trait Project: ProjectReader {
     /// The document that a file holds; none if it has no text or another form.
     fn document(&self, path: &str, form: FileFormat) -> Option<Value>;
-
-    /// What is in a folder, by name; none if there is no such folder or it cannot be read.
-    fn folder(&self, path: &str) -> Option<Folder>;
 
     /// The text of a file of the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …), or,
     /// of what its work trees share (`config`, `shallow`, `logs/refs/stash`), of the repository's; none
@@ -69,35 +55,6 @@ pub enum FileFormat {
     Yaml,
 }
 
-/// What is in a folder. What git ignores, and `.git` itself, is left out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Folder {
-    /// Sorted by name.
-    pub entries: Vec<FolderEntry>,
-    /// True if there is more than could be looked at.
-    pub is_cut: bool,
-}
-
-/// Something in a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FolderEntry {
-    /// Its name; bytes that are no UTF-8 are replaced.
-    pub name: String,
-    /// What it is. A link is what it is itself, and is never followed.
-    pub kind: EntryKind,
-}
-
-/// What an entry of a folder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A file, or whatever else has no entries.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Link,
-}
-
 /// What is known, as it is shown: a heading, and lines below it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fact {
@@ -119,8 +76,6 @@ impl Fact {
 pub struct FactKind {
     /// Its name in the settings.
     pub name: &'static str,
-    /// How long it may take.
-    pub limit: Duration,
     /// The most UTF-16 units of the page that it may take.
     pub units: usize,
     /// True if it is left out unless the settings ask for it.
@@ -134,16 +89,7 @@ const fn kind(
     units: usize,
     gather: fn(&dyn Project) -> Option<Fact>,
 ) -> FactKind {
-    FactKind { name, limit: Duration::from_secs(2), units, on_request: false, gather }
-}
-
-/// One that asks git, whose own deadline is [`GIT`]: what can be had without it is still told.
-const fn by_git(
-    name: &'static str,
-    units: usize,
-    gather: fn(&dyn Project) -> Option<Fact>,
-) -> FactKind {
-    FactKind { limit: Duration::from_millis(2_500), ..kind(name, units, gather) }
+    FactKind { name, units, on_request: false, gather }
 }
 
 const fn on_request(kind: FactKind) -> FactKind {
@@ -153,29 +99,30 @@ const fn on_request(kind: FactKind) -> FactKind {
 /// How long git may take for an answer.
 pub const GIT: Duration = Duration::from_secs(2);
 
-/// How long all facts together may take.
+/// How long all facts together may take, with every call of git.
 pub const BUDGET: Duration = Duration::from_secs(7);
 
 /// All kinds, the most useful first: that is the order on the page, and what comes last is cut
 /// first.
-pub const KINDS: [FactKind; 15] = [
-    by_git("git", 700, git::fact),
-    on_request(by_git("branch", 150, git::branch)),
-    on_request(by_git("commits", 700, git::commits)),
-    on_request(by_git("changes", 700, git::changes)),
+pub const KINDS: [FactKind; 13] = [
+    kind("git", 700, git::fact),
+    on_request(kind("branch", 150, git::branch)),
+    on_request(kind("commits", 700, git::commits)),
+    on_request(kind("changes", 700, git::changes)),
     kind("node", 1_300, node::fact),
-    kind("cargo", 700, cargo::fact),
-    kind("python", 700, python::fact),
-    kind("go", 400, go::fact),
+    kind("cargo", 400, cargo::fact),
+    kind("python", 300, python::fact),
+    kind("go", 200, go::fact),
     kind("tasks", 600, tasks::fact),
-    kind("ci", 700, ci::fact),
+    kind("ci", 400, ci::fact),
     kind("typescript", 500, typescript::fact),
     kind("supabase", 500, supabase::fact),
-    kind("compose", 500, compose::fact),
-    kind("runtimes", 400, runtimes::fact),
     // It takes the room that is left.
     kind("structure", page::MOST, structure::fact),
 ];
+
+/// Kinds of earlier versions. Settings may still name them, without effect.
+pub const FORMER: [&str; 2] = ["compose", "runtimes"];
 
 /// Their names. A list of its own, so that who only checks a name is not linked with all the facts.
 pub const NAMES: [&str; KINDS.len()] = {

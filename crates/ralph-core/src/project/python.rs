@@ -1,6 +1,6 @@
 //! Python projects: pytest, and the type checker or linter that the project configures.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
 const MANIFESTS: [&str; 8] = [
     "pyproject.toml",
@@ -13,7 +13,7 @@ const MANIFESTS: [&str; 8] = [
     "requirements-dev.txt",
 ];
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     if !files.has_any(&MANIFESTS) {
         return EcosystemCommands::default();
     }
@@ -24,7 +24,7 @@ pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     }
 }
 
-fn has_tests(files: &ProjectFiles) -> bool {
+fn has_tests(files: &RootFiles<'_>) -> bool {
     let configured = files.has_any(&["pytest.ini", ".pytest.ini", "conftest.py"])
         || files.says("pyproject.toml", "[tool.pytest")
         || files.says("setup.cfg", "[tool:pytest]")
@@ -32,7 +32,7 @@ fn has_tests(files: &ProjectFiles) -> bool {
     configured || files.has_any(&["tests", "test"])
 }
 
-fn checker(files: &ProjectFiles) -> Option<&'static str> {
+fn checker(files: &RootFiles<'_>) -> Option<&'static str> {
     let tool = |section: &str| files.says("pyproject.toml", section);
     if files.has_any(&["mypy.ini", ".mypy.ini"])
         || tool("[tool.mypy")
@@ -49,7 +49,7 @@ fn checker(files: &ProjectFiles) -> Option<&'static str> {
 }
 
 /// What stands before a tool's name, so that the project's own environment is used.
-fn runner(files: &ProjectFiles) -> &'static str {
+fn runner(files: &RootFiles<'_>) -> &'static str {
     let managed = [
         ("uv.lock", "uv run "),
         ("poetry.lock", "poetry run "),

@@ -1,6 +1,6 @@
 //! Recipes that a project wrote for itself, in a justfile or a Makefile.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
 const TESTS: [&str; 2] = ["test", "tests"];
 const CHECKS: [&str; 4] = ["typecheck", "type-check", "lint", "check"];
@@ -21,12 +21,12 @@ pub(crate) struct Recipe<'a> {
     pub(crate) help: Option<&'a str>,
 }
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     let text = |names: &[&str]| {
         names.iter().map(|name| files.text(name)).find(|text| !text.is_empty()).unwrap_or_default()
     };
-    let just = of_just(text(&JUSTFILES));
-    let make = of_make(text(&MAKEFILES));
+    let (just, make) = (text(&JUSTFILES), text(&MAKEFILES));
+    let (just, make) = (of_just(&just), of_make(&make));
     let first =
         |wanted: &[&str]| named(&just, wanted, "just").or_else(|| named(&make, wanted, "make"));
     EcosystemCommands { tests: first(&TESTS), check: first(&CHECKS) }

@@ -1,8 +1,8 @@
 //! Ruby projects: RSpec or Rails' own tests, RuboCop where it is configured.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     let bundle = files.has("Gemfile");
     let run = if bundle { "bundle exec " } else { "" };
     let rspec = files.has(".rspec") || bundle && files.says("Gemfile", "rspec");

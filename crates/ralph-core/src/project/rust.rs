@@ -1,8 +1,8 @@
 //! Rust projects: cargo, and clippy where the project configures it.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     if !files.has("Cargo.toml") {
         return EcosystemCommands::default();
     }

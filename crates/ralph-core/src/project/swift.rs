@@ -1,8 +1,8 @@
 //! Swift packages.
 
-use super::{EcosystemCommands, ProjectFiles};
+use super::{EcosystemCommands, RootFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     EcosystemCommands {
         tests: files.has("Package.swift").then(|| "swift test".to_owned()),
         check: None,

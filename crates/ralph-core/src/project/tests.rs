@@ -1,18 +1,12 @@
+use super::fixture::ProjectFixture;
 use super::*;
 
 /// Files and their texts; or criteria and their commands.
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
 /// A project from names, and from `name = text` for files whose text matters.
-fn project(files: &[(&str, &str)]) -> ProjectFiles {
-    let (mut entries, mut texts) = (BTreeSet::new(), BTreeMap::new());
-    for (name, text) in files {
-        entries.insert((*name).to_owned());
-        if TEXTS.contains(name) {
-            texts.insert((*name).to_owned(), (*text).to_owned());
-        }
-    }
-    ProjectFiles { entries, texts }
+fn project(files: &[(&str, &str)]) -> ProjectFixture {
+    files.iter().fold(ProjectFixture::new(), |project, (name, text)| project.file(name, text))
 }
 
 #[track_caller]
@@ -296,7 +290,33 @@ fn what_only_looks_like_a_recipe_is_none() {
 
 #[test]
 fn no_criterion_is_one_that_would_be_refused_when_planned() {
-    let everything: Vec<_> = TEXTS.iter().map(|name| (*name, "test:\nlint:\n")).collect();
+    let names = [
+        "package.json",
+        "tsconfig.json",
+        "deno.json",
+        "deno.jsonc",
+        "Cargo.toml",
+        "pyproject.toml",
+        "setup.cfg",
+        "tox.ini",
+        "pytest.ini",
+        "Pipfile",
+        "requirements.txt",
+        "requirements-dev.txt",
+        "go.mod",
+        "Gemfile",
+        "composer.json",
+        "pom.xml",
+        "mix.exs",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "justfile",
+        "Justfile",
+        ".justfile",
+        "Rakefile",
+    ];
+    let everything: Vec<_> = names.iter().map(|name| (*name, "test:\nlint:\n")).collect();
     for criterion in criteria(&project(&everything)) {
         assert_eq!(crate::shell::vacuous::refuse(&criterion.verification_command), None);
     }

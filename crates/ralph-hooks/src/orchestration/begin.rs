@@ -21,7 +21,7 @@ use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, 
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::orchestration::Sessions;
 use ralph_io::{
-    client, process::clock, project::project_files, project::settings, store::lifecycle,
+    client, process::clock, project::reader::DiskReader, project::settings, store::lifecycle,
 };
 
 /// What was asked for.
@@ -258,7 +258,7 @@ fn create(
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let earlier = if options.criteria.is_empty() { agreed_before(asked, id) } else { Vec::new() };
     let discovered = match (options.criteria.is_empty(), earlier.is_empty()) {
-        (true, true) => commands::criteria(&project_files::gather(&asked.project_root)),
+        (true, true) => commands::criteria(&DiskReader::of(&asked.project_root)),
         _ => earlier,
     };
     // Nobody asked for these commands, so a missing program is no reason to refuse the task.

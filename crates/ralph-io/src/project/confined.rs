@@ -53,7 +53,11 @@ pub fn text(top: &Path, path: &Path) -> Option<String> {
 
 /// What is in a folder below the top; none if there is no such folder or it cannot be read.
 pub fn list(top: &Path, folder: &Path) -> Option<Listing> {
-    let folder = real(top, folder)?;
+    entries(&real(top, folder)?)
+}
+
+/// What is in a folder, wherever it is; none if there is no such folder or it cannot be read.
+pub(super) fn entries(folder: &Path) -> Option<Listing> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         if entries.len() == MOST_ENTRIES {

@@ -12,8 +12,7 @@ pub(super) fn read(parser: Parser, check: &str, content: &[u8]) -> Vec<Finding> 
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let problem = match parser {
         Parser::Json => json(text),
-        // What is taken out leaves spaces: lines and columns are those of the file.
-        Parser::JsonWithComments => json(&jsonc::plain(text)),
+        Parser::JsonWithComments => json_with_comments(text),
         Parser::Toml => toml(text),
         Parser::Yaml => yaml(text),
     };
@@ -43,6 +42,11 @@ fn json(text: &str) -> Option<Problem> {
     let words = error.to_string();
     let words = words.split(" at line ").next().unwrap_or_default().to_owned();
     Some((Some((number(error.line()), number(error.column()))), words))
+}
+
+fn json_with_comments(text: &str) -> Option<Problem> {
+    let (line, column, message) = jsonc::parse(text).err()?;
+    Some((Some((number(line), number(column))), message))
 }
 
 fn toml(text: &str) -> Option<Problem> {

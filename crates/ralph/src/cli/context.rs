@@ -6,14 +6,16 @@
 use super::context_dir::Here;
 use super::exit::Exit;
 use super::screen;
-use crate::context::{self, GatherFailure, Gathered};
+use crate::context::{self, Gathered};
 use anyhow::Result;
 use ralph_core::project::project_facts::page;
 use ralph_io::{client::given, project::settings};
 use serde_json::json;
 use std::io::{IsTerminal, stderr};
 
-/// What may be said about it.
+/// Why a fact is missing.
+const LATE: &str = "took too long and is left out";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON document
@@ -60,8 +62,8 @@ fn for_person(as_json: bool) -> Result<Exit> {
     if !choice.is_enabled() {
         screen::tell("`context.enabled` is false in the settings: no session is told this.");
     }
-    for (kind, why) in &gathered.missing {
-        screen::tell(&format!("{}: {}", kind.name, said(*why)));
+    for kind in &gathered.late {
+        screen::tell(&format!("{}: {LATE}", kind.name));
     }
     match page::page(&gathered.facts, choice.size()) {
         Some(page) => screen::print(&page)?,
@@ -73,13 +75,6 @@ fn for_person(as_json: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn said(why: GatherFailure) -> &'static str {
-    match why {
-        GatherFailure::Late => "took too long and is left out",
-        GatherFailure::Failed => "is left out, by a mistake of Ralph's",
-    }
-}
-
 fn document(gathered: &Gathered, is_enabled: bool) -> serde_json::Value {
     let facts: Vec<_> = gathered
         .facts
@@ -88,10 +83,7 @@ fn document(gathered: &Gathered, is_enabled: bool) -> serde_json::Value {
             |(kind, fact)| json!({"name": kind.name, "heading": fact.heading, "lines": fact.lines}),
         )
         .collect();
-    let missing: Vec<_> = gathered
-        .missing
-        .iter()
-        .map(|(kind, why)| json!({"name": kind.name, "why": said(*why)}))
-        .collect();
+    let missing: Vec<_> =
+        gathered.late.iter().map(|kind| json!({"name": kind.name, "why": LATE})).collect();
     json!({"schema_version": 1, "enabled": is_enabled, "facts": facts, "missing": missing})
 }

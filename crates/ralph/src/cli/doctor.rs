@@ -3,7 +3,6 @@
 //! It changes nothing unless it is told to, and then only what is Ralph's own. A check that could not
 //! be made is reported as such, never as well.
 
-mod beads;
 mod check;
 mod client;
 mod executables;
@@ -12,13 +11,10 @@ mod fix;
 mod home;
 mod orphans;
 pub(crate) mod path;
-mod permissions;
 mod plugin;
 mod registration;
 mod settings;
-mod skills;
 pub(crate) mod states;
-mod worker_base;
 mod worktrees;
 
 use super::exit::Exit;
@@ -82,25 +78,21 @@ fn fix(checks: &[Check], places: &InstallPaths) -> bool {
 fn examine(places: &InstallPaths) -> Vec<Check> {
     let settings = SettingsFiles::gather(places);
     let plugin = Plugin::find(&settings, places);
-    let skills = skills::gather(plugin.as_ref(), places);
     let loops = Loops::gather(&places.ralph);
     let mut checks = executables::check(&places.executables);
     checks.extend(settings::check_readable(&settings));
-    checks.extend(registration::check(&settings, plugin.as_ref(), &skills, places));
-    checks.extend(skills::check_readable(&skills));
+    checks.extend(registration::check(&settings, plugin.as_ref(), places));
     checks.extend(firing::check(&settings, plugin.as_ref(), places));
-    checks.extend(firing::check_skills(&skills, places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
     checks.extend(path::check(&settings, &places.executables));
-    checks.push(permissions::check(&places.current));
     checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
     checks.extend(orphans::check(&loops, places));
     checks.push(worktrees::check(&loops));
     checks.extend(worktrees::check_left(places));
-    checks.extend(worker_base::check(&places.current));
+    checks.extend(worktrees::check_base(&places.current));
     checks.push(client::check(places));
-    checks.extend(beads::check(&places.current));
+    checks.extend(client::check_beads(&places.current));
     checks
 }

@@ -3,68 +3,77 @@
 use super::ignored::Ignored;
 use super::yaml;
 use ralph_core::project::check::jsonc;
-use ralph_core::project::project_facts::{
-    EntryKind, FileFormat, Folder, FolderEntry, GIT, Project,
-};
+use ralph_core::project::project_facts::{FileFormat, GIT, Project};
+use ralph_core::project::reader::{Folder, ProjectReader};
 use ralph_io::git::repository::{self, Repository};
 use ralph_io::project::confined;
+use ralph_io::project::reader::{self, DiskReader};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path};
+use std::time::Instant;
 
 /// The project's folder, which may be one below the top of its repository.
 #[derive(Debug)]
 pub(super) struct Disk {
-    root: PathBuf,
-    /// Nothing outside of it is looked at.
-    top: PathBuf,
+    files: DiskReader,
     repository: Option<Repository>,
     ignored: Ignored,
+    deadline: Instant,
 }
 
 impl Disk {
-    pub(super) fn at(root: &Path) -> Disk {
+    pub(super) fn at(root: &Path, deadline: Instant) -> Disk {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let repository = repository::around(&root);
         let top = repository.as_ref().map_or(&root, |repository| &repository.top).clone();
         let ignored = Ignored::below(&top, repository.clone());
-        Disk { root, top, repository, ignored }
-    }
-
-    /// Where it is; none if the path leads out of the project by its own words.
-    fn place(&self, path: &str) -> Option<PathBuf> {
-        let leads_out = |name: &str| matches!(name, "." | "..");
-        let is_inside = !path.starts_with('/') && !path.split('/').any(leads_out);
-        match path {
-            "" => Some(self.root.clone()),
-            path => is_inside.then(|| self.root.join(path)),
-        }
+        Disk { files: DiskReader::below(&top, &root), repository, ignored, deadline }
     }
 }
 
-impl Project for Disk {
-    fn text(&self, path: &str) -> Option<String> {
-        let text = confined::text(&self.top, &self.place(path)?)?;
+/// The path, unless it leads out of the project by its own words.
+fn inside(path: &Path) -> Option<&Path> {
+    let leads_out = |part: Component<'_>| !matches!(part, Component::Normal(_));
+    (!path.components().any(leads_out)).then_some(path)
+}
+
+impl ProjectReader for Disk {
+    fn root(&self) -> &Path {
+        self.files.root()
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        let text = self.files.text(inside(path)?)?;
         // A mark at the beginning says how the text is encoded, and no more.
         Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
-    fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
-        document(&self.text(path)?, form)
-    }
-
-    fn folder(&self, path: &str) -> Option<Folder> {
-        let place = self.place(path)?;
-        if self.ignored.is_below_ignored(&place, &self.root) {
+    fn folder(&self, path: &Path) -> Option<Folder> {
+        let place = match inside(path)? {
+            path if path.as_os_str().is_empty() => self.root().to_owned(),
+            path => self.root().join(path),
+        };
+        if self.ignored.is_below_ignored(&place, self.root()) {
             return None;
         }
-        let listing = confined::list(&self.top, &place)?;
+        let listing = self.files.list(&place)?;
         let is_cut = listing.is_cut;
         let matchers = self.ignored.matchers_for(&place);
         let is_shown = |entry: &confined::DirEntry| {
             entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder)
         };
-        let entries = listing.entries.into_iter().filter(is_shown).map(shown).collect();
+        let entries = listing.entries.into_iter().filter(is_shown).map(reader::entry).collect();
         Some(Folder { entries, is_cut })
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.text(path).is_some() || self.folder(path).is_some()
+    }
+}
+
+impl Project for Disk {
+    fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
+        document(&self.text(path.as_ref())?, form)
     }
 
     fn git_text(&self, path: &str) -> Option<String> {
@@ -77,7 +86,8 @@ impl Project for Disk {
     }
 
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
-        self.repository.as_ref()?.ask(arguments, GIT)
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.repository.as_ref()?.ask(arguments, GIT.min(left))
     }
 }
 
@@ -90,22 +100,15 @@ pub(crate) fn document(text: &str, form: FileFormat) -> Option<Value> {
     }
 }
 
-fn shown(entry: confined::DirEntry) -> FolderEntry {
-    let kind = match (entry.is_folder, entry.is_link) {
-        (true, _) => EntryKind::Folder,
-        (false, true) => EntryKind::Link,
-        (false, false) => EntryKind::File,
-    };
-    FolderEntry { name: entry.name.to_string_lossy().into_owned(), kind }
-}
-
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
+    use ralph_core::project::reader::{EntryKind, FolderEntry};
     use serde_json::json;
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     struct World {
         folder: tempfile::TempDir,
@@ -127,13 +130,13 @@ mod tests {
         }
 
         fn disk(&self, root: &str) -> Disk {
-            Disk::at(&self.path(root))
+            Disk::at(&self.path(root), Instant::now() + GIT)
         }
 
         /// The names in a folder; a slash after those of folders.
         #[track_caller]
         fn check(&self, root: &str, folder: &str, expected: &str) {
-            let folder = self.disk(root).folder(folder);
+            let folder = self.disk(root).folder(folder.as_ref());
             let name = |entry: &FolderEntry| match entry.kind {
                 EntryKind::Folder => format!("{}/", entry.name),
                 EntryKind::File => entry.name.clone(),
@@ -175,10 +178,10 @@ mod tests {
     fn no_path_leads_out_of_the_project() {
         let world = World::new(&[("out", "x"), ("p/in", "x")]);
         let disk = world.disk("p");
-        assert!(disk.text("in").is_some());
+        assert!(disk.text("in".as_ref()).is_some());
         let absolute = world.path("out");
         for path in ["../out", "x/../../out", "./in", absolute.to_str().unwrap()] {
-            assert_eq!(disk.text(path), None, "{path}");
+            assert_eq!(disk.text(path.as_ref()), None, "{path}");
         }
     }
 

@@ -6,27 +6,30 @@
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ralph_io::git::repository::{self, Repository};
 use ralph_io::project::confined;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::rc::Rc;
 
 #[derive(Debug)]
 pub(super) struct Ignored {
     top: PathBuf,
     repository: Option<Repository>,
-    /// By folder. Never held while a file is read or rules are made: a fact that hangs there must not
-    /// hold up the others.
-    made: Mutex<HashMap<PathBuf, Arc<Gitignore>>>,
-    everywhere: OnceLock<[Arc<Gitignore>; 2]>,
+    by_folder: RefCell<HashMap<PathBuf, Rc<Gitignore>>>,
+    everywhere: OnceCell<[Rc<Gitignore>; 2]>,
 }
 
 /// The rules for the entries of one folder, the nearest first.
-pub(super) struct Matchers(Vec<Arc<Gitignore>>);
+pub(super) struct Matchers(Vec<Rc<Gitignore>>);
 
 impl Ignored {
     pub(super) fn below(top: &Path, repository: Option<Repository>) -> Ignored {
-        let made = Mutex::default();
-        Ignored { top: top.to_owned(), repository, made, everywhere: OnceLock::new() }
+        Ignored {
+            top: top.to_owned(),
+            repository,
+            by_folder: RefCell::default(),
+            everywhere: OnceCell::new(),
+        }
     }
 
     /// True if the folder, or one between it and `from`, is ignored.
@@ -40,31 +43,30 @@ impl Ignored {
 
     pub(super) fn matchers_for(&self, folder: &Path) -> Matchers {
         let folders = folder.ancestors().take_while(|place| place.starts_with(&self.top));
-        let mut rules: Vec<Arc<Gitignore>> =
+        let mut rules: Vec<Rc<Gitignore>> =
             folders.map(|place| self.of_folder(place)).filter(|rules| !rules.is_empty()).collect();
         rules.extend(self.everywhere().iter().filter(|rules| !rules.is_empty()).cloned());
         Matchers(rules)
     }
 
-    fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
-        let known = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+    fn of_folder(&self, folder: &Path) -> Rc<Gitignore> {
+        let known = self.by_folder.borrow().get(folder).cloned();
         known.unwrap_or_else(|| {
             let text = confined::text(&self.top, &folder.join(".gitignore"));
-            let rules = Arc::new(rules(folder, text.as_deref().unwrap_or_default()));
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            made.insert(folder.to_owned(), Arc::clone(&rules));
+            let rules = Rc::new(rules(folder, text.as_deref().unwrap_or_default()));
+            self.by_folder.borrow_mut().insert(folder.to_owned(), Rc::clone(&rules));
             rules
         })
     }
 
     /// Those that hold in the whole repository.
-    fn everywhere(&self) -> &[Arc<Gitignore>; 2] {
+    fn everywhere(&self) -> &[Rc<Gitignore>; 2] {
         self.everywhere.get_or_init(|| {
             let of_repository =
                 self.repository.as_ref().and_then(|found| found.text("info/exclude"));
             let of_person = repository::persons_excludes();
             [of_repository, of_person]
-                .map(|text| Arc::new(rules(&self.top, text.as_deref().unwrap_or_default())))
+                .map(|text| Rc::new(rules(&self.top, text.as_deref().unwrap_or_default())))
         })
     }
 }

@@ -1,117 +1,69 @@
-//! JSON with comments and trailing commas, made into JSON.
-//!
-//! What is taken out is replaced by spaces, so that a line and a column in what comes out are the
-//! same in what went in.
+//! JSON with comments and trailing commas.
 
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
+
+/// What the tools take that own such files: comments and trailing commas, and nothing else.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// The document; none if it is not JSON with comments.
 pub fn read(text: &str) -> Option<Value> {
-    serde_json::from_str(&plain(text)).ok()
+    parse(text).ok()
 }
 
-/// The same text as plain JSON: comments, trailing commas and a byte order mark are spaces.
-pub fn plain(text: &str) -> String {
-    let mut letters: Vec<char> = text.chars().collect();
-    if letters.first() == Some(&'\u{feff}') {
-        letters[0] = ' ';
+/// The document, or the line and the column of a mistake, from 1, and what it is.
+///
+/// # Errors
+/// If it is not JSON with comments.
+pub fn parse(text: &str) -> Result<Value, (usize, usize, String)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err((1, 1, "the file is empty".to_owned()));
     }
-    let mut at = 0;
-    // A comma that nothing but space has followed so far.
-    let mut comma = None;
-    while at < letters.len() {
-        let end = end_of_token(&letters, at);
-        match (letters[at], letters.get(at + 1)) {
-            ('/', Some('/' | '*')) => blank(&mut letters[at..end]),
-            (',', _) => comma = Some(at),
-            ('}' | ']', _) => {
-                if let Some(comma) = comma.take() {
-                    letters[comma] = ' ';
-                }
-            }
-            (letter, _) if letter.is_whitespace() => {}
-            _ => comma = None,
-        }
-        at = end;
-    }
-    letters.into_iter().collect()
-}
-
-/// Where the string, the comment or the single letter that starts here ends.
-fn end_of_token(letters: &[char], start: usize) -> usize {
-    let rest = &letters[start..];
-    let length = match rest {
-        ['"', ..] => end_of_string(rest),
-        ['/', '/', ..] => rest.iter().position(|letter| *letter == '\n'),
-        ['/', '*', after @ ..] => {
-            after.windows(2).position(|pair| pair == ['*', '/']).map(|at| at + 4)
-        }
-        _ => Some(1),
-    };
-    length.map_or(letters.len(), |length| start + length)
-}
-
-fn end_of_string(letters: &[char]) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        match letters.get(at)? {
-            '"' => return Some(at + 1),
-            '\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-fn blank(letters: &mut [char]) {
-    for letter in letters.iter_mut().filter(|letter| !letter.is_whitespace()) {
-        *letter = ' ';
-    }
+    parse_to_serde_value(text, &OPTIONS)
+        .map_err(|error| (error.line_display(), error.column_display(), error.kind().to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        assert_eq!(plain(text), expected);
-    }
+    use serde_json::json;
 
     #[test]
-    fn comments_become_spaces_and_lines_stay() {
-        check("{ // a\n}", "{     \n}");
-        check("[/* 1\n2 */3]", "[    \n    3]");
-        check("[1] // at the end", "[1]              ");
-        check("[/**/1]", "[    1]");
-        check("[/*/ 1 */2]", "[        2]");
-    }
-
-    #[test]
-    fn a_comma_before_a_bracket_becomes_a_space() {
-        check("[1, ]", "[1  ]");
-        check("{\"a\": 1, // why\n}", "{\"a\": 1        \n}");
-        check("[1, 2]", "[1, 2]");
-        check("[1,[2],]", "[1,[2] ]");
-        check("[\",]\"]", "[\",]\"]");
-    }
-
-    #[test]
-    fn nothing_within_a_string_is_touched() {
-        check(
-            r#"["http://a", "/* b */", "\"//", "\\"]//"#,
-            r#"["http://a", "/* b */", "\"//", "\\"]  "#,
+    fn comments_and_trailing_commas_are_read_over() {
+        assert_eq!(
+            read("\u{feff}// a\n{\"a\": [1, /* b */ \"//\", ], }"),
+            Some(json!({"a": [1, "//"]}))
         );
     }
 
     #[test]
     fn what_is_not_json_stays_so() {
-        for text in ["{ /* open", "[\"open", "[\"open\\", "[1] / 2", "[,]x", "/", "[1,,]"] {
+        for text in [
+            "",
+            "{ /* open",
+            "[\"open",
+            "[1] / 2",
+            "[,]x",
+            "/",
+            "[1,,]",
+            "{a: 1}",
+            "['a']",
+            "[1 2]",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn a_byte_order_mark_is_left_out() {
-        assert_eq!(read("\u{feff}[1]"), Some(serde_json::json!([1])));
+        assert_eq!(read(&"[".repeat(100_000)), None);
     }
 }

@@ -5,23 +5,17 @@
 
 mod check_builder;
 mod config_files;
-mod docker;
 mod formatters;
 mod go;
 mod javascript;
 mod json;
-mod lua;
-mod nix;
-mod notebook;
 mod package;
-mod php;
 mod python;
 mod ruby;
 mod rust;
 mod shell;
+mod simple;
 mod sql;
-mod toml;
-mod workflows;
 #[cfg(test)]
 mod world;
 mod yaml;
@@ -43,21 +37,17 @@ type Language = (&'static [&'static str], fn(&dyn Around) -> CheckBuilder);
 const LANGUAGES: &[Language] = &[
     (javascript::NAMES, javascript::wanted),
     (&["*.py", "*.pyi"], python::wanted),
-    (&["*.ipynb"], notebook::wanted),
+    (&["*.ipynb"], python::notebook),
     // A script without an ending is known by its first line.
     (&["*"], shell::wanted),
     (&["*.sql"], sql::wanted),
     (&["*.rs"], rust::wanted),
     (&["*.go"], go::wanted),
     (&["*.rb"], ruby::wanted),
-    (&["*.php"], php::wanted),
-    (&["*.lua"], lua::wanted),
-    (&["*.nix"], nix::wanted),
-    (&["Dockerfile", "Dockerfile.*", "*.dockerfile", "Containerfile"], docker::wanted),
+    (&["*"], simple::wanted),
     (json::NAMES, json::wanted),
-    (&["*.toml"], toml::wanted),
+    (&["*.toml"], json::toml),
     (&["*.yaml", "*.yml"], yaml::wanted),
-    (&["*.yaml", "*.yml"], workflows::wanted),
     (&["*"], formatters::wanted),
 ];
 

@@ -1,28 +1,29 @@
 //! What stands around an edited file, as the languages ask for it.
 
+use crate::project::reader::ProjectReader;
 use std::path::{Path, PathBuf};
 
-/// The file and its surroundings. Nothing above the project's root is ever looked at.
-pub trait Around {
+/// An edited file and its surroundings. Nothing above the project's root is ever looked at: the top of
+/// the file's work tree, or else the outermost folder with a manifest.
+pub trait Around: ProjectReader {
     /// The edited file, absolute.
     fn file(&self) -> &Path;
 
-    /// The root of its project: the top of its work tree, or else the outermost folder with a
-    /// manifest. Every search upwards ends here.
-    fn root(&self) -> &Path;
-
     /// The nearest of these names, from the file's folder up to the root. In one folder, the first
     /// in the list wins.
-    fn nearest(&self, names: &[&str]) -> Option<PathBuf>;
-
-    /// True if there is a file or folder at this absolute path.
-    fn exists(&self, path: &Path) -> bool;
-
-    /// The text of a file; none if there is none, or it is too large for a configuration.
-    fn text(&self, path: &Path) -> Option<String>;
+    fn nearest(&self, names: &[&str]) -> Option<PathBuf> {
+        let folders = self.file().ancestors().skip(1);
+        let mut below_root = folders.take_while(|folder| folder.starts_with(self.root()));
+        below_root.find_map(|folder| {
+            names.iter().map(|name| folder.join(name)).find(|path| self.exists(path))
+        })
+    }
 
     /// The names in a folder; none where there is no such folder.
-    fn names(&self, folder: &Path) -> Vec<String>;
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let entries = self.folder(folder).unwrap_or_default().entries;
+        entries.into_iter().map(|entry| entry.name).collect()
+    }
 
     /// How a tool is called: the project's own installation (`node_modules/.bin`, `.venv/bin`,
     /// `vendor/bin`, `uv run`, mise), else the one on `PATH`.

@@ -1,7 +1,7 @@
 //! What `[context]` in `ralph.toml` makes of the facts: switches them off, asks for more, and says how
 //! long the page may be.
 
-use super::{FactKind, KINDS, NAMES, page};
+use super::{FORMER, FactKind, KINDS, NAMES, page};
 use serde::{Deserialize, Serialize};
 
 /// No fact fits into less.
@@ -51,7 +51,8 @@ impl ContextSettings {
                 "`context.size` is a whole number from {LEAST} to {most}, not {given}"
             ));
         }
-        let unknown = |name: &&String| !NAMES.contains(&name.as_str());
+        let unknown =
+            |name: &&String| !NAMES.contains(&name.as_str()) && !FORMER.contains(&name.as_str());
         let name = self.off.iter().chain(&self.also).find(unknown)?;
         Some(format!("`[context]` names no fact `{name}`; there are {}", NAMES.join(", ")))
     }
@@ -123,6 +124,7 @@ mod tests {
     fn what_cannot_be_used_is_named() {
         let refused = |choice: ContextSettings| choice.refused().unwrap_or_default();
         assert_eq!(refused(set(&["go"], &["commits"])), "");
+        assert_eq!(refused(set(&FORMER, &[])), "");
         assert!(
             refused(set(&["gone"], &[]))
                 .starts_with("`[context]` names no fact `gone`; there are git, ")

@@ -138,9 +138,9 @@ fn is_sparse(config: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::status::ARGUMENTS;
     use super::*;
+    use crate::project::fixture::ProjectFixture;
 
     const ON_MAIN: &str = "ref: refs/heads/main\n";
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567\n";

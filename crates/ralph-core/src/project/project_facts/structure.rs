@@ -16,7 +16,7 @@ const MOST_OF_ONE_FOLDER: usize = 10;
 const MOST_FILES: usize = 20;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let root = project.folder("")?;
+    let root = project.folder("".as_ref())?;
     let folders: Vec<&FolderEntry> = of_kind(&root, |kind| kind == EntryKind::Folder).collect();
     let files: Vec<&FolderEntry> = of_kind(&root, |kind| kind != EntryKind::Folder).collect();
     if root.entries.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
 /// What a folder of the root holds: how much, and a few names.
 fn line(project: &dyn Project, name: &str, most: usize) -> String {
     let own = show::quoted(&format!("{name}/"));
-    let Some(folder) = project.folder(name) else { return own };
+    let Some(folder) = project.folder(name.as_ref()) else { return own };
     let folders: Vec<&FolderEntry> = of_kind(&folder, |kind| kind == EntryKind::Folder).collect();
     let files: Vec<&FolderEntry> = of_kind(&folder, |kind| kind != EntryKind::Folder).collect();
     if folder.entries.is_empty() {
@@ -93,8 +93,8 @@ fn cut(folder: &Folder) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
 
     #[test]
     fn folders_come_first_and_each_has_a_line_of_its_own() {

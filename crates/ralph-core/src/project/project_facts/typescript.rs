@@ -109,7 +109,7 @@ fn references(config: &Value) -> Option<String> {
 }
 
 fn others(project: &dyn Project, told: &str) -> Option<String> {
-    let entries = project.folder("")?.entries;
+    let entries = project.folder("".as_ref())?.entries;
     let is_other =
         |name: &&str| name.starts_with("tsconfig.") && name.ends_with(".json") && *name != told;
     let names: Vec<&str> =
@@ -119,8 +119,8 @@ fn others(project: &dyn Project, told: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::ProjectFixture;
     use super::fact;
+    use crate::project::fixture::ProjectFixture;
 
     #[test]
     fn the_options_that_matter_in_their_order() {

@@ -1,12 +1,10 @@
 //! The surroundings of an edited file, on disk.
 
 use super::CheckStore;
-use crate::{git::tree, process::programs, project::safe_read};
+use crate::{git::tree, process::programs, project::reader::DiskReader};
 use ralph_core::project::check::workspace::{Around, ToolCommand};
+use ralph_core::project::reader::{Folder, ProjectReader};
 use std::path::{Path, PathBuf};
-
-/// No configuration is larger.
-const LARGEST: u64 = 1 << 20;
 
 /// Where a project keeps its own tools, from any of its folders.
 const OWN: [&str; 4] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
@@ -32,7 +30,7 @@ const VERSIONS: [&str; 3] = ["mise.toml", ".mise.toml", ".tool-versions"];
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     file: PathBuf,
-    root: PathBuf,
+    project: DiskReader,
     tools: PathBuf,
 }
 
@@ -54,11 +52,11 @@ impl Surroundings {
 
     /// What stands around the file, in a project whose root and kept things are known.
     pub fn of(file: &Path, root: &Path, kept: &CheckStore) -> Surroundings {
-        Surroundings { file: file.to_owned(), root: root.to_owned(), tools: kept.tools() }
+        Surroundings { file: file.to_owned(), project: DiskReader::of(root), tools: kept.tools() }
     }
 
     fn folders(&self) -> impl Iterator<Item = &Path> {
-        let below = |folder: &&Path| folder.starts_with(&self.root);
+        let below = |folder: &&Path| folder.starts_with(self.root());
         self.file.ancestors().skip(1).take_while(below)
     }
 
@@ -81,35 +79,27 @@ impl Surroundings {
     }
 }
 
-impl Around for Surroundings {
-    fn file(&self) -> &Path {
-        &self.file
-    }
-
+impl ProjectReader for Surroundings {
     fn root(&self) -> &Path {
-        &self.root
-    }
-
-    fn nearest(&self, names: &[&str]) -> Option<PathBuf> {
-        self.folders().find_map(|folder| {
-            names.iter().map(|name| folder.join(name)).find(|path| self.exists(path))
-        })
-    }
-
-    fn exists(&self, path: &Path) -> bool {
-        path.exists()
+        self.project.root()
     }
 
     fn text(&self, path: &Path) -> Option<String> {
-        safe_read::text(path, LARGEST).ok().flatten()
+        self.project.text(path)
     }
 
-    fn names(&self, folder: &Path) -> Vec<String> {
-        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.filter_map(name).collect();
-        names.sort_unstable();
-        names
+    fn folder(&self, path: &Path) -> Option<Folder> {
+        self.project.folder(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.project.exists(path)
+    }
+}
+
+impl Around for Surroundings {
+    fn file(&self) -> &Path {
+        &self.file
     }
 
     fn tool(&self, name: &str) -> Option<ToolCommand> {

@@ -1,11 +1,16 @@
-//! Is the client there, and new enough for what the hooks rely on?
+//! The client and `bd`: is each there, and new enough?
 
 use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
+use ralph_core::tasks::beads::OLDEST;
 use ralph_io::process::run_once::{self, Program, ProgramEnd};
+use ralph_io::project;
+use ralph_io::store::beads::{self, Bd};
+use std::path::Path;
 use std::time::Duration;
 
 const NAME: &str = "client";
+const BEADS: &str = "beads";
 const DEADLINE: Duration = Duration::from_secs(20);
 
 type ClientVersion = (u32, u32, u32);
@@ -88,6 +93,21 @@ fn version(said: &str) -> Option<ClientVersion> {
 fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
+}
+
+/// One line where the project keeps its tasks in `bd`.
+pub(super) fn check_beads(current: &Path) -> Option<Check> {
+    let root = project::root(None, current);
+    let used = beads::has_store(current) || beads::has_store(&root);
+    used.then(|| match Bd::find() {
+        Ok(bd) => well(BEADS, format!("`bd` {}, and {OLDEST} or newer is needed", bd.version())),
+        // No loop needs it.
+        Err(error) => warn(
+            BEADS,
+            format!("{error:#}"),
+            "the project has `.beads/`, and until then `--tracker bd` of `ralph task` has nothing to ask",
+        ),
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use super::super::screen::visible;
 use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, SettingsFiles, project_root};
-use super::skills::{Skill, SkillOwner};
 use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::user_files;
 use serde_json::json;
@@ -23,14 +22,11 @@ const SLOW: Duration = Duration::from_millis(100);
 /// A session waits for its project facts once, and git alone may take that long in a large repository.
 const SLOW_START: Duration = Duration::from_secs(2);
 
-/// A hook that is started, and what a person is told of it.
-struct Started<'a> {
+/// A hook, and what to do where it does not answer.
+struct Fired<'a> {
     hook: &'a RegisteredHook,
-    /// The skill that it stands in, and how many more have the same; none for a registration.
-    skill: Option<(&'a Skill, usize)>,
-    /// What to do where it does not answer.
     cure: &'static str,
-    /// Whether the project brings it: then nobody here has asked for it yet.
+    /// The project's own settings file alone registers it: the user has not asked for it yet.
     is_the_projects: bool,
 }
 
@@ -43,83 +39,29 @@ pub(super) fn check(
     let hooks = settings.hooks();
     let registered = |hook| {
         let cure = "run `ralph install` again";
-        Started { hook, skill: None, cure, is_the_projects: settings.is_the_projects(hook) }
+        Fired { hook, cure, is_the_projects: settings.is_the_projects(hook) }
     };
-    let of_plugin =
-        |hook| Started { hook, skill: None, cure: plugin::CURE, is_the_projects: false };
+    let of_plugin = |hook| Fired { hook, cure: plugin::CURE, is_the_projects: false };
     let plugin = plugin.iter().flat_map(|plugin| &plugin.hooks).map(of_plugin);
-    let all: Vec<Started<'_>> = hooks.iter().map(registered).chain(plugin).collect();
-    fire_all(&all, "registered hooks", places)
-}
-
-/// The same for what stands in the front matter of skills. What several of them have is started once.
-pub(super) fn check_skills(skills: &[Skill], places: &InstallPaths) -> Vec<Check> {
-    let mut all: Vec<Started<'_>> = Vec::new();
-    let hooks =
-        skills.iter().flat_map(|skill| skill.hooks.iter().flatten().map(move |hook| (skill, hook)));
-    for (skill, hook) in hooks {
-        let one = Started {
-            hook,
-            skill: Some((skill, 0)),
-            cure: skill.of.cure(),
-            is_the_projects: skill.of == SkillOwner::Project,
-        };
-        match all.iter_mut().find(|known| known.is_as(&one)).and_then(|known| known.skill.as_mut())
-        {
-            Some((_, n_more)) => *n_more += 1,
-            None => all.push(one),
-        }
-    }
-    fire_all(&all, "hooks in the front matter of skills", places)
-}
-
-impl Started<'_> {
-    /// What it is told as `CLAUDE_PLUGIN_ROOT`. Only a shell looks at it: without one, the folder stands
-    /// in the words already.
-    fn root(&self) -> Option<&Path> {
-        let (skill, _) = self.skill.filter(|_| self.hook.args.is_none())?;
-        Some(&skill.root)
-    }
-
-    /// True for two of which the client starts the same.
-    fn is_as(&self, other: &Started<'_>) -> bool {
-        let words =
-            |hook: &RegisteredHook| (hook.event.clone(), hook.command.clone(), hook.args.clone());
-        words(self.hook) == words(other.hook) && self.root() == other.root()
-    }
-
-    /// Its name, and where it stands.
-    fn name(&self) -> String {
-        let of = self.skill.map(|(skill, n_more)| {
-            let more = match n_more {
-                0 => String::new(),
-                1 => " (one more skill has it)".to_owned(),
-                n => format!(" ({n} more skills have it)"),
-            };
-            format!(" of the skill `{}`{more}", visible(&skill.file.display().to_string()))
-        });
-        format!("{} hook `{}`{}", self.hook.event, line(self.hook), of.unwrap_or_default())
-    }
-}
-
-fn fire_all(all: &[Started<'_>], what: &str, places: &InstallPaths) -> Vec<Check> {
+    let all: Vec<Fired<'_>> = hooks.iter().map(registered).chain(plugin).collect();
     let mut times = Vec::new();
     let mut checks = Vec::new();
-    for one in all {
-        let hook = one.hook;
-        if let Some(why) = withheld(one, places) {
-            checks.push(warn(NAME, format!("{} was not started: {why}", one.name()), one.cure));
+    for Fired { hook, cure, is_the_projects } in &all {
+        let name = format!("{} hook `{}`", hook.event, line(hook));
+        if let Some(why) = withheld(hook, *is_the_projects, places) {
+            checks.push(warn(NAME, format!("{name} was not started: {why}"), *cure));
             continue;
         }
-        match measure(one, places) {
+        match measure(hook, places) {
             Ok(took) => times.push((took, hook)),
-            Err(what) => checks.push(fail(NAME, format!("{} {what}", one.name()), one.cure)),
+            Err(what) => checks.push(fail(NAME, format!("{name} {what}"), *cure)),
         }
     }
     let slowest = times.iter().max_by_key(|(took, hook)| (is_slow(*took, hook), *took));
     checks.extend(slowest.map(|(took, hook)| {
         let slowest = format!("slowest {} with {:.1} ms", hook.event, took.as_secs_f64() * 1e3);
-        let detail = format!("{} of {} {what} answered, {slowest}", times.len(), all.len());
+        let answered = format!("{} of {} registered hooks answered", times.len(), all.len());
+        let detail = format!("{answered}, {slowest}");
         match is_slow(*took, hook) {
             false => well(NAME, detail),
             true => warn(NAME, detail, "see whether the machine is busy, then try again"),
@@ -128,61 +70,30 @@ fn fire_all(all: &[Started<'_>], what: &str, places: &InstallPaths) -> Vec<Check
     checks
 }
 
-/// Why a hook is not started, which by its words is ours. Whoever wrote the project may have put any words
-/// there, and given any program that name.
-fn withheld(one: &Started<'_>, places: &InstallPaths) -> Option<&'static str> {
-    let hook = one.hook;
-    let is_shell = hook.args.is_none();
-    if is_shell && hook.command.contains(|letter| ";&|<>()`\n".contains(letter)) {
-        return Some("its shell line is more than one command");
+/// Why a hook that has the name of one of ours is not started. Its settings file may be written by
+/// the project's author, who can put any program there.
+fn withheld(
+    hook: &RegisteredHook,
+    is_the_projects: bool,
+    places: &InstallPaths,
+) -> Option<&'static str> {
+    if hook.args.is_none() {
+        return Some("it is a shell line, and `ralph install` writes none");
     }
-    if !one.is_the_projects {
-        return None;
-    }
-    let program = match program(one, places) {
-        Ok(program) => Some(program).filter(|path| path.is_absolute()),
-        Err(why) => return Some(why),
-    };
-    let program = program.and_then(|path| user_files::real(&path))?;
+    let program = Some(PathBuf::from(&hook.command))
+        .filter(|path| is_the_projects && path.is_absolute())
+        .and_then(|path| user_files::real(&path))?;
     let is_in = |folder: &Path| user_files::real(folder).is_some_and(|it| program.starts_with(it));
     (is_in(project_root(&places.current)) && !is_in(&places.executables))
         .then_some("it lies in the project, and what a project brings is not run")
 }
 
-/// The program that is started; for a shell line its first word as the shell reads it, as far as that is
-/// plain.
-fn program(one: &Started<'_>, places: &InstallPaths) -> Result<PathBuf, &'static str> {
-    let hook = one.hook;
-    if hook.args.is_some() {
-        return Ok(PathBuf::from(&hook.command));
-    }
-    let word = hook.command.split_whitespace().next().unwrap_or_default();
-    let mut word = word.replace(['"', '\''], "");
-    if word.starts_with("~/") {
-        word.replace_range(..1, "$HOME");
-    }
-    let known = [
-        ("HOME", Some(places.home.as_path())),
-        ("CLAUDE_PROJECT_DIR", Some(places.current.as_path())),
-        ("CLAUDE_PLUGIN_ROOT", one.root()),
-    ];
-    for (name, folder) in known {
-        let folder = folder.unwrap_or(Path::new("")).to_string_lossy();
-        word = word.replace(&format!("${{{name}}}"), &folder);
-        word = word.replace(&format!("${name}/"), &format!("{folder}/"));
-    }
-    match word.contains(|letter| "$*?[]{}~\\".contains(letter)) {
-        true => Err("its shell line does not name a program plainly"),
-        false => Ok(PathBuf::from(word)),
-    }
-}
-
-/// A slow answer is tried twice more: what counts is the hook, and not what the machine did beside it.
-fn measure(one: &Started<'_>, places: &InstallPaths) -> Result<Duration, String> {
-    let mut took = fire(one, places)?;
+/// The shortest of up to three tries, so that a busy machine is not mistaken for a slow hook.
+fn measure(hook: &RegisteredHook, places: &InstallPaths) -> Result<Duration, String> {
+    let mut took = fire(hook, places)?;
     for _ in 0..2 {
-        if is_slow(took, one.hook) {
-            took = took.min(fire(one, places)?);
+        if is_slow(took, hook) {
+            took = took.min(fire(hook, places)?);
         }
     }
     Ok(took)
@@ -195,17 +106,16 @@ fn is_slow(took: Duration, hook: &RegisteredHook) -> bool {
     }
 }
 
-fn fire(one: &Started<'_>, places: &InstallPaths) -> Result<Duration, String> {
-    let hook = one.hook;
-    let (command, args) = match &hook.args {
-        Some(args) => (hook.command.as_str(), args.iter().map(String::as_str).collect()),
-        None => ("/bin/sh", vec!["-c", hook.command.as_str()]),
-    };
+fn fire(hook: &RegisteredHook, places: &InstallPaths) -> Result<Duration, String> {
     let event = event(hook, places);
-    let mut env = vec![("CLAUDE_PROJECT_DIR", places.current.as_os_str())];
-    env.extend(one.root().map(|root| ("CLAUDE_PLUGIN_ROOT", root.as_os_str())));
-    let program =
-        Program { command, args, folder: Path::new("/"), stdin: &event, env, deadline: DEADLINE };
+    let program = Program {
+        command: &hook.command,
+        args: hook.args.iter().flatten().map(String::as_str).collect(),
+        folder: Path::new("/"),
+        stdin: &event,
+        env: vec![("CLAUDE_PROJECT_DIR", places.current.as_os_str())],
+        deadline: DEADLINE,
+    };
     let outcome = run_once::run(&program).map_err(|error| format!("does not start ({error:#})"))?;
     judge(hook, &outcome)
 }

@@ -34,11 +34,6 @@ pub(super) struct Plugin {
 }
 
 impl Plugin {
-    /// The folder that it is read from, if the client has one.
-    pub(super) fn root(&self) -> Option<&Path> {
-        self.root.as_deref()
-    }
-
     /// The one that is on, as the client's settings and its own files tell.
     pub(super) fn find(settings: &SettingsFiles, places: &InstallPaths) -> Option<Plugin> {
         let id = switched_on(settings)?;

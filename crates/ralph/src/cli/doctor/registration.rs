@@ -5,8 +5,7 @@ use super::super::screen::visible;
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use super::plugin::{self, Plugin};
-use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
-use super::skills::Skill;
+use super::settings::{RegisteredHook, SettingsFiles, hooks_in, project_root};
 use ralph_core::protocol::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
 use ralph_core::text::plural::counted;
 use ralph_io::project::user_files;
@@ -19,7 +18,6 @@ const INSTALL: &str = "run `ralph install`";
 pub(super) fn check(
     settings: &SettingsFiles,
     plugin: Option<&Plugin>,
-    skills: &[Skill],
     places: &InstallPaths,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -30,9 +28,7 @@ pub(super) fn check(
         }
     }
     let in_settings = !checks.is_empty();
-    let mut names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names = skills_with_hooks(places);
     if let Some(plugin) = plugin {
         checks.push(plugin::check(plugin));
         if in_settings {
@@ -46,22 +42,35 @@ pub(super) fn check(
             ));
         }
     }
-    if !names.is_empty() {
+    if checks.is_empty() && !names.is_empty() {
         let names = visible(&names.join(", "));
-        checks.push(match in_settings || plugin.is_some() {
-            true => well(NAME, format!("also in the front matter of skills: {names}")),
-            false => warn(
-                NAME,
-                format!("only in the front matter of skills ({names}): lost on --resume, absent in workers"),
-                INSTALL,
-            ),
-        });
+        let lack = "lost on --resume, absent in workers";
+        let detail = format!("only in the front matter of skills ({names}): {lack}");
+        checks.push(warn(NAME, detail, INSTALL));
     }
     if checks.is_empty() {
         checks.push(fail(NAME, "no hook is registered: no loop would be enforced", INSTALL));
     }
     checks.extend(different_copies(settings));
     checks
+}
+
+/// The user's and the project's skills whose front matter names one of our hooks.
+fn skills_with_hooks(places: &InstallPaths) -> Vec<String> {
+    let project = project_root(&places.current).join(".claude/skills");
+    let has_hook = |file: &Path| {
+        let text = user_files::find(file).ok().and_then(|found| found.text).unwrap_or_default();
+        text.split("\n---").next().is_some_and(|head| head.contains("ralph-stop-hook"))
+    };
+    let mut found: Vec<String> = Vec::new();
+    for folder in [places.config.join("skills"), project] {
+        let names = user_files::names(&folder);
+        found
+            .extend(names.into_iter().filter(|name| has_hook(&folder.join(name).join("SKILL.md"))));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &InstallPaths) -> Check {

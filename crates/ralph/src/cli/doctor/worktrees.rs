@@ -1,5 +1,5 @@
-//! Do several live loops share a work tree? Then the edits of one count as progress of the other. And
-//! which work trees of workers are left?
+//! Work trees: those that several live loops share, those that workers have left, and the commit that
+//! new ones begin from.
 
 use super::super::places::InstallPaths;
 use super::check::{Check, warn, well};
@@ -7,11 +7,15 @@ use super::fix::Fix;
 use super::states::Loops;
 use crate::parallel::clean;
 use ralph_core::project::check::choice::quoted;
-use ralph_io::{git::worktrees, project};
+use ralph_core::text::plural::noun;
+use ralph_io::client::client_settings;
+use ralph_io::git::{worker_base, worktrees};
+use ralph_io::project;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const NAME: &str = "work trees";
+const WORKER_BASE: &str = "worker base";
 
 /// More names than this say no more.
 const MOST_NAMED: usize = 5;
@@ -62,4 +66,42 @@ pub(super) fn check_left(places: &InstallPaths) -> Option<Check> {
 fn some_may_go(places: &InstallPaths, root: &Path) -> bool {
     let items = clean::clean(&places.ralph, root, true).unwrap_or_default();
     items.iter().any(|item| item.stays.is_none())
+}
+
+/// One line where there is a remote: there, workers see local commits only if the client is told.
+pub(super) fn check_base(current: &Path) -> Option<Check> {
+    match worker_base::has_origin(current) {
+        Ok(false) => None,
+        Err(error) => Some(warn(WORKER_BASE, format!("{error:#}"), "fix the repository")),
+        Ok(true) => Some(judge_base(&project::root(None, current))),
+    }
+}
+
+fn judge_base(root: &Path) -> Check {
+    let set = client_settings::worktree_base(root);
+    let place = set.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    if set.is_head() {
+        let detail = format!("`worktree.baseRef` is `head` in `{place}`: workers see every commit");
+        return well(WORKER_BASE, detail);
+    }
+    let lacking = match worker_base::look(root) {
+        Ok(Ok(base)) => base.behind.map(|behind| {
+            format!(
+                "; `{}` lacks {} {} of yours",
+                behind.reference,
+                behind.commits,
+                noun(behind.commits, "commit", "commits")
+            )
+        }),
+        _ => None,
+    };
+    let detail = format!(
+        "workers of /ralph-parallel begin from the branch of `origin` and see no commit that is not pushed{}",
+        lacking.unwrap_or_default()
+    );
+    let cure = match set.value {
+        Some(value) => format!("`worktree.baseRef` is `{value}` in `{place}`: write `head` there"),
+        None => "run `ralph install --worker-base head`".to_owned(),
+    };
+    warn(WORKER_BASE, detail, cure)
 }

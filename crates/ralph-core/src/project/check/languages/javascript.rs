@@ -1,12 +1,10 @@
 //! JavaScript and TypeScript: the tools that the project itself uses.
 
 pub(super) mod deno;
-mod glob;
 mod lint;
 mod related;
 mod runner;
 mod syntax;
-mod tsconfig;
 mod types;
 
 use super::super::workspace::Around;

@@ -1,4 +1,4 @@
-//! JSON, and JSON with comments where the tool that owns the file takes them.
+//! JSON, JSON with comments where the tool that owns the file takes them, and TOML.
 
 use std::path::Path;
 
@@ -76,6 +76,13 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
+/// What a TOML file gets.
+pub(super) fn toml(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    wanted.look("toml", By::Parser(Parser::Toml), OutputFormat::Plain).because("it is TOML");
+    wanted
+}
+
 fn takes_comments(file: &Path) -> bool {
     matches_any(WITH_COMMENTS, name_of(file)) || FOLDERS.contains(&name_of(folder_of(file)))
 }
@@ -144,5 +151,10 @@ mod tests {
             let world = FileFixture::edits(".eslintrc").file(".eslintrc", text);
             world.plans(expected);
         }
+    }
+
+    #[test]
+    fn toml_is_parsed() {
+        FileFixture::edits("a/b.toml").on_path(&["taplo"]).plans("look toml");
     }
 }

@@ -38,9 +38,16 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
+/// What a notebook gets: ruff reads the Python of its cells. Its JSON is the editing tool's business.
+pub(super) fn notebook(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    lint(around, &mut wanted);
+    wanted
+}
+
 /// `--force-exclude`: a file that is named would be looked at although the project leaves it out.
 /// F401: an import is often written an edit before its first use, and is told, not taken away.
-pub(super) fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
+fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("ruff", "run `pip install ruff`");
     let why = "ruff is installed";
     let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
@@ -99,5 +106,13 @@ mod tests {
         let world = FileFixture::edits("a/b/c.py").files(&["a/ruff.toml"]).on_path(&["ruff"]);
         world.plans("fix ruff @a | fix ruff format @a");
         world.says("ruff", "`a/ruff.toml` configures it");
+    }
+
+    #[test]
+    fn ruff_reads_the_cells() {
+        FileFixture::edits("a.ipynb").on_path(&["python3"]).plans("");
+        let world = FileFixture::edits("a.ipynb").on_path(&["ruff", "python3", "pytest"]);
+        world.plans("fix ruff");
+        FileFixture::edits("a.ipynb").files(&["ruff.toml"]).plans("lacking ruff");
     }
 }

@@ -1,23 +1,13 @@
-//! SQL: the database's own lint for Supabase's migrations, and sqlfluff where the project uses it.
+//! SQL: the database's own lint for Supabase's migrations.
 
 use std::path::Path;
 
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
-use super::config_files::{ConfigFiles, configured, configured_or_there};
-use super::text_of;
+use super::config_files::{ConfigFiles, configured_or_there};
 
 const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
-const SQLFLUFF: ConfigFiles = ConfigFiles {
-    files: &[".sqlfluff"],
-    tables: &[
-        ("pyproject.toml", "tool.sqlfluff"),
-        ("setup.cfg", "sqlfluff"),
-        ("tox.ini", "sqlfluff"),
-        ("pep8.ini", "sqlfluff"),
-    ],
-};
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
@@ -25,7 +15,6 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     if let Some(project) = supabase_project(around.file()) {
         lint_database(around, project, &mut wanted);
     }
-    lint_file(around, &mut wanted);
     wanted
 }
 
@@ -42,18 +31,6 @@ fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder)
         .at(project)
         .whole(&project.join("supabase"))
         .because(why);
-}
-
-fn lint_file(around: &dyn Around, wanted: &mut CheckBuilder) {
-    let named = ("sqlfluff", "run `pip install sqlfluff`");
-    let Some(sqlfluff) = configured(around, SQLFLUFF, named, wanted) else { return };
-    let file = text_of(around.file());
-    let line = ["lint", "--disable-progress-bar", "--format", "sarif", &file];
-    let program = sqlfluff.tool.with(&line);
-    wanted
-        .look("sqlfluff", program, OutputFormat::Sarif)
-        .at(&sqlfluff.folder)
-        .because(sqlfluff.why);
 }
 
 /// The folder above `supabase/migrations`, where the file is below it.
@@ -88,27 +65,5 @@ mod tests {
         world
             .installed("node_modules/.bin/supabase")
             .runs("supabase", "node_modules/.bin/supabase db lint --level warning --output json");
-    }
-
-    #[test]
-    fn sqlfluff_runs_where_it_is_configured() {
-        let world = FileFixture::edits("a/b/c.sql").files(&["a/.sqlfluff"]);
-        world.plans("lacking sqlfluff");
-        let world = world.on_path(&["sqlfluff"]);
-        world.plans("look sqlfluff @a");
-        world.runs("sqlfluff", "sqlfluff lint --disable-progress-bar --format sarif a/b/c.sql");
-        world.says("sqlfluff", "`a/.sqlfluff` configures it");
-    }
-
-    #[test]
-    fn a_table_in_a_shared_file_configures_it_too() {
-        let plans = |path, text, expected| {
-            FileFixture::edits("a.sql").file(path, text).on_path(&["sqlfluff"]).plans(expected);
-        };
-        plans("pyproject.toml", "[tool.sqlfluff.core]", "look sqlfluff");
-        plans("pyproject.toml", "[sqlfluff]", "");
-        plans("setup.cfg", "[sqlfluff]", "look sqlfluff");
-        plans("tox.ini", "[sqlfluff:rules]", "look sqlfluff");
-        plans("pep8.ini", "[sqlfluff]", "look sqlfluff");
     }
 }

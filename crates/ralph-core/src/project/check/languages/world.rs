@@ -2,14 +2,13 @@
 //!
 //! Its root is `/w`; every path that goes in or comes out is relative to that.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::super::workspace::{Around, ToolCommand};
 use super::super::{By, Check, CheckKind, CheckPlan, FindingScope, Parser};
 use super::{name_of, plan};
-
-const ROOT: &str = "/w";
+use crate::project::fixture::{ProjectFixture, ROOT};
+use crate::project::reader::{Folder, ProjectReader};
 
 /// The folders of a project's own tools.
 const BINS: &[&str] = &["node_modules/.bin", ".venv/bin", "vendor/bin"];
@@ -17,7 +16,7 @@ const BINS: &[&str] = &["node_modules/.bin", ".venv/bin", "vendor/bin"];
 /// The edited file and what stands around it.
 pub(super) struct FileFixture {
     file: PathBuf,
-    files: BTreeMap<PathBuf, String>,
+    project: ProjectFixture,
     own: Vec<PathBuf>,
     on_path: Vec<&'static str>,
 }
@@ -25,14 +24,13 @@ pub(super) struct FileFixture {
 impl FileFixture {
     /// A project in which this file, which is empty, was edited.
     pub(super) fn edits(file: &str) -> Self {
-        let file = Path::new(ROOT).join(file);
-        let files = BTreeMap::from([(file.clone(), String::new())]);
-        Self { file, files, own: Vec::new(), on_path: Vec::new() }
+        let project = ProjectFixture::new().file(file, "");
+        Self { file: Path::new(ROOT).join(file), project, own: Vec::new(), on_path: Vec::new() }
     }
 
     /// A file, or the text of the edited one.
     pub(super) fn file(mut self, path: &str, text: &str) -> Self {
-        self.files.insert(Path::new(ROOT).join(path), text.to_owned());
+        self.project = self.project.file(path, text);
         self
     }
 
@@ -119,38 +117,27 @@ impl FileFixture {
     }
 }
 
-impl Around for FileFixture {
-    fn file(&self) -> &Path {
-        &self.file
-    }
-
+impl ProjectReader for FileFixture {
     fn root(&self) -> &Path {
         Path::new(ROOT)
     }
 
-    fn nearest(&self, names: &[&str]) -> Option<PathBuf> {
-        self.upward()
-            .flat_map(|folder| names.iter().map(|name| folder.join(name)))
-            .find(|path| self.exists(path))
+    fn text(&self, path: &Path) -> Option<String> {
+        self.project.text(path)
+    }
+
+    fn folder(&self, path: &Path) -> Option<Folder> {
+        self.project.folder(path)
     }
 
     fn exists(&self, path: &Path) -> bool {
-        self.files.keys().chain(&self.own).any(|one| one.starts_with(path))
+        self.project.exists(path) || self.own.iter().any(|one| one.starts_with(path))
     }
+}
 
-    fn text(&self, path: &Path) -> Option<String> {
-        self.files.get(path).cloned()
-    }
-
-    fn names(&self, folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = self
-            .files
-            .keys()
-            .filter_map(|path| path.strip_prefix(folder).ok()?.iter().next()?.to_str())
-            .map(str::to_owned)
-            .collect();
-        names.dedup();
-        names
+impl Around for FileFixture {
+    fn file(&self) -> &Path {
+        &self.file
     }
 
     fn tool(&self, name: &str) -> Option<ToolCommand> {

@@ -1,4 +1,4 @@
-//! YAML: our own parser, and yamllint where the project uses it.
+//! YAML: our own parser, yamllint where the project uses it, and actionlint for GitHub's workflows.
 //!
 //! A template is not YAML before it has been filled in, whatever its name says: a Helm chart's, or
 //! any file that Jinja or Go's templates are to read.
@@ -9,19 +9,21 @@ use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::super::{By, Parser};
 use super::check_builder::CheckBuilder;
-use super::config_files::{ConfigFiles, configured, upward};
+use super::config_files::{ConfigFiles, configured, configured_or_there, upward};
 use super::{folder_of, name_of, text_of};
 
 const YAMLLINT: ConfigFiles = ConfigFiles::files(&[".yamllint", ".yamllint.yaml", ".yamllint.yml"]);
+const ACTIONLINT: ConfigFiles =
+    ConfigFiles::files(&[".github/actionlint.yaml", ".github/actionlint.yml"]);
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
-    if is_template(around) {
-        return wanted;
+    if !is_template(around) {
+        wanted.look("yaml", By::Parser(Parser::Yaml), OutputFormat::Plain).because("it is YAML");
+        lint(around, &mut wanted);
     }
-    wanted.look("yaml", By::Parser(Parser::Yaml), OutputFormat::Plain).because("it is YAML");
-    lint(around, &mut wanted);
+    lint_workflow(around, &mut wanted);
     wanted
 }
 
@@ -35,6 +37,22 @@ fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
         .look("yamllint", program, OutputFormat::Plain)
         .at(&yamllint.folder)
         .because(yamllint.why);
+}
+
+fn lint_workflow(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let workflows = folder_of(around.file());
+    if !workflows.ends_with(".github/workflows") {
+        return;
+    }
+    let named = ("actionlint", "see https://github.com/rhysd/actionlint");
+    let why = "it is a GitHub workflow";
+    if let Some(actionlint) = configured_or_there(around, ACTIONLINT, named, why, wanted) {
+        let program = actionlint.tool.with(&["-no-color", "-oneline", &text_of(around.file())]);
+        wanted
+            .look("actionlint", program, OutputFormat::Plain)
+            .at(folder_of(folder_of(workflows)))
+            .because(actionlint.why);
+    }
 }
 
 fn is_template(around: &dyn Around) -> bool {
@@ -109,5 +127,32 @@ mod tests {
         check("# {{ b }}", false);
         check("a: {b: {c: 1}}", false);
         check("a: 1", false);
+    }
+
+    #[test]
+    fn actionlint_runs_on_workflows_where_it_is_there() {
+        FileFixture::edits(".github/workflows/ci.yml").plans("look yaml");
+        let world = FileFixture::edits(".github/workflows/ci.yaml").on_path(&["actionlint"]);
+        world.plans("look yaml | look actionlint");
+        world.runs("actionlint", "actionlint -no-color -oneline .github/workflows/ci.yaml");
+        world.says("actionlint", "it is a GitHub workflow");
+    }
+
+    #[test]
+    fn actionlint_is_lacking_where_it_is_configured() {
+        let world =
+            FileFixture::edits(".github/workflows/ci.yml").files(&[".github/actionlint.yml"]);
+        world.plans("look yaml | lacking actionlint");
+        let world = world.on_path(&["actionlint"]);
+        world.says("actionlint", "`.github/actionlint.yml` configures it");
+    }
+
+    #[test]
+    fn other_yaml_is_no_workflow() {
+        let plans = |file| FileFixture::edits(file).on_path(&["actionlint"]).plans("look yaml");
+        plans(".github/dependabot.yml");
+        plans(".github/workflows/deep/ci.yml");
+        plans("workflows/ci.yml");
+        plans(".github/actions/a/action.yml");
     }
 }

@@ -97,8 +97,8 @@ fn bisect(project: &dyn Project) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::ProjectFixture;
     use super::all;
+    use crate::project::fixture::ProjectFixture;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567\n";
 

@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
+use super::super::super::jsonc;
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::{Around, ToolCommand};
 use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
 use super::super::{folder_of, matches_any, name_of, said, text_of, upward};
-use super::tsconfig::Config;
 
-/// More configurations than this are not asked whether they include the file.
+/// More references of a configuration than this are not read.
 const MOST: usize = 64;
+
+const CONFIGS: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
 
 const JAVASCRIPT: &[&str] = &["*.js", "*.jsx", "*.mjs", "*.cjs"];
 
@@ -49,34 +53,57 @@ fn compiler(around: &dyn Around) -> Option<(&'static str, ToolCommand)> {
 }
 
 /// The nearest configuration that includes the file, itself or through one that it refers to.
+///
+/// Only the beginning of each `include` pattern is compared, `extends` and `exclude` are not read:
+/// the compiler may be run for a file that it then leaves out.
 pub(super) fn including(around: &dyn Around) -> Option<PathBuf> {
-    let mut asked = Vec::new();
     upward(around).find_map(|folder| {
-        let path = ["tsconfig.json", "jsconfig.json"]
-            .iter()
-            .map(|name| folder.join(name))
-            .find(|path| around.exists(path))?;
-        ask(around, &path, &mut asked)
+        let paths = CONFIGS.iter().map(|name| folder.join(name));
+        let path = paths.into_iter().find(|path| around.exists(path))?;
+        let config = read(around, &path)?;
+        if includes(around, &path, &config) {
+            return Some(path);
+        }
+        config["references"].as_array()?.iter().take(MOST).find_map(|one| {
+            let path = referenced(folder, one["path"].as_str()?);
+            includes(around, &path, &read(around, &path)?).then_some(path)
+        })
     })
 }
 
-/// This configuration or one that it refers to, each asked once: they may refer to one another.
-fn ask(around: &dyn Around, path: &Path, asked: &mut Vec<PathBuf>) -> Option<PathBuf> {
-    if asked.len() >= MOST || asked.iter().any(|one| one == path) {
-        return None;
-    }
-    asked.push(path.to_path_buf());
-    let config = Config::read(around, path)?;
-    if is_wanted(around, path, &config) && config.includes(around, folder_of(path)) {
-        return Some(path.to_path_buf());
-    }
-    config.references().iter().find_map(|path| ask(around, path, asked))
+fn read(around: &dyn Around, path: &Path) -> Option<Value> {
+    jsonc::read(&around.text(path)?)
 }
 
-/// A `jsconfig.json` is for an editor, unless it asks for findings.
-fn is_wanted(around: &dyn Around, path: &Path, config: &Config) -> bool {
-    let is_javascript = matches_any(JAVASCRIPT, name_of(around.file()));
-    name_of(path) != "jsconfig.json" || (is_javascript && config.checks_js())
+/// A reference names a configuration, or a folder with a `tsconfig.json`.
+fn referenced(folder: &Path, path: &str) -> PathBuf {
+    let path = folder.join(path.trim_start_matches("./"));
+    if name_of(&path).ends_with(".json") { path } else { path.join("tsconfig.json") }
+}
+
+fn includes(around: &dyn Around, path: &Path, config: &Value) -> bool {
+    let folder = folder_of(path);
+    let file = around.file();
+    let is_on = |option: &str| config["compilerOptions"][option] == true;
+    // A `jsconfig.json` is for an editor, unless it asks for findings.
+    let is_wanted = match (name_of(path), matches_any(JAVASCRIPT, name_of(file))) {
+        ("jsconfig.json", is_javascript) => is_javascript && is_on("checkJs"),
+        (_, true) => is_on("allowJs") || is_on("checkJs"),
+        (_, false) => true,
+    };
+    let list = |key: &str| config[key].as_array().map(|list| list.iter().filter_map(Value::as_str));
+    let is_below = |pattern: &str| {
+        let open = pattern.find(['*', '?', '$']);
+        let plain = open.map_or(pattern, |at| pattern[..at].rsplit_once('/').map_or("", |it| it.0));
+        plain.contains("..") || file.starts_with(folder.join(plain.trim_start_matches("./")))
+    };
+    let is_listed = match (list("include"), list("files")) {
+        (None, None) => file.starts_with(folder),
+        (include, files) => {
+            include.into_iter().flatten().chain(files.into_iter().flatten()).any(is_below)
+        }
+    };
+    is_wanted && is_listed
 }
 
 #[cfg(test)]
@@ -107,6 +134,19 @@ mod tests {
         let world = edits("a/test/t.ts").file("a/tsconfig.json", r#"{"include":["src"]}"#);
         world.plans("");
         world.file("tsconfig.json", "{}").plans("look tsc whole tsconfig.json");
+    }
+
+    #[test]
+    fn the_beginning_of_a_pattern_says_whether_it_includes_the_file() {
+        let include = |pattern: &str| {
+            edits("a/b/x.ts").file("tsconfig.json", &format!(r#"{{"include":["{pattern}"]}}"#))
+        };
+        for pattern in ["a", "a/**/*", "./a/*", "**/*.ts", "a/b/x.ts", "../other/*"] {
+            include(pattern).plans("look tsc whole tsconfig.json");
+        }
+        for pattern in ["b", "ab/**/*", "a/c/*", "a/b/y.ts"] {
+            include(pattern).plans("");
+        }
     }
 
     #[test]

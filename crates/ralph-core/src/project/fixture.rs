@@ -1,12 +1,16 @@
-//! A project for tests: files as a map, and what git would print.
+//! A project for tests: files as a map, and what git would print. Its root is `/w`.
 
-use super::{EntryKind, Fact, FileFormat, Folder, FolderEntry, Project};
-use crate::project::check::jsonc;
+use super::check::jsonc;
+use super::project_facts::{Fact, FileFormat, Project};
+use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(crate) const ROOT: &str = "/w";
 
 #[derive(Default)]
-pub(super) struct ProjectFixture {
+pub(crate) struct ProjectFixture {
     files: BTreeMap<String, String>,
     documents: BTreeMap<String, Value>,
     git_files: BTreeMap<String, String>,
@@ -15,66 +19,64 @@ pub(super) struct ProjectFixture {
 }
 
 impl ProjectFixture {
-    pub(super) fn new() -> ProjectFixture {
+    pub(crate) fn new() -> ProjectFixture {
         ProjectFixture::default()
     }
 
     /// A file with a text; JSON is read from it.
-    pub(super) fn file(mut self, path: &str, text: &str) -> ProjectFixture {
+    pub(crate) fn file(mut self, path: &str, text: &str) -> ProjectFixture {
         self.files.insert(path.to_owned(), text.to_owned());
         self
     }
 
     /// A file that holds a document in TOML or YAML.
-    pub(super) fn document(mut self, path: &str, document: Value) -> ProjectFixture {
+    pub(crate) fn document(mut self, path: &str, document: Value) -> ProjectFixture {
         self.documents.insert(path.to_owned(), document);
         self.file(path, "(a document)")
     }
 
     /// A file of the git folder.
-    pub(super) fn git_file(mut self, path: &str, text: &str) -> ProjectFixture {
+    pub(crate) fn git_file(mut self, path: &str, text: &str) -> ProjectFixture {
         self.git_files.insert(path.to_owned(), text.to_owned());
         self
     }
 
     /// What git prints for these arguments, which are given with single spaces.
-    pub(super) fn git_prints(mut self, arguments: &str, printed: &[u8]) -> ProjectFixture {
+    pub(crate) fn git_prints(mut self, arguments: &str, printed: &[u8]) -> ProjectFixture {
         self.printed.insert(arguments.to_owned(), printed.to_owned());
         self
     }
 
-    pub(super) fn linked_to(mut self, main_work_tree: &str) -> ProjectFixture {
+    pub(crate) fn linked_to(mut self, main_work_tree: &str) -> ProjectFixture {
         self.main_work_tree = Some(main_work_tree.to_owned());
         self
     }
 
     /// Compares the heading and, indented below it, the lines.
     #[track_caller]
-    pub(super) fn tells(&self, fact: fn(&dyn Project) -> Option<Fact>, expected: &str) {
+    pub(crate) fn tells(&self, fact: fn(&dyn Project) -> Option<Fact>, expected: &str) {
         let Some(fact) = fact(self) else { panic!("it tells nothing") };
         let lines = fact.lines.iter().map(|line| format!("\n  {line}"));
         assert_eq!(fact.heading + &lines.collect::<String>(), expected);
     }
 
     #[track_caller]
-    pub(super) fn tells_nothing(&self, fact: fn(&dyn Project) -> Option<Fact>) {
+    pub(crate) fn tells_nothing(&self, fact: fn(&dyn Project) -> Option<Fact>) {
         assert_eq!(fact(self), None);
     }
 }
 
-impl Project for ProjectFixture {
-    fn text(&self, path: &str) -> Option<String> {
-        self.files.get(path).cloned()
+impl ProjectReader for ProjectFixture {
+    fn root(&self) -> &Path {
+        Path::new(ROOT)
     }
 
-    fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
-        match form {
-            FileFormat::Json => jsonc::read(&self.text(path)?),
-            FileFormat::Toml | FileFormat::Yaml => self.documents.get(path).cloned(),
-        }
+    fn text(&self, path: &Path) -> Option<String> {
+        self.files.get(relative(path)).cloned()
     }
 
-    fn folder(&self, path: &str) -> Option<Folder> {
+    fn folder(&self, path: &Path) -> Option<Folder> {
+        let path = relative(path);
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let mut entries = BTreeMap::new();
         for rest in self.files.keys().filter_map(|file| file.strip_prefix(&prefix)) {
@@ -86,6 +88,24 @@ impl Project for ProjectFixture {
         let entries: Vec<FolderEntry> =
             entries.into_iter().map(|(name, kind)| FolderEntry { name, kind }).collect();
         (!entries.is_empty()).then_some(Folder { entries, is_cut: false })
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.files.keys().any(|one| Path::new(one).starts_with(relative(path)))
+    }
+}
+
+/// A path from the root, as the files are kept.
+fn relative(path: &Path) -> &str {
+    path.strip_prefix(ROOT).unwrap_or(path).to_str().unwrap_or_default()
+}
+
+impl Project for ProjectFixture {
+    fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
+        match form {
+            FileFormat::Json => jsonc::read(&self.text(path.as_ref())?),
+            FileFormat::Toml | FileFormat::Yaml => self.documents.get(path).cloned(),
+        }
     }
 
     fn git_text(&self, path: &str) -> Option<String> {

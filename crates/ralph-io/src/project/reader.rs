@@ -1,0 +1,94 @@
+//! Reads a project on disk: the one reader of criteria, facts and checks.
+
+use super::confined::{self, DirEntry, Listing};
+use super::safe_read;
+use ralph_core::project::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
+use std::path::{Path, PathBuf};
+
+/// No file that people write is larger.
+const LARGEST: u64 = 4 << 20;
+
+/// A project, with or without a bound on where its links may lead.
+#[derive(Debug, Clone)]
+pub struct DiskReader {
+    root: PathBuf,
+    top: Option<PathBuf>,
+}
+
+impl DiskReader {
+    /// The project in this folder. Links are followed: what is read here is not shown.
+    pub fn of(root: &Path) -> DiskReader {
+        DiskReader { root: root.to_owned(), top: None }
+    }
+
+    /// The project in this folder, of which nothing outside of `top` is read. Both are paths without
+    /// links.
+    pub fn below(top: &Path, root: &Path) -> DiskReader {
+        DiskReader { root: root.to_owned(), top: Some(top.to_owned()) }
+    }
+
+    /// What is in a folder, with names as they are.
+    pub fn list(&self, path: &Path) -> Option<Listing> {
+        let path = self.root.join(path);
+        match &self.top {
+            Some(top) => confined::list(top, &path),
+            None => confined::entries(&path),
+        }
+    }
+}
+
+impl ProjectReader for DiskReader {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        let path = self.root.join(path);
+        match &self.top {
+            Some(top) => confined::text(top, &path),
+            None => safe_read::text(&path, LARGEST).ok().flatten(),
+        }
+    }
+
+    fn folder(&self, path: &Path) -> Option<Folder> {
+        let listing = self.list(path)?;
+        let entries = listing.entries.into_iter().map(entry).collect();
+        Some(Folder { entries, is_cut: listing.is_cut })
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.root.join(path).exists()
+    }
+}
+
+/// An entry as the rules see it.
+pub fn entry(entry: DirEntry) -> FolderEntry {
+    let kind = match (entry.is_folder, entry.is_link) {
+        (true, _) => EntryKind::Folder,
+        (false, true) => EntryKind::Link,
+        (false, false) => EntryKind::File,
+    };
+    FolderEntry { name: entry.name.to_string_lossy().into_owned(), kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn only_texts_of_reasonable_size_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("Cargo.toml"), "[package]").unwrap();
+        let large = File::create(folder.path().join("package.json")).unwrap();
+        large.set_len(200 << 20).unwrap();
+        std::fs::create_dir(folder.path().join("Makefile")).unwrap();
+        let reader = DiskReader::of(folder.path());
+        assert_eq!(reader.text("Cargo.toml".as_ref()).as_deref(), Some("[package]"));
+        for name in ["package.json", "Makefile", "none"] {
+            assert_eq!(reader.text(name.as_ref()), None, "{name}");
+        }
+        assert_eq!(reader.folder("".as_ref()).unwrap().entries.len(), 3);
+        assert!(reader.exists("package.json".as_ref()) && !reader.exists("none".as_ref()));
+    }
+}
