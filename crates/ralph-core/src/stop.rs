@@ -19,8 +19,8 @@ use crate::modes::ralplan;
 use crate::modes::refine;
 use crate::state::progress::{self, ProgressSample};
 use crate::state::{
-    Completion, DrivenTurn, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal,
-    TaskStatus,
+    Completion, DrivenTurn, EndingKind, LoopError, LoopState, Mode, ModeState, PauseCause, Phase,
+    Signal, TaskStatus,
 };
 use crate::tasks::graph;
 use crate::text::plural::noun;
@@ -188,7 +188,7 @@ pub fn wants_tree(state: &LoopState) -> bool {
 
 /// True for a mode to which neither the tree nor a criterion says anything.
 fn has_own_rules(state: &LoopState) -> bool {
-    matches!(state.mode, Mode::Ralplan | Mode::Refine)
+    matches!(state.mode, ModeState::Ralplan(_) | ModeState::Refine(_))
 }
 
 /// True when the decision will need proof: the checks are run before it.
@@ -196,7 +196,7 @@ pub fn wants_proof(state: &LoopState, seen: &StopInputs) -> bool {
     if has_own_rules(state) || Withheld::of(state).is_some() {
         return false;
     }
-    if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
+    if let (ModeState::Orchestration(_), Some(routed)) = (&state.mode, &seen.session) {
         return may_rest(state, seen).is_none()
             && orchestration::in_session::wants_proof(state, routed);
     }

@@ -61,7 +61,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     if event == HookEvent::SubagentStop {
-        return match bound.state.mode {
+        return match bound.state.mode.word() {
             Mode::Ralplan | Mode::Session if bound.state.is_live() => delegate::answer(call),
             _ => workers::stopped(call, bound),
         };

@@ -46,14 +46,14 @@ pub fn decide(request: &LoopRequest, seen: StartInputs<'_>) -> StartDecision {
     if let Some(state) = bound.filter(|state| state.mode == Mode::Ralplan) {
         return StartDecision::Refuse(format!(
             "a planning is live in this session ({}): type /ralplan to go on with it, or /ralph-cancel to end it",
-            state.ralplan.as_ref().map_or("its state is broken", |plan| plan.phase.as_str())
+            state.ralplan().map_or("", |plan| plan.phase.as_str())
         ));
     }
     if let Some(state) = bound.filter(|state| state.mode == Mode::Session) {
         return StartDecision::Refuse(format!(
             "the orchestrated session {} is live in this session: type /ralph-v2 to go on with it, or /ralph-cancel to \
              end it",
-            state.session.as_ref().map_or("", |session| session.id.as_str())
+            state.orchestration().map_or("", |session| session.id.as_str())
         ));
     }
     let is_refining = |state: &LoopState| state.mode == Mode::Refine;

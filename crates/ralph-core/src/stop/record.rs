@@ -73,7 +73,7 @@ pub(super) fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
     let mut slim = state.clone();
     // How far each transcript was read decides nothing; the sum does.
     slim.usage.sources.clear();
-    if let Some(session) = &mut slim.session {
+    if let Some(session) = slim.orchestration_mut() {
         (session.given, session.calls) = (Vec::new(), Vec::new());
     }
     if is_asked {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::evidence::receipt::{self, Receipt};
+use crate::state::Ralplan;
 use crate::state::{Blocked, Bound, BuildRound, Criterion, Pause, Task, TaskStatus};
 use crate::text::token;
 use crate::transcript::tokens::{Source, Usage};
@@ -253,7 +254,7 @@ fn the_tree_is_looked_at_only_while_the_loop_runs() {
     ] {
         let state = LoopState { phase: phase.to_owned().into(), ..LoopState::default() };
         assert_eq!(wants_tree(&state), wanted, "{phase}");
-        assert!(!wants_tree(&LoopState { mode: Mode::Ralplan, ..state }), "{phase}");
+        assert!(!wants_tree(&LoopState { mode: Ralplan::default().into(), ..state }), "{phase}");
     }
 }
 

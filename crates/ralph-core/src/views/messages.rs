@@ -24,7 +24,7 @@ pub fn paused(state: &LoopState) -> String {
     };
     let colon = if what.is_empty() { "" } else { ":" };
     let (_, position) = what_and_where(state);
-    format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode))
+    format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode.word()))
 }
 
 /// What a person types in the session of a loop that rests, to let it go on.
@@ -38,7 +38,7 @@ pub fn command(mode: &Mode) -> &'static str {
 
 /// What it is called, and how far it came in its own count: a planning counts rejections.
 pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
-    match (&state.ralplan, &state.refine) {
+    match (state.ralplan(), state.refining()) {
         (Some(plan), _) => ("planning", ralplan::position(plan)),
         (None, Some(_)) => ("refinement", state.position()),
         (None, None) => ("loop", state.position()),
@@ -149,7 +149,7 @@ pub fn warnings(state: &LoopState) -> String {
 pub fn next_command(state: &LoopState) -> String {
     let id = &state.loop_id;
     let Some(ending) = &state.ending else { return String::new() };
-    if let Some(refining) = &state.refine {
+    if let Some(refining) = state.refining() {
         return of_refinement(&refining.word, &ending.kind);
     }
     match ending.kind {
@@ -173,7 +173,7 @@ pub fn next_command(state: &LoopState) -> String {
              starting again."
         ),
         EndingKind::AwaitingFeedback => {
-            let session = state.session.as_ref().map_or("", |session| session.id.as_str());
+            let session = state.orchestration().map_or("", |session| session.id.as_str());
             format!(
                 "`ralph session feedback new --id {session}` takes what the next iteration is to do; then \
                  /ralph-v2 {session} goes on."

@@ -4,7 +4,7 @@
 use crate::{project::confined, project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::ralplan::{self, MIRROR, PLANS, PlanSeen, export, gates};
-use ralph_core::state::{LoopState, Mode, StateView};
+use ralph_core::state::{LoopState, ModeState, StateView};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -21,8 +21,8 @@ pub fn document(project_root: &Path) -> PathBuf {
 /// True where this is a planning whose document is not there any more.
 pub fn is_gone(state: &LoopState) -> bool {
     let path = match state.mode {
-        Mode::Ralplan => Some(document(Path::new(&state.project_root))),
-        Mode::Session => state.document(),
+        ModeState::Ralplan(_) => Some(document(Path::new(&state.project_root))),
+        ModeState::Orchestration(_) => state.document(),
         _ => None,
     };
     let missing =
@@ -69,7 +69,7 @@ pub fn prepare(project_root: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be written.
 pub fn show(state: &LoopState) -> Result<()> {
-    let Some(plan) = &state.ralplan else { return Ok(()) };
+    let Some(plan) = state.ralplan() else { return Ok(()) };
     let root = Path::new(&state.project_root);
     let text = export::render(plan, &state.loop_id);
     if found(root).ok().flatten().as_deref() == Some(text.as_str()) {
@@ -132,10 +132,9 @@ mod tests {
 
     fn planning(at: &Sandbox) -> LoopState {
         LoopState {
-            mode: Mode::Ralplan,
             loop_id: "l".to_owned(),
             project_root: at.root().display().to_string(),
-            ralplan: Some(ralplan::begin("log in", jiff::Timestamp::UNIX_EPOCH)),
+            mode: ralplan::begin("log in", jiff::Timestamp::UNIX_EPOCH).into(),
             ..LoopState::default()
         }
     }
@@ -144,14 +143,16 @@ mod tests {
     fn the_document_follows_the_state_and_is_missed_when_it_is_removed() {
         let at = Sandbox::folder();
         let mut state = planning(&at);
-        assert!(is_gone(&state) && !is_gone(&LoopState { mode: Mode::Loop, ..state.clone() }));
+        assert!(
+            is_gone(&state) && !is_gone(&LoopState { mode: ModeState::Plain, ..state.clone() })
+        );
         prepare(&at.root()).unwrap();
         show(&state).unwrap();
         assert!(!is_gone(&state));
         let before = document(&at.root()).metadata().unwrap().modified().unwrap();
         show(&state).unwrap();
         assert_eq!(document(&at.root()).metadata().unwrap().modified().unwrap(), before);
-        state.ralplan = Some(Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() });
+        state.mode = Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() }.into();
         show_change(&state).unwrap();
         assert!(found(&at.root()).unwrap().unwrap().contains("\"active\": false"));
         std::fs::remove_file(document(&at.root())).unwrap();

@@ -13,7 +13,7 @@ use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::{in_session, signal};
 use ralph_core::modes::ralplan;
-use ralph_core::state::{LoopState, Mode};
+use ralph_core::state::{LoopState, ModeState};
 use ralph_io::client;
 use ralph_io::process::clock;
 use ralph_io::store::orchestration::Sessions;
@@ -39,8 +39,8 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
         match state.mode {
-            Mode::Ralplan if !was_running => ralplan::take_up(state, here.now),
-            Mode::Session if !was_running => in_session::take_up(state, here.now),
+            ModeState::Ralplan(_) if !was_running => ralplan::take_up(state, here.now),
+            ModeState::Orchestration(_) if !was_running => in_session::take_up(state, here.now),
             _ => state.resume(),
         }
         if !was_running {

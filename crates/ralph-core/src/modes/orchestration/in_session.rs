@@ -143,8 +143,8 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
         return end(state, kind, detail, seen.now);
     }
     let limit = state.stall_limit;
-    let Some(session) = &mut state.session else {
-        return rest(state, "its state does not say which session it drives", seen.now);
+    let Some(session) = state.orchestration_mut() else {
+        return StopVerdict::LetGo(AllowReason::NotLive);
     };
     session.still = if session.told_at == routed.stands { session.still + 1 } else { 0 };
     session.told_at.clone_from(&routed.stands);
@@ -169,7 +169,7 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
     state.iteration = 0;
     state.started_at = Some(now);
     state.usage.forget();
-    if let Some(session) = &mut state.session {
+    if let Some(session) = state.orchestration_mut() {
         (session.told_at, session.still) = (String::new(), 0);
     }
 }
@@ -181,7 +181,7 @@ fn prefix(state: &LoopState) -> &'static str {
 
 /// What comes next, as a stop says it.
 pub fn told(state: &LoopState) -> String {
-    let Some(session) = &state.session else { return String::new() };
+    let Some(session) = state.orchestration() else { return String::new() };
     let text = match session.given.as_slice() {
         [] => format!("Next: {}", session.says),
         calls => calls_in_words(calls, prefix(state)),
@@ -269,7 +269,7 @@ pub fn continues_line(state: &LoopState) -> String {
 
 /// The name of the session that a loop drives.
 pub fn id(state: &LoopState) -> &str {
-    state.session.as_ref().map_or("", |session| session.id.as_str())
+    state.orchestration().map_or("", |session| session.id.as_str())
 }
 
 /// All that a conversation needs to know which knows nothing. `steers` is what a person has sent since the
@@ -287,7 +287,7 @@ pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
     for steer in steers {
         let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
     }
-    let told = match &state.session {
+    let told = match state.orchestration() {
         Some(session) if session.given.is_empty() && session.says.is_empty() => {
             "Next: end your turn; you are told then which agent is called.".to_owned()
         }

@@ -96,7 +96,7 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
         Phase::Implementation if state.mode == Mode::Ralplan => {
             "`ralph ralplan status` shows it whole".to_owned()
         }
-        Phase::Implementation | Phase::Verification if let Some(refining) = &state.refine => {
+        Phase::Implementation | Phase::Verification if let Some(refining) = state.refining() => {
             format!("`ralph refine status --session {}` shows its rounds", refining.word)
         }
         Phase::Paused => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
@@ -174,13 +174,13 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 /// A turn that was cut, as by Esc, and of which nothing else tells before the next prompt.
 fn at_rest(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
-        format!("{cause}; {} in its session continues", messages::command(&one.state.mode))
+        format!("{cause}; {} in its session continues", messages::command(&one.state.mode.word()))
     })
 }
 
 /// Which session it drives, and who is at work in it.
 fn orchestrates(state: &LoopState) -> String {
-    let Some(session) = &state.session else { return String::new() };
+    let Some(session) = state.orchestration() else { return String::new() };
     let calls = session.calls.iter().map(|call| format!("{} {}", call.mode, call.task));
     let calls: Vec<String> = calls.map(|call| call.trim().to_owned()).collect();
     match calls.is_empty() {
@@ -191,7 +191,7 @@ fn orchestrates(state: &LoopState) -> String {
 
 /// How far a planning is, and which text it is about.
 fn planning(state: &LoopState) -> String {
-    let Some(plan) = &state.ralplan else { return String::new() };
+    let Some(plan) = state.ralplan() else { return String::new() };
     let hash = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
     let text = match (plan.plan_path.as_str(), hash.as_str()) {
         ("", _) => String::new(),
@@ -204,7 +204,7 @@ fn planning(state: &LoopState) -> String {
 
 /// How far a refinement is in its conversation.
 fn refining(state: &LoopState) -> String {
-    let Some(refining) = &state.refine else { return String::new() };
+    let Some(refining) = state.refining() else { return String::new() };
     let round = match refining.open {
         0 => "no round is open".to_owned(),
         round => format!("round {round} is open"),

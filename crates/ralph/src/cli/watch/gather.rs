@@ -144,7 +144,7 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
 
 /// Where it stands, and whether that is well. A mode or a phase that is not known is shown as it is.
 fn standing(state: &LoopState) -> (String, Tone) {
-    let phase = match &state.ralplan {
+    let phase = match state.ralplan() {
         Some(plan) if state.is_running() || state.awaits_decision() => plan.phase.as_str(),
         _ => state.phase.as_str(),
     };
@@ -164,7 +164,7 @@ fn standing(state: &LoopState) -> (String, Tone) {
         phase if phase.is_running() => Tone::Good,
         _ => Tone::Quiet,
     };
-    let word = match &state.mode {
+    let word = match &state.mode.word() {
         Mode::Loop => phase,
         Mode::Ralplan => format!("planning: {phase}"),
         mode => format!("{mode}: {phase}"),
@@ -185,7 +185,7 @@ fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
 }
 
 fn bars(state: &LoopState) -> Vec<Bar> {
-    let (label, used, most) = match &state.ralplan {
+    let (label, used, most) = match state.ralplan() {
         Some(plan) => ("rejections", plan.iteration, plan.max_iterations),
         None => ("iterations", state.iteration, state.max_iterations),
     };
@@ -235,12 +235,8 @@ mod tests {
     #[test]
     fn a_planning_whose_session_is_over_waits_for_the_person() {
         let plan = Ralplan { phase: PlanPhase::AwaitingUserApproval, ..Ralplan::default() };
-        let mut state = LoopState {
-            mode: Mode::Ralplan,
-            phase: Phase::Implementation,
-            ralplan: Some(plan),
-            ..LoopState::default()
-        };
+        let mut state =
+            LoopState { phase: Phase::Implementation, mode: plan.into(), ..LoopState::default() };
         let expected = ("planning: awaiting_user_approval".to_owned(), Tone::Waits);
         assert_eq!(standing(&state), expected);
         state.pause(PauseCause::Crashed, "the session ended", jiff::Timestamp::UNIX_EPOCH);

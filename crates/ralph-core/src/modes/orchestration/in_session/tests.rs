@@ -2,7 +2,7 @@ use super::*;
 use crate::evidence::receipt::Receipt;
 use crate::modes::orchestration::agents::Mode as Called;
 use crate::modes::orchestration::invocation::CallKey;
-use crate::state::{Criterion, Mode, Phase};
+use crate::state::{Criterion, ModeState, Phase};
 use crate::stop::decide;
 use crate::text::token::CompletionRequest;
 
@@ -20,10 +20,9 @@ fn given(task: &str) -> SessionCall {
 fn state() -> LoopState {
     LoopState {
         loop_id: "l".into(),
-        mode: Mode::Session,
         phase: Phase::Implementation,
         started_at: Some(NOW),
-        session: Some(Orchestrated {
+        mode: ModeState::Orchestration(Orchestrated {
             id: "260131-120000".to_owned(),
             given: vec![given("task-1")],
             ..Orchestrated::default()
@@ -149,7 +148,7 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
         "Next: call the Agent tool with subagent_type `Ralph-v2-Executor`, run_in_background false and this prompt, \
          word for word:\nSESSION_PATH: p/\nTASK_ID: task-1"
     );
-    state.session.as_mut().unwrap().given.push(given("task-2"));
+    state.orchestration_mut().unwrap().given.push(given("task-2"));
     state.via = Some(Via::Plugin);
     let says = told(&state);
     assert!(
@@ -160,7 +159,7 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
         says.contains("Call 2: subagent_type `ralph:Ralph-v2-Executor`, prompt:\nSESSION_PATH: p/\nTASK_ID: task-2"),
         "{says}"
     );
-    let session = state.session.as_mut().unwrap();
+    let session = state.orchestration_mut().unwrap();
     session.given[0].prompt = "x".repeat(REASON_LIMIT);
     assert!(told(&state).contains("run `ralph session next --id 260131-120000`"), "never cut");
 }
@@ -233,6 +232,6 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     let mut lost = state;
     let says = check(&mut lost, &seen(routed(Due::Call, "call")), "go on");
     assert!(says.contains("Rules: you route") && !lost.context_lost, "{says}");
-    lost.session.as_mut().unwrap().given.clear();
+    lost.orchestration_mut().unwrap().given.clear();
     assert!(contract("x", &lost, &[]).contains("Next: end your turn"));
 }
