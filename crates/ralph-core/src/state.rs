@@ -24,8 +24,8 @@ pub use refine::Refining;
 pub use session::{Orchestrated, SessionCall};
 pub(crate) use words::words;
 pub use words::{
-    Completion, DecidedBy, DecisionKind, EndingKind, Mode, PauseCause, Phase, PlanPhase, Signal,
-    StartedBy, TaskStatus, WorkerStanding,
+    Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
+    PlanPhase, Signal, StartedBy, TaskStatus, WorkerStanding,
 };
 pub use worker::Worker;
 

@@ -437,7 +437,7 @@ pub(crate) fn end(
     detail: String,
     now: Timestamp,
 ) -> StopVerdict {
-    if !matches!(kind, EndingKind::Complete | EndingKind::CompleteUnverified) {
+    if !kind.is_completion() {
         state.errors.push(LoopError { at: now, message: format!("{kind}: {detail}") });
     }
     state.end(kind.clone(), detail, now);

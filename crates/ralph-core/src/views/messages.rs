@@ -179,7 +179,12 @@ pub fn next_command(state: &LoopState) -> String {
                  /ralph-v2 {session} goes on."
             )
         }
-        _ => format!("`ralph status --loop {id}` shows it."),
+        EndingKind::Complete
+        | EndingKind::Cancelled
+        | EndingKind::Plateau
+        | EndingKind::Discarded
+        | EndingKind::Failed
+        | EndingKind::Other(_) => format!("`ralph status --loop {id}` shows it."),
     }
 }
 

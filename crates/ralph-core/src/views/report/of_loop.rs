@@ -7,7 +7,7 @@ use super::{Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, Ver
 use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::receipt::ReceiptStatus;
 use crate::modes::refine::state::RefineSession;
-use crate::state::{Criterion, EndingKind, LoopState, Phase, Task};
+use crate::state::{Criterion, EndingKind, EndingTone, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
 use jiff::Timestamp;
@@ -104,16 +104,20 @@ fn rounds(seen: &LoopSeen<'_>) -> Rounds {
     })
 }
 
+pub(super) fn of_ending(kind: &EndingKind) -> Tone {
+    match kind.tone() {
+        EndingTone::Good => Tone::Good,
+        EndingTone::Look => Tone::Warn,
+        EndingTone::Quiet => Tone::Quiet,
+        EndingTone::Wrong => Tone::Bad,
+    }
+}
+
 fn outcome(state: &LoopState) -> ReportOutcome {
     if let Some(ending) = &state.ending {
         let cause =
             ending.cause.as_ref().map(|cause| format!(" ({})", words::spaced(cause.as_str())));
-        let tone = match ending.kind {
-            EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => Tone::Good,
-            EndingKind::Cancelled | EndingKind::Discarded => Tone::Quiet,
-            EndingKind::Failed | EndingKind::Stalled => Tone::Bad,
-            _ => Tone::Warn,
-        };
+        let tone = of_ending(&ending.kind);
         return ReportOutcome {
             word: format!("{}{}", words::spaced(ending.kind.as_str()), cause.unwrap_or_default()),
             tone,

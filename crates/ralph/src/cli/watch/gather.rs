@@ -9,7 +9,7 @@ use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
-use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, Task};
+use ralph_core::state::{self, EndingTone, LoopState, Mode, Phase, Task};
 use ralph_core::tasks::graph::Graph;
 use ralph_core::text::plural::counted;
 use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages};
@@ -154,10 +154,11 @@ fn standing(state: &LoopState) -> (String, Tone) {
         _ => phase.to_owned(),
     };
     let tone = match &state.phase {
-        Phase::Ended => match state.ending.as_ref().map(|ending| &ending.kind) {
-            Some(EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau) => Tone::Good,
-            Some(EndingKind::AwaitingFeedback) => Tone::Waits,
-            _ => Tone::Wrong,
+        Phase::Ended => match state.ending.as_ref().map(|ending| ending.kind.tone()) {
+            Some(EndingTone::Good) => Tone::Good,
+            Some(EndingTone::Look) => Tone::Waits,
+            Some(EndingTone::Quiet) => Tone::Quiet,
+            Some(EndingTone::Wrong) | None => Tone::Wrong,
         },
         Phase::Paused => Tone::Waits,
         _ if state.awaits_decision() => Tone::Waits,
