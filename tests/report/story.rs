@@ -4,6 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::evidence::receipt::{self, By, Proof, Receipt};
+use ralph_core::modes::mode;
 use ralph_core::state::{
     Criterion, EndingKind, Green, LoopError, LoopState, Phase, Task, TaskStatus,
 };
@@ -307,7 +308,7 @@ impl Story {
             work_before_checks: None,
             tree_after_checks: None,
         };
-        let decided = stop::decide(&mut self.state, &seen);
+        let decided = stop::decide(mode::at_stop(&self.state), &mut self.state, &seen);
         let (decision, why) = match &decided.verdict {
             StopVerdict::LetGo(why) => ("let go", why.describe().to_owned()),
             StopVerdict::Ended(kind) => {

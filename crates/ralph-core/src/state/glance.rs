@@ -64,7 +64,7 @@ impl Default for Glance {
             schema_version: SCHEMA_VERSION,
             session_id: String::new(),
             loop_id: String::new(),
-            mode: Mode::Loop,
+            mode: Mode::default(),
             phase: Phase::Planned,
             iteration: 0,
             max_iterations: 25,

@@ -3,8 +3,9 @@
 
 use crate::{project::confined, project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
+use ralph_core::modes::mode;
 use ralph_core::modes::ralplan::{self, MIRROR, PLANS, PlanSeen, export, gates};
-use ralph_core::state::{LoopState, ModeState, StateView};
+use ralph_core::state::LoopState;
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,11 +21,7 @@ pub fn document(project_root: &Path) -> PathBuf {
 
 /// True where this is a planning whose document is not there any more.
 pub fn is_gone(state: &LoopState) -> bool {
-    let path = match state.mode {
-        ModeState::Ralplan(_) => Some(document(Path::new(&state.project_root))),
-        ModeState::Orchestration(_) => state.document(),
-        _ => None,
-    };
+    let path = mode::of(&state.mode).document(state);
     let missing =
         |path: PathBuf| path.symlink_metadata().is_err_and(|why| why.kind() == ErrorKind::NotFound);
     path.is_some_and(missing)
@@ -127,7 +124,7 @@ pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
 mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
-    use ralph_core::state::{PlanPhase, Ralplan};
+    use ralph_core::state::{ModeState, PlanPhase, Ralplan};
     use std::os::unix::fs::symlink;
 
     fn planning(at: &Sandbox) -> LoopState {

@@ -171,6 +171,7 @@ do, and silence is waiting. `ralph ralplan next` repeats the next step, `ralph r
 mod tests {
     use super::super::step::tests::{awaiting, planning, reject_once};
     use super::*;
+    use crate::modes::mode;
     use crate::state::Phase;
     use crate::stop::decide;
     use crate::text::token::CompletionRequest;
@@ -204,10 +205,10 @@ mod tests {
 
     #[track_caller]
     fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
-        let decision = decide(state, seen);
+        let decision = decide(mode::at_stop(state), state, seen);
         assert_eq!(decision.verdict.describe(), expected);
         let mut again = decision.record.clone();
-        again.outcome = decision.record.decide_again();
+        again.outcome = decision.record.decide_again(mode::at_stop(state));
         assert_eq!(again.outcome, decision.record.outcome, "decided again");
         decision.says
     }

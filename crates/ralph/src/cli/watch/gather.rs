@@ -9,7 +9,8 @@ use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
-use ralph_core::state::{self, EndingTone, LoopState, Mode, Phase, Task};
+use ralph_core::modes::mode;
+use ralph_core::state::{self, EndingTone, LoopState, Phase, Task};
 use ralph_core::tasks::graph::Graph;
 use ralph_core::text::plural::counted;
 use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages};
@@ -165,10 +166,9 @@ fn standing(state: &LoopState) -> (String, Tone) {
         phase if phase.is_running() => Tone::Good,
         _ => Tone::Quiet,
     };
-    let word = match &state.mode.word() {
-        Mode::Loop => phase,
-        Mode::Ralplan => format!("planning: {phase}"),
-        mode => format!("{mode}: {phase}"),
+    let word = match mode::label(&state.mode) {
+        "" => phase,
+        label => format!("{label}: {phase}"),
     };
     (word, tone)
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::evidence::receipt::Receipt;
+use crate::modes::mode;
 use crate::modes::orchestration::agents::Mode as Called;
 use crate::modes::orchestration::invocation::CallKey;
 use crate::state::{Criterion, ModeState, Phase};
@@ -63,11 +64,11 @@ fn seen(routed: Routed) -> StopInputs {
 /// Decides, and decides again from the record.
 #[track_caller]
 fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
-    let decision = decide(state, seen);
+    let decision = decide(mode::at_stop(state), state, seen);
     assert_eq!(decision.verdict.describe(), expected);
     let text = serde_json::to_string(&decision.record).unwrap();
     let record: crate::stop::StopRecord = serde_json::from_str(&text).unwrap();
-    assert_eq!(record.decide_again(), decision.record.outcome, "decided again");
+    assert_eq!(record.decide_again(mode::at_stop(state)), decision.record.outcome, "decided again");
     decision.says
 }
 
@@ -114,7 +115,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     let mut proof = Proof::default();
     proof.trees.insert("AC-1".to_owned(), "t".to_owned());
     let seen = StopInputs { proof: Some(proof), ..seen(complete) };
-    let decision = decide(&mut green, &seen);
+    let decision = decide(mode::at_stop(&green), &mut green, &seen);
     assert_eq!(decision.verdict.describe(), "ended: complete");
 }
 
@@ -122,7 +123,11 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
 fn criteria_are_asked_once_the_router_is_done_and_never_for_a_word() {
     let state = with_criterion();
     let asks = |due, request| {
-        crate::stop::wants_proof(&state, &StopInputs { request, ..seen(routed(due, "")) })
+        crate::stop::wants_proof(
+            mode::at_stop(&state),
+            &state,
+            &StopInputs { request, ..seen(routed(due, "")) },
+        )
     };
     assert!(asks(Due::Complete, CompletionRequest::None));
     assert!(
