@@ -207,8 +207,7 @@ fn the_skill_knows_the_words_of_the_program() {
         given: vec![SessionCall::given(&key, "p".to_owned())],
         ..Orchestrated::default()
     };
-    let state =
-        LoopState { session: Some(session), loop_id: "L".to_owned(), ..LoopState::default() };
+    let state = LoopState { mode: session.into(), loop_id: "L".to_owned(), ..LoopState::default() };
     for line in [in_session::started_line(&state), in_session::continues_line(&state)] {
         let (known, _) = line.split_once(',').unwrap();
         check_contains(&text, &[&format!("`{}`", known.replace("ID", "<id>"))]);

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::refine::measure::{ArtefactChange, BeadChange, PlanChange};
 use ralph_core::modes::refine::state::{RefineDocument, RefineSession};
 use ralph_core::modes::refine::{Mode, PlanAfter, RefineEvent, RefineSettings, step};
-use ralph_core::state::{EndingKind, Mode as LoopMode, Refining};
+use ralph_core::state::{EndingKind, Refining};
 use ralph_io::store::home::Home;
 use ralph_io::store::refine::{NewVersion, RefineStore as Refinements, What};
 use std::fs;
@@ -152,7 +152,6 @@ impl Place {
         let mut story = Story::given_up();
         let session = &refined.session;
         let state = &mut story.state;
-        state.mode = LoopMode::Refine;
         state.project_root = place.at("project").to_str().unwrap().to_owned();
         state.prompt = "refine docs/limits.md until it no longer changes".to_owned();
         state.acceptance_criteria.clear();
@@ -161,7 +160,7 @@ impl Place {
         state.iteration = 2;
         state.max_iterations = 5;
         let (name, word) = (NAME.to_owned(), NAME.to_owned());
-        state.refine = Some(Refining { name, word, ..Refining::default() });
+        state.mode = Refining { name, word, ..Refining::default() }.into();
         state.created_at = session.started_at;
         state.started_at = Some(session.started_at);
         let ended = session.history[2].ended_at.unwrap();

@@ -4,8 +4,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::evidence::receipt::{self, By, Proof, Receipt};
+use ralph_core::modes::mode;
 use ralph_core::state::{
-    Criterion, EndingKind, Green, LoopError, LoopState, Mode, Phase, Task, TaskStatus,
+    Criterion, EndingKind, Green, LoopError, LoopState, Phase, Task, TaskStatus,
 };
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::tasks::graph::{self, ClaimTarget, Lease};
@@ -165,7 +166,6 @@ impl Story {
         let mut state = LoopState {
             loop_id: ID.to_owned(),
             session_id: "5f0c1f7e-8f61-4b0e-9a44-2f1f6f2f9d10".to_owned(),
-            mode: Mode::Loop,
             phase: Phase::Implementation,
             project_root: "/home/ada/tollgate".to_owned(),
             prompt: "Add rate limiting to the public API".to_owned(),
@@ -308,7 +308,7 @@ impl Story {
             work_before_checks: None,
             tree_after_checks: None,
         };
-        let decided = stop::decide(&mut self.state, &seen);
+        let decided = stop::decide(mode::at_stop(&self.state), &mut self.state, &seen);
         let (decision, why) = match &decided.verdict {
             StopVerdict::LetGo(why) => ("let go", why.describe().to_owned()),
             StopVerdict::Ended(kind) => {

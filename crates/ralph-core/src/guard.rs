@@ -185,7 +185,6 @@ enum Cell {
 #[derive(Clone, Copy)]
 enum Column {
     Loop,
-    Other,
     UntilVerdict,
     AwaitingPerson,
     SessionMain,
@@ -197,22 +196,22 @@ use Cell::{
     OnlyPlanner, OnlyPlanningAgents, OnlyPlanningSkills, OnlyReading,
 };
 
-/// Mode × tool. A mode whose own rules are not in the table yet gets the column `Other`.
+/// Gate × tool. A loop without a gate of its mode has the first column.
 #[rustfmt::skip]
-const TABLE: [(Rule, [Cell; 6]); 12] = [
-    //                      loop, refine        other modes         until the verdict   awaiting the person session, main       session, agent
-    (Rule::Question,       [DeniedWhileRunning, DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
-    (Rule::EnterPlan,      [DeniedWhileRunning, DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
-    (Rule::ExitPlan,       [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
-    (Rule::Mutation,       [Allowed,            Allowed,            OnlyPlanner,        OnlyReading,        OnlyReading,        Allowed]),
-    (Rule::Agent,          [Allowed,            Allowed,            OnlyPlanningAgents, DeniedWhileLive,    OnlyNext,           DeniedWhileLive]),
-    (Rule::Skill,          [Allowed,            Allowed,            OnlyPlanningSkills, OnlyPlanningSkills, DeniedWhileRunning, Allowed]),
-    (Rule::OtherTool,      [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    OnlyReading,        Allowed]),
-    (Rule::Artefact,       [Allowed,            Allowed,            Allowed,            OnlyReading,        DeniedWhileRunning, OnlyOwner]),
-    (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::UnreadableCommand, [DeniedWhileLive, DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+const TABLE: [(Rule, [Cell; 5]); 12] = [
+    //                      any other           until the verdict   awaiting the person session, main       session, agent
+    (Rule::Question,       [DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
+    (Rule::EnterPlan,      [DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
+    (Rule::ExitPlan,       [Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
+    (Rule::Mutation,       [Allowed,            OnlyPlanner,        OnlyReading,        OnlyReading,        Allowed]),
+    (Rule::Agent,          [Allowed,            OnlyPlanningAgents, DeniedWhileLive,    OnlyNext,           DeniedWhileLive]),
+    (Rule::Skill,          [Allowed,            OnlyPlanningSkills, OnlyPlanningSkills, DeniedWhileRunning, Allowed]),
+    (Rule::OtherTool,      [Allowed,            DeniedWhileLive,    DeniedWhileLive,    OnlyReading,        Allowed]),
+    (Rule::Artefact,       [Allowed,            Allowed,            OnlyReading,        DeniedWhileRunning, OnlyOwner]),
+    (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::UnreadableCommand, [DeniedWhileLive, DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
 
 /// Whether a command line only reads, whatever its variables, files and commands hold.
@@ -314,15 +313,14 @@ fn denied(
     rule: Rule,
     reason: String,
 ) -> Option<String> {
-    let column = match (situation.ralplan, situation.session, situation.mode) {
-        (Some(PlanGate { awaiting_person: true, .. }), ..) => Column::AwaitingPerson,
-        (Some(_), ..) => Column::UntilVerdict,
-        (None, Some(_), _) => match situation.agent {
+    let column = match (situation.ralplan, situation.session) {
+        (Some(PlanGate { awaiting_person: true, .. }), _) => Column::AwaitingPerson,
+        (Some(_), _) => Column::UntilVerdict,
+        (None, Some(_)) => match situation.agent {
             Caller::Main => Column::SessionMain,
             Caller::Subagent(_) => Column::SessionAgent,
         },
-        (None, None, Mode::Loop | Mode::Refine) => Column::Loop,
-        (None, None, _) => Column::Other,
+        (None, None) => Column::Loop,
     };
     let (_, cells) = TABLE.iter().find(|(row, _)| *row == rule)?;
     let cell = cells[column as usize];

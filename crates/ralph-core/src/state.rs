@@ -8,6 +8,7 @@ pub mod signals;
 
 mod brief;
 mod glance;
+mod mode;
 mod ralplan;
 mod read;
 mod refine;
@@ -17,13 +18,14 @@ mod worker;
 
 pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
 pub use glance::{Glance, GlanceEnding, GlancePlan, GlanceSession, GlanceTurn, StateView};
+pub use mode::ModeState;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, Ralplan};
 pub use refine::Refining;
 pub use session::{Orchestrated, SessionCall};
 pub(crate) use words::words;
 pub use words::{
-    Completion, DecidedBy, DecisionKind, EndingKind, Mode, PauseCause, Phase, PlanPhase, Signal,
-    StartedBy, TaskStatus, WorkerStanding,
+    Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
+    PlanPhase, Signal, StartedBy, TaskStatus, WorkerStanding,
 };
 pub use worker::Worker;
 
@@ -56,8 +58,9 @@ pub struct LoopState {
     pub loop_id: String,
     /// Claude Code's session id; empty until a session is bound.
     pub session_id: String,
-    /// Which rules drive the loop.
-    pub mode: Mode,
+    /// Which rules drive the loop, and what only they keep.
+    #[serde(flatten)]
+    pub mode: ModeState,
     /// Where the loop stands.
     pub phase: Phase,
     /// The phase to return to when a pause ends.
@@ -173,15 +176,6 @@ pub struct LoopState {
     /// For the loop of one worker that was started without a session: the loop whose task it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// For consensus planning: the plan, and what planner, critic and person said of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ralplan: Option<Ralplan>,
-    /// For an orchestrated session: which one, and its calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<Orchestrated>,
-    /// For refinement in a conversation: which one, and what the conversation has done for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refine: Option<Refining>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -193,7 +187,7 @@ impl Default for LoopState {
             schema_version: SCHEMA_VERSION,
             loop_id: String::new(),
             session_id: String::new(),
-            mode: Mode::Loop,
+            mode: ModeState::Plain,
             phase: Phase::Planned,
             resume_phase: None,
             pause: None,
@@ -239,9 +233,6 @@ impl Default for LoopState {
             parallel: false,
             workers: Vec::new(),
             parent: None,
-            ralplan: None,
-            session: None,
-            refine: None,
             extra: Extra::new(),
         }
     }
@@ -265,8 +256,7 @@ impl LoopState {
     /// that asked is still open.
     pub fn awaits_decision(&self) -> bool {
         let cause = self.pause.as_ref().map(|pause| &pause.cause);
-        self.is_live()
-            && self.ralplan.as_ref().is_some_and(|plan| plan.phase.awaits_decision(cause))
+        self.is_live() && self.ralplan().is_some_and(|plan| plan.phase.awaits_decision(cause))
     }
 
     /// How many times the loop went on, of how many, for people: `3/25`.
@@ -323,7 +313,7 @@ impl LoopState {
         self.resume_phase = None;
         self.pause = None;
         self.ending = Some(Ending { kind, at: now, detail: detail.into(), cause: None });
-        if let Some(plan) = &mut self.ralplan {
+        if let Some(plan) = self.ralplan_mut() {
             plan.end();
         }
     }
@@ -712,7 +702,7 @@ mod tests {
         }))
         .unwrap();
         assert!(state.is_running());
-        assert_eq!(state.mode, Mode::Loop);
+        assert_eq!(state.mode, ModeState::Plain);
         assert_eq!(state.limits.max_minutes, 480);
     }
 
@@ -746,7 +736,7 @@ mod tests {
     fn a_planning_that_waits_for_a_person_does_not_crash() {
         let plan = |phase| LoopState {
             phase: Phase::Implementation,
-            ralplan: Some(Ralplan { phase, ..Ralplan::default() }),
+            mode: Ralplan { phase, ..Ralplan::default() }.into(),
             ..LoopState::default()
         };
         let mut waits = plan(PlanPhase::AwaitingUserApproval);
@@ -780,7 +770,7 @@ mod tests {
             },
         });
         let state: LoopState = serde_json::from_value(text.clone()).unwrap();
-        let plan = state.ralplan.as_ref().unwrap();
+        let plan = state.ralplan().unwrap();
         assert_eq!((plan.iteration, plan.max_iterations), (2, 5));
         assert_eq!(plan.decision.as_ref().unwrap().by, DecidedBy::CommandLine);
         let back = serde_json::to_value(&state).unwrap();

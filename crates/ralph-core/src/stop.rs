@@ -7,20 +7,19 @@
 pub mod replay;
 pub mod rounds;
 
+mod at_stop;
 mod record;
+mod routed;
 
+pub use at_stop::AtStop;
 pub use record::{RecordedOutcome, StopRecord};
+pub use routed::{Due, Routed};
 
 use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;
-use crate::modes::loop_prompt;
-use crate::modes::orchestration::{self, in_session::Routed};
-use crate::modes::ralplan;
-use crate::modes::refine;
 use crate::state::progress::{self, ProgressSample};
 use crate::state::{
-    Completion, DrivenTurn, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal,
-    TaskStatus,
+    Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
 use crate::tasks::graph;
 use crate::text::plural::noun;
@@ -182,62 +181,37 @@ pub struct StopDecision {
 
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
 /// is taken only then.
-pub fn wants_tree(state: &LoopState) -> bool {
-    state.is_running() && state.mode != Mode::Session && !has_own_rules(state)
-}
-
-/// True for a mode to which neither the tree nor a criterion says anything.
-fn has_own_rules(state: &LoopState) -> bool {
-    matches!(state.mode, Mode::Ralplan | Mode::Refine)
+pub fn wants_tree(mode: &dyn AtStop, state: &LoopState) -> bool {
+    state.is_running() && mode.wants_tree()
 }
 
 /// True when the decision will need proof: the checks are run before it.
-pub fn wants_proof(state: &LoopState, seen: &StopInputs) -> bool {
-    if has_own_rules(state) || Withheld::of(state).is_some() {
-        return false;
-    }
-    if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
-        return may_rest(state, seen).is_none()
-            && orchestration::in_session::wants_proof(state, routed);
-    }
-    let asks = state.is_running() && seen.request == CompletionRequest::Made && needs_proof(state);
-    asks && !seen.steer_waits && may_rest(state, seen).is_none() && state.blocked.is_none()
+pub fn wants_proof(mode: &dyn AtStop, state: &LoopState, seen: &StopInputs) -> bool {
+    Withheld::of(state).is_none()
+        && may_rest(state, seen).is_none()
+        && mode.wants_proof(state, seen)
+}
+
+/// True where the model asks for a completion that criteria have to prove, and nothing else comes first.
+pub(crate) fn asks_for_completion(state: &LoopState, seen: &StopInputs) -> bool {
+    let asks = seen.request == CompletionRequest::Made && needs_proof(state);
+    asks && !seen.steer_waits && state.blocked.is_none()
 }
 
 /// Decides, and writes into the state what the decision changes.
-pub fn decide(state: &mut LoopState, seen: &StopInputs) -> StopDecision {
+pub fn decide(mode: &dyn AtStop, state: &mut LoopState, seen: &StopInputs) -> StopDecision {
     let work = work(state, seen.now);
-    let before = record::slim(state, asks_criteria(state, seen));
-    let verdict = rule(state, &work, seen);
+    let asks_criteria = seen.request == CompletionRequest::Made || mode.wants_proof(state, seen);
+    let before = record::slim(state, asks_criteria);
+    let verdict = rule(mode, state, &work, seen);
     let outcome = RecordedOutcome::of(&verdict, state);
     let record = StopRecord { before, work, seen: seen.clone(), outcome };
-    let says = match verdict {
-        StopVerdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
-        StopVerdict::GoOn if state.mode == Mode::Session && state.context_lost => {
-            orchestration::in_session::contract(
-                &orchestration::in_session::continues_line(state),
-                state,
-                &[],
-            )
-        }
-        StopVerdict::GoOn if state.mode == Mode::Session => orchestration::in_session::told(state),
-        StopVerdict::GoOn if state.mode == Mode::Refine => refine::in_session::told(state),
-        StopVerdict::GoOn => {
-            loop_prompt::next_step(state, seen.request, seen.proof.as_ref(), seen.now)
-        }
-        _ => String::new(),
-    };
+    let mut says = String::new();
     if verdict == StopVerdict::GoOn {
+        says = mode.next_step(state, seen);
         state.context_lost = false;
     }
     StopDecision { verdict, says, record }
-}
-
-/// True where the criteria have a part in the decision.
-fn asks_criteria(state: &LoopState, seen: &StopInputs) -> bool {
-    let router = seen.session.as_ref();
-    seen.request == CompletionRequest::Made
-        || router.is_some_and(|routed| orchestration::in_session::wants_proof(state, routed))
 }
 
 fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
@@ -261,7 +235,12 @@ fn round_is_over(state: &LoopState) -> bool {
 }
 
 /// The rules, in their order.
-fn rule(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopVerdict {
+fn rule(
+    mode: &dyn AtStop,
+    state: &mut LoopState,
+    work: &TaskProgress,
+    seen: &StopInputs,
+) -> StopVerdict {
     if let Some(why) = may_rest(state, seen) {
         if why == AllowReason::WorkersRun {
             state.progress.signal = Signal::Waiting;
@@ -270,26 +249,30 @@ fn rule(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopVe
         state.turn = None;
         return StopVerdict::LetGo(why);
     }
-    if state.mode == Mode::Ralplan {
-        return ralplan::at_stop(state, seen);
-    }
-    if state.mode == Mode::Session && seen.document_gone {
-        let detail = "a person removed the session's folder".to_owned();
-        return end(state, EndingKind::Cancelled, detail, seen.now);
-    }
-    if state.mode == Mode::Refine {
-        return refine::in_session::at_stop(state, seen);
-    }
+    mode.at_stop(state, work, seen)
+}
+
+/// The pause for a person, where the model said what they must do and no other work is ready.
+pub(crate) fn blocked(
+    state: &mut LoopState,
+    work: &TaskProgress,
+    seen: &StopInputs,
+) -> Option<StopVerdict> {
     // What the person has just said may be the answer.
-    if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {
-        state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
-        state.progress.signal = Signal::Blocked;
-        return StopVerdict::LetGo(AllowReason::Blocked);
-    }
-    // Said too early: there is other work to do, and the loop was told so.
-    state.blocked = None;
-    if state.mode == Mode::Session {
-        return orchestration::in_session::at_stop(state, seen);
+    let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) else {
+        // Said too early: there is other work to do, and the loop was told so.
+        state.blocked = None;
+        return None;
+    };
+    state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
+    state.progress.signal = Signal::Blocked;
+    Some(StopVerdict::LetGo(AllowReason::Blocked))
+}
+
+/// The rules of a plain loop.
+fn plain(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopVerdict {
+    if let Some(verdict) = blocked(state, work, seen) {
+        return verdict;
     }
     if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
@@ -437,7 +420,7 @@ pub(crate) fn end(
     detail: String,
     now: Timestamp,
 ) -> StopVerdict {
-    if !matches!(kind, EndingKind::Complete | EndingKind::CompleteUnverified) {
+    if !kind.is_completion() {
         state.errors.push(LoopError { at: now, message: format!("{kind}: {detail}") });
     }
     state.end(kind.clone(), detail, now);

@@ -19,8 +19,8 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     }
     // Every copy gives it, since one that is silent would leave the dialog to a person.
     #[cfg(feature = "session-files")]
-    let of_session =
-        bound.state.session.is_some() && crate::orchestration::is_granted(call, &bound.state)?;
+    let of_session = bound.state.orchestration().is_some()
+        && crate::orchestration::is_granted(call, &bound.state)?;
     #[cfg(not(feature = "session-files"))]
     let of_session = false;
     if of_session || ralplan::is_granted(call, &bound.state)? {

@@ -91,16 +91,17 @@ fn change<T>(
     change: impl FnOnce(&mut LoopState) -> T,
 ) -> Result<Option<PlanningChange<T>>> {
     let changed = file.update(|state| {
-        if !state.is_live() || state.ralplan.is_none() {
+        if !state.is_live() || state.ralplan().is_none() {
             return None;
         }
         let before = take_log(state);
         let outcome = change(state);
         let lines = take_log(state);
-        if let Some(plan) = &mut state.ralplan {
+        let is_of_driver = state.round.is_some();
+        if let Some(plan) = state.ralplan_mut() {
             plan.log = ralplan::log_of(before, &lines);
             // What a driver's rounds bring is told in its terminal.
-            if state.round.is_none() {
+            if !is_of_driver {
                 ralplan::keep_to_tell(plan, &lines);
             }
         }
@@ -113,7 +114,7 @@ fn change<T>(
 
 /// Shows the person the lines of the log that they have not seen, with whatever else an answer tells.
 pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Result<Reply> {
-    let has_any = state.ralplan.as_ref().is_some_and(|plan| !plan.untold.is_empty());
+    let has_any = state.ralplan().is_some_and(|plan| !plan.untold.is_empty());
     if !has_any {
         return Ok(reply);
     }
@@ -123,9 +124,5 @@ pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Resu
 }
 
 fn take_log(state: &mut LoopState) -> Vec<String> {
-    state
-        .ralplan
-        .as_mut()
-        .map(|plan: &mut Ralplan| std::mem::take(&mut plan.log))
-        .unwrap_or_default()
+    state.ralplan_mut().map(|plan: &mut Ralplan| std::mem::take(&mut plan.log)).unwrap_or_default()
 }

@@ -11,7 +11,9 @@ use ralph_core::modes::arguments::Options;
 use ralph_core::modes::parallel::Grant;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, in_session};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, EndingKind, Glance, LoopState, Mode, Refining, StartedBy};
+use ralph_core::state::{
+    DrivenTurn, EndingKind, Glance, LoopState, Mode, ModeState, Refining, StartedBy,
+};
 use ralph_core::{modes::start, views::messages};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
@@ -86,15 +88,15 @@ fn own(asked: &RefineRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
 /// Why the live loop of this session is not the one of this refinement, or cannot have a round now.
 fn not_its(state: &LoopState, name: &str) -> Option<String> {
     const BACKGROUND: &str = "`ralph refine loop` in another terminal refines beside it";
-    match (&state.mode, &state.refine) {
-        (Mode::Refine, Some(refining)) if refining.name == name => {
+    match state.refining() {
+        Some(refining) if refining.name == name => {
             (!state.is_running()).then(|| messages::paused(state))
         }
-        (Mode::Refine, Some(refining)) => Some(format!(
+        Some(refining) => Some(format!(
             "the refinement `{}` is live in this session: it comes first, or a person ends it with /ralph-cancel",
             refining.name
         )),
-        _ => Some(format!(
+        None => Some(format!(
             "a loop is live in this session at {}: a person ends it with /ralph-cancel first; {BACKGROUND}",
             state.position()
         )),
@@ -115,10 +117,9 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     let now = facts.now;
     let goal = format!("refine {} until it no longer changes", asked.what);
     let mut state = start::new_loop(&goal, &Options::default(), &settings, facts);
-    state.mode = Mode::Refine;
     state.iteration = asked.done;
     state.max_iterations = asked.most.min(MOST_IN_FOREGROUND);
-    state.refine = Some(Refining {
+    state.mode = ModeState::Refine(Refining {
         name: asked.name.to_owned(),
         word: asked.word.to_owned(),
         from: asked.done,
@@ -137,13 +138,12 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
 /// When the state cannot be read or written.
 pub fn note_round(file: &LoopFile, done: u32, open: u32) -> Result<Option<LoopState>> {
     let noted = file.update(|state| {
-        let is_live = state.is_live();
-        if let Some(refining) = state.refine.as_mut().filter(|_| is_live) {
-            state.iteration = done;
-            refining.open = open;
-            return Some(state.clone());
+        if !state.is_live() {
+            return None;
         }
-        None
+        state.refining_mut()?.open = open;
+        state.iteration = done;
+        Some(state.clone())
     })?;
     Ok(noted.flatten())
 }

@@ -77,7 +77,7 @@ fn after_compaction(call: &HookCall) -> Result<Reply> {
 }
 
 fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
-    if state.session.is_some() && client::session_call().is_some() {
+    if state.orchestration().is_some() && client::session_call().is_some() {
         return signals::lead(call, file, state, Reply::silent());
     }
     let text = match client::planning_agent() {
@@ -90,7 +90,7 @@ fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
 
 /// What a session that is an agent of a planning was started with.
 fn of_the_agent(state: &LoopState) -> String {
-    let next = state.ralplan.as_ref().map(|plan| ralplan::next(plan, ""));
+    let next = state.ralplan().map(|plan| ralplan::next(plan, ""));
     match next {
         Some(ralplan::NextPlanStep::Call(next)) => {
             format!("What you are here for:\n{}", next.prompt)
@@ -128,7 +128,7 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
             state.pause(cause, "the session ended without a word", now);
         }
         state.turn = None;
-        if let Some(session) = &mut state.session {
+        if let Some(session) = state.orchestration_mut() {
             // What the client had started is gone with it.
             session.calls.clear();
         }

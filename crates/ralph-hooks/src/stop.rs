@@ -11,6 +11,7 @@ use crate::signals;
 use crate::workers;
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
+use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
@@ -61,7 +62,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     if event == HookEvent::SubagentStop {
-        return match bound.state.mode {
+        return match bound.state.mode.word() {
             Mode::Ralplan | Mode::Session if bound.state.is_live() => delegate::answer(call),
             _ => workers::stopped(call, bound),
         };
@@ -109,7 +110,7 @@ pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> 
         if let Some(changed) = changed_tests {
             state.changed_tests = changed;
         }
-        let decision = stop::decide(state, &seen);
+        let decision = stop::decide(mode::at_stop(state), state, &seen);
         Decided {
             decision,
             gone,
@@ -181,7 +182,7 @@ fn gather(
         tree_after_checks: None,
     };
     seen.tree = finish(status);
-    if stop::wants_proof(state, &seen) {
+    if stop::wants_proof(mode::at_stop(state), state, &seen) {
         prove(bound, &root, &mut seen);
     }
     let has_test_files = state.frozen.as_ref().is_some_and(|frozen| !frozen.test_files.is_empty());
@@ -237,7 +238,9 @@ fn project_root(call: &HookCall, state: &LoopState) -> PathBuf {
 
 /// Starts to look at the project, where the decision will ask for it.
 fn begin_fingerprint(root: &Path, state: &LoopState) -> Option<tree::Pending> {
-    stop::wants_tree(state).then(|| tree::begin(root).ok().flatten()).flatten()
+    stop::wants_tree(mode::at_stop(state), state)
+        .then(|| tree::begin(root).ok().flatten())
+        .flatten()
 }
 
 /// A git that fails or hangs is no sign of anything, least of all of a stall.

@@ -100,7 +100,7 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
             journal(call, "started", TYPED)?;
             let announced = rules::announcement(&state);
             let announced = [vec![announced], told].concat().join("\n  ");
-            let log = state.ralplan.as_ref().map(|plan| plan.log.join("\n")).unwrap_or_default();
+            let log = state.ralplan().map(|plan| plan.log.join("\n")).unwrap_or_default();
             contract(call, &rules::started_line(&state), &state)
                 .tell(messages::line(&announced))
                 .tell_also(&log)

@@ -296,7 +296,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
         return tell_of_pause(call, bound);
     }
     let heard = || {
-        let reply = match state.mode {
+        let reply = match state.mode.word() {
             // The conversation was woken by the end of an agent, and what comes next is known already.
             Mode::Ralplan | Mode::Session if call.input.is_task_notification() => {
                 delegate::answer(call)?

@@ -5,10 +5,10 @@
 
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
-use crate::modes::{orchestration, ralplan, refine};
+use crate::modes::mode;
 use crate::protocol::reply::bounded;
 use crate::state::progress::{Progress, in_a_row};
-use crate::state::{Completion, Criterion, LoopState, Mode, Signal, Task, Worker};
+use crate::state::{Completion, Criterion, LoopState, Signal, Task, Worker};
 use crate::tasks::graph::Graph;
 use crate::text::plural::{counted, noun};
 use crate::text::token::CompletionRequest;
@@ -44,32 +44,27 @@ const BEFORE_CONTRACT: usize = 600;
 
 /// The line by which the skill knows that a loop was started for it.
 pub fn started_line(state: &LoopState) -> String {
-    format!("Ralph loop {} started", state.loop_id)
+    mode::of(&state.mode).started_line(state)
 }
 
-/// The line by which the skill knows that its loop goes on.
+/// The line by which the skill knows that its loop continues.
 pub fn continues_line(state: &LoopState) -> String {
-    if state.mode == Mode::Ralplan {
-        return ralplan::continues_line(state);
-    }
-    if state.mode == Mode::Session {
-        return orchestration::in_session::continues_line(state);
-    }
-    format!("Ralph loop {} continues at {}", state.loop_id, state.position())
+    mode::of(&state.mode).continues_line(state)
 }
 
 /// The contract under one of the lines above. `steers` is what a person has sent since the start, the
 /// newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
-    if state.mode == Mode::Ralplan {
-        return ralplan::contract(heading, state, steers);
-    }
-    if state.mode == Mode::Session {
-        return orchestration::in_session::contract(heading, state, steers);
-    }
-    if state.mode == Mode::Refine {
-        return refine::in_session::contract(heading, state, steers);
-    }
+    mode::of(&state.mode).loop_prompt(heading, state, steers, now)
+}
+
+/// The contract of a plain loop.
+pub(super) fn of_loop(
+    heading: &str,
+    state: &LoopState,
+    steers: &[String],
+    now: Timestamp,
+) -> String {
     let mut rest = criteria(state);
     if state.baseline_pending {
         rest.push_str(

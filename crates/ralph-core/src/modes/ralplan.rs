@@ -115,7 +115,7 @@ pub fn keep_to_tell(plan: &mut Ralplan, lines: &[String]) {
 /// What the person has not been shown of the log, one line each; empty where there is nothing. It counts as shown
 /// from then on.
 pub fn to_tell(state: &mut LoopState) -> String {
-    let untold = state.ralplan.as_mut().map(|plan| std::mem::take(&mut plan.untold));
+    let untold = state.ralplan_mut().map(|plan| std::mem::take(&mut plan.untold));
     untold.unwrap_or_default().join("\n")
 }
 
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn a_line_is_told_once_and_the_oldest_are_left_out() {
-        let mut state = LoopState { ralplan: Some(Ralplan::default()), ..LoopState::default() };
+        let mut state = LoopState { mode: Ralplan::default().into(), ..LoopState::default() };
         let lines: Vec<String> = (1..=UNTOLD_KEPT + 1).map(|n| n.to_string()).collect();
-        keep_to_tell(state.ralplan.as_mut().unwrap(), &lines);
+        keep_to_tell(state.ralplan_mut().unwrap(), &lines);
         assert_eq!(to_tell(&mut state), lines[1..].join("\n"));
         assert_eq!(to_tell(&mut state), "");
         assert_eq!(to_tell(&mut LoopState::default()), "");

@@ -1,8 +1,9 @@
 //! What a typed `/ralph` means: a new loop, the planned one, the paused one, or a refusal.
 
 use crate::modes::arguments::{LoopRequest, Options};
+use crate::modes::mode;
 use crate::project::settings::Settings;
-use crate::state::{Completion, Criterion, LoopState, Mode, Phase, StartedBy};
+use crate::state::{Completion, Criterion, LoopState, Phase, StartedBy};
 use crate::text::plural::noun;
 use crate::views::messages;
 use jiff::Timestamp;
@@ -43,26 +44,13 @@ pub fn decide(request: &LoopRequest, seen: StartInputs<'_>) -> StartDecision {
     {
         return StartDecision::Answered;
     }
-    if let Some(state) = bound.filter(|state| state.mode == Mode::Ralplan) {
-        return StartDecision::Refuse(format!(
-            "a planning is live in this session ({}): type /ralplan to go on with it, or /ralph-cancel to end it",
-            state.ralplan.as_ref().map_or("its state is broken", |plan| plan.phase.as_str())
-        ));
+    let blocks =
+        |state: &LoopState| mode::of(&state.mode).blocks_start(state, request.task.is_some());
+    if let Some(why) = bound.and_then(blocks) {
+        return StartDecision::Refuse(why);
     }
-    if let Some(state) = bound.filter(|state| state.mode == Mode::Session) {
-        return StartDecision::Refuse(format!(
-            "the orchestrated session {} is live in this session: type /ralph-v2 to go on with it, or /ralph-cancel to \
-             end it",
-            state.session.as_ref().map_or("", |session| session.id.as_str())
-        ));
-    }
-    let is_refining = |state: &LoopState| state.mode == Mode::Refine;
     match (&request.task, bound) {
         (None, Some(_)) => StartDecision::Continue,
-        (Some(_), Some(state)) if is_refining(state) => StartDecision::Refuse(format!(
-            "a refinement is live in this session at {}: type /ralph to go on with it, or /ralph-cancel to end it",
-            state.position()
-        )),
         (None, None) => planned(seen.project),
         (Some(task), None) => StartDecision::New(task.clone()),
         (Some(task), Some(state)) if !state.touched => StartDecision::Replace(task.clone()),

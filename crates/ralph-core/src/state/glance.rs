@@ -64,7 +64,7 @@ impl Default for Glance {
             schema_version: SCHEMA_VERSION,
             session_id: String::new(),
             loop_id: String::new(),
-            mode: Mode::Loop,
+            mode: Mode::default(),
             phase: Phase::Planned,
             iteration: 0,
             max_iterations: 25,
@@ -124,7 +124,7 @@ pub trait StateView: serde::de::DeserializeOwned {
     /// How far the loop is.
     fn phase(&self) -> &Phase;
     /// Which rules drive the loop.
-    fn mode(&self) -> &Mode;
+    fn mode(&self) -> Mode;
     /// The loop's id; a document without one is no state.
     fn loop_id(&self) -> &str;
     /// The highest-ranking registration seen.
@@ -169,7 +169,7 @@ pub trait StateView: serde::de::DeserializeOwned {
 }
 
 macro_rules! document {
-    ($view:ty) => {
+    ($view:ty, |$state:ident| $mode:expr, $orchestrated:expr) => {
         impl StateView for $view {
             fn schema_version(&self) -> u32 {
                 self.schema_version
@@ -187,10 +187,6 @@ macro_rules! document {
                 &self.phase
             }
 
-            fn mode(&self) -> &Mode {
-                &self.mode
-            }
-
             fn loop_id(&self) -> &str {
                 &self.loop_id
             }
@@ -204,8 +200,14 @@ macro_rules! document {
                 self.client.as_ref().filter(|_| is_live)
             }
 
+            fn mode(&self) -> Mode {
+                let $state = self;
+                $mode
+            }
+
             fn orchestrated(&self) -> Option<&str> {
-                self.session.as_ref().map(|session| session.id.as_str())
+                let $state = self;
+                $orchestrated.map(|session| session.id.as_str())
             }
 
             fn document(&self) -> Option<PathBuf> {
@@ -218,9 +220,9 @@ macro_rules! document {
     };
 }
 
-document!(LoopState);
-document!(Glance);
-document!(Brief);
+document!(LoopState, |state| state.mode.word(), state.orchestration());
+document!(Glance, |view| view.mode.clone(), view.session.as_ref());
+document!(Brief, |view| view.mode.clone(), view.session.as_ref());
 
 #[cfg(test)]
 mod tests {
@@ -232,7 +234,7 @@ mod tests {
             let whole: LoopState = serde_json::from_str(text).unwrap();
             let glance: Glance = serde_json::from_str(text).unwrap();
             assert_eq!(glance.schema_version, whole.schema_version, "{text}");
-            assert_eq!((&glance.mode, &glance.phase), (&whole.mode, &whole.phase), "{text}");
+            assert_eq!((&glance.mode, &glance.phase), (&whole.mode.word(), &whole.phase), "{text}");
             assert_eq!(StateView::position(&glance), whole.position(), "{text}");
             let ending = whole.ending.map(|ending| ending.kind);
             assert_eq!(glance.ending.map(|ending| ending.kind), ending, "{text}");

@@ -4,7 +4,7 @@
 //! members kept that nobody knows, is ten times as long. Tasks are read as they come, because there
 //! may be thousands; everything else of the state comes once and goes through a value.
 
-use super::{LoopState, Task};
+use super::{LoopState, ModeState, Task};
 use crate::text::from_json::{FromJson, Members, Mistake};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -75,12 +75,13 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     macro_rules! take {
         ($($field:ident)+) => { $(members.take(stringify!($field), &mut read.$field)?;)+ };
     }
-    take!(schema_version loop_id session_id mode phase resume_phase pause ending project_root document prompt);
+    take!(schema_version loop_id session_id phase resume_phase pause ending project_root document prompt);
     take!(max_iterations iteration created_at started_at updated_at acceptance_criteria frozen);
     take!(changed_tests meaning_noted baseline_pending checkpoint context_report stall_hashes progress blocked);
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
     take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost round);
-    take!(parallel workers parent ralplan session refine environment);
+    take!(parallel workers parent environment);
+    read.mode = ModeState::take(&mut members)?;
     read.extra = members.rest();
     Ok(read)
 }

@@ -205,6 +205,52 @@ words! {
     }
 }
 
+/// How an ending is meant, the same on every screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndingTone {
+    /// The work is done.
+    Good,
+    /// A person should look at it.
+    Look,
+    /// A person wanted it so.
+    Quiet,
+    /// It did not work.
+    Wrong,
+}
+
+impl EndingKind {
+    /// True where the work ended as it was meant to, proven or not.
+    pub fn is_completion(&self) -> bool {
+        match self {
+            EndingKind::Complete | EndingKind::CompleteUnverified => true,
+            EndingKind::MaxIterations
+            | EndingKind::Stalled
+            | EndingKind::Budget
+            | EndingKind::Cancelled
+            | EndingKind::Plateau
+            | EndingKind::Approved
+            | EndingKind::Discarded
+            | EndingKind::AwaitingFeedback
+            | EndingKind::Failed
+            | EndingKind::Other(_) => false,
+        }
+    }
+
+    /// How the ending is meant.
+    pub fn tone(&self) -> EndingTone {
+        match self {
+            EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => EndingTone::Good,
+            EndingKind::CompleteUnverified
+            | EndingKind::MaxIterations
+            | EndingKind::Budget
+            | EndingKind::AwaitingFeedback
+            | EndingKind::Other(_) => EndingTone::Look,
+            EndingKind::Cancelled | EndingKind::Discarded => EndingTone::Quiet,
+            EndingKind::Stalled | EndingKind::Failed => EndingTone::Wrong,
+        }
+    }
+}
+
 words! {
     /// Why a loop rests.
     #[derive(Default)]

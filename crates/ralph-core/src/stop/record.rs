@@ -3,7 +3,7 @@
 //! By it a decision can be explained, and made again by the rules of another day. So it holds all
 //! that the rules read, and nothing of what they do not: a state may hold thousands of tasks.
 
-use super::{StopInputs, StopVerdict, TaskProgress, rule};
+use super::{AtStop, StopInputs, StopVerdict, TaskProgress, rule};
 use crate::state::{LoopState, Phase, Signal};
 use serde::{Deserialize, Serialize};
 
@@ -52,9 +52,9 @@ impl RecordedOutcome {
 
 impl StopRecord {
     /// Decides again, by the rules of today.
-    pub fn decide_again(&self) -> RecordedOutcome {
+    pub fn decide_again(&self, mode: &dyn AtStop) -> RecordedOutcome {
         let mut state = self.before.clone();
-        let verdict = rule(&mut state, &self.work, &self.seen);
+        let verdict = rule(mode, &mut state, &self.work, &self.seen);
         RecordedOutcome::of(&verdict, &state)
     }
 }
@@ -73,7 +73,7 @@ pub(super) fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
     let mut slim = state.clone();
     // How far each transcript was read decides nothing; the sum does.
     slim.usage.sources.clear();
-    if let Some(session) = &mut slim.session {
+    if let Some(session) = slim.orchestration_mut() {
         (session.given, session.calls) = (Vec::new(), Vec::new());
     }
     if is_asked {

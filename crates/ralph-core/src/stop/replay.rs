@@ -4,7 +4,8 @@
 //! a record of another version that cannot be read is an answer like the others, not a failure.
 
 use crate::guard::{self, Ruling};
-use crate::stop::{self, RecordedOutcome};
+use crate::state::LoopState;
+use crate::stop::{self, AtStop, RecordedOutcome};
 use crate::text::token::{self, CompletionRequest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -40,11 +41,14 @@ struct KeptMessage {
     cut: bool,
 }
 
+/// Finds the rules of a loop's mode at a stop.
+pub type RulesOf = fn(&LoopState) -> &'static dyn AtStop;
+
 /// Makes the decision of one line again: its event, what a reader was shown, and its record.
-pub fn again(event: &str, seen: &Value, record: Option<&Value>) -> Again {
+pub fn again(event: &str, seen: &Value, record: Option<&Value>, rules: RulesOf) -> Again {
     let Some(record) = record else { return Again::NoRecord };
     let decided = match event {
-        "Stop" => read(record).map(|record| Some(of_stop(record, seen))),
+        "Stop" => read(record).map(|record| Some(of_stop(record, seen, rules))),
         "PreToolUse" => read(record).map(|record| of_denial(&record)),
         _ => return Again::Unusable("no rule of today decides this event".to_owned()),
     };
@@ -59,7 +63,7 @@ fn read<R: DeserializeOwned>(record: &Value) -> Result<R, String> {
     R::deserialize(record).map_err(|error| format!("a record of another version: {error}"))
 }
 
-fn of_stop(mut record: stop::StopRecord, seen: &Value) -> Vec<Difference> {
+fn of_stop(mut record: stop::StopRecord, seen: &Value, rules: RulesOf) -> Vec<Difference> {
     let mut found = Vec::new();
     let recorded = record.seen.request;
     if let Some(today) = request_today(&record, seen) {
@@ -70,7 +74,8 @@ fn of_stop(mut record: stop::StopRecord, seen: &Value) -> Vec<Difference> {
             record.seen.request = today;
         }
     }
-    let RecordedOutcome { verdict, phase, iteration, signal, cause } = record.decide_again();
+    let RecordedOutcome { verdict, phase, iteration, signal, cause } =
+        record.decide_again(rules(&record.before));
     let before = &record.outcome;
     compare(&mut found, "verdict", &before.verdict, &verdict);
     compare(&mut found, "phase", before.phase.as_str(), phase.as_str());
@@ -118,7 +123,8 @@ fn compare(found: &mut Vec<Difference>, what: &'static str, recorded: &str, toda
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{LoopState, Phase, Signal};
+    use crate::modes::mode;
+    use crate::state::{Phase, Signal};
     use crate::stop::StopInputs;
     use serde_json::json;
 
@@ -143,12 +149,12 @@ mod tests {
             work_before_checks: None,
             tree_after_checks: None,
         };
-        serde_json::to_value(stop::decide(&mut state, &seen).record).unwrap()
+        serde_json::to_value(stop::decide(mode::at_stop(&state), &mut state, &seen).record).unwrap()
     }
 
     #[track_caller]
     fn check(event: &str, seen: Value, record: Value, expected: &[&str]) {
-        let told: Vec<String> = match again(event, &seen, Some(&record)) {
+        let told: Vec<String> = match again(event, &seen, Some(&record), mode::at_stop) {
             Again::Decided(differences) => differences
                 .iter()
                 .map(|one| format!("{}: {} -> {}", one.what, one.recorded, one.today))
@@ -190,7 +196,9 @@ mod tests {
             ["request: made -> only mentioned", "verdict: ended: complete_unverified -> go on"];
         let mut found = Vec::new();
         let seen = json!({"message": "not RALPH_COMPLETE"});
-        if let Again::Decided(all) = again("Stop", &seen, Some(&stop("RALPH_COMPLETE"))) {
+        if let Again::Decided(all) =
+            again("Stop", &seen, Some(&stop("RALPH_COMPLETE")), mode::at_stop)
+        {
             found.extend(
                 all.into_iter().map(|d| format!("{}: {} -> {}", d.what, d.recorded, d.today)),
             );
@@ -206,14 +214,16 @@ mod tests {
     #[test]
     fn a_record_of_another_version_is_named_and_not_an_error() {
         for (event, record) in [("Stop", json!({"tree": "x"})), ("PreToolUse", json!(3))] {
-            let Again::Unusable(why) = again(event, &Value::Null, Some(&record)) else {
+            let Again::Unusable(why) = again(event, &Value::Null, Some(&record), mode::at_stop)
+            else {
                 panic!("{event} was decided")
             };
             assert!(why.starts_with("a record of another version: "), "{why}");
         }
         let why = "no rule of today decides this event".to_owned();
-        assert_eq!(again("Later", &Value::Null, Some(&json!({}))), Again::Unusable(why));
-        assert_eq!(again("Stop", &Value::Null, None), Again::NoRecord);
+        let later = again("Later", &Value::Null, Some(&json!({})), mode::at_stop);
+        assert_eq!(later, Again::Unusable(why));
+        assert_eq!(again("Stop", &Value::Null, None, mode::at_stop), Again::NoRecord);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::evidence::receipt::{self, Receipt};
+use crate::modes::mode;
 use crate::state::{Blocked, Bound, BuildRound, Criterion, Pause, Task, TaskStatus};
+use crate::state::{ModeState, Ralplan};
 use crate::text::token;
 use crate::transcript::tokens::{Source, Usage};
 
@@ -47,9 +49,13 @@ fn seen(message: &str) -> StopInputs {
     }
 }
 
+fn plain() -> &'static dyn AtStop {
+    mode::of(&ModeState::Plain)
+}
+
 fn decide(state: &mut LoopState, seen: &StopInputs) -> String {
-    let decision = super::decide(state, seen);
-    let again = decision.record.decide_again();
+    let decision = super::decide(mode::at_stop(state), state, seen);
+    let again = decision.record.decide_again(plain());
     assert_eq!(again, decision.record.outcome, "what was recorded is decided alike");
     decision.verdict.describe()
 }
@@ -232,7 +238,7 @@ fn the_rule_of_the_token_and_a_loop_without_criteria_end_unverified() {
 
 #[test]
 fn proof_is_asked_for_only_where_it_can_decide() {
-    let asks = |state: &LoopState, seen: &StopInputs| wants_proof(state, seen);
+    let asks = |state: &LoopState, seen: &StopInputs| wants_proof(plain(), state, seen);
     assert!(asks(&proven(green()), &seen("RALPH_COMPLETE")));
     assert!(!asks(&proven(green()), &seen("working")));
     assert!(!asks(&loop_state("implementation 3/5"), &seen("RALPH_COMPLETE")));
@@ -252,8 +258,8 @@ fn the_tree_is_looked_at_only_while_the_loop_runs() {
         ("hibernating", false),
     ] {
         let state = LoopState { phase: phase.to_owned().into(), ..LoopState::default() };
-        assert_eq!(wants_tree(&state), wanted, "{phase}");
-        assert!(!wants_tree(&LoopState { mode: Mode::Ralplan, ..state }), "{phase}");
+        assert_eq!(wants_tree(plain(), &state), wanted, "{phase}");
+        assert!(!wants_tree(mode::of(&Ralplan::default().into()), &state), "{phase}");
     }
 }
 
@@ -321,7 +327,7 @@ fn only_refused_requests_count_as_the_same_failure() {
 fn a_record_of_a_quiet_stop_does_not_mention_commands_and_one_of_a_typed_command_does() {
     let stored = |command_waits| {
         let seen = StopInputs { command_waits, ..seen("x") };
-        let record = super::decide(&mut loop_state("implementation 3/5"), &seen).record;
+        let record = super::decide(plain(), &mut loop_state("implementation 3/5"), &seen).record;
         serde_json::to_value(&record).unwrap()["seen"].get("command_waits").cloned()
     };
     assert_eq!((stored(true), stored(false)), (Some(true.into()), None));
@@ -330,7 +336,7 @@ fn a_record_of_a_quiet_stop_does_not_mention_commands_and_one_of_a_typed_command
 #[test]
 fn a_refusal_is_told_and_counts_as_an_iteration() {
     let mut state = proven(Receipt::default());
-    let decision = super::decide(&mut state, &request_on("t"));
+    let decision = super::decide(mode::at_stop(&state), &mut state, &request_on("t"));
     assert!(decision.says.starts_with("Completion was requested and is refused"));
     assert!(decision.says.ends_with("Ralph then runs them itself, and only that is proof."));
     assert_eq!(state.iteration, 4);
@@ -343,7 +349,7 @@ fn the_record_leaves_the_bulk_out_and_the_state_whole() {
         prompt: "goal".to_owned(),
         ..loop_state("implementation 3/5")
     };
-    let record = super::decide(&mut state, &seen("x")).record;
+    let record = super::decide(mode::at_stop(&state), &mut state, &seen("x")).record;
     assert!(record.before.task_graph.is_empty() && record.before.prompt.is_empty());
     assert_eq!((state.task_graph.len(), state.prompt.as_str()), (100, "goal"));
     assert!(serde_json::to_string(&record).unwrap().len() < 3000);
@@ -395,7 +401,11 @@ fn what_the_person_has_just_said_comes_before_completion_a_block_and_a_stall() {
     state.stall_hashes = vec!["tree".to_owned(); 3];
     assert_eq!(decide(&mut state, &steered("I cannot")), "go on");
     assert_eq!((state.blocked.clone(), state.stall_hashes.len()), (None, 0));
-    assert!(!wants_proof(&proven(green()), &StopInputs { steer_waits: true, ..request_on("t") }));
+    assert!(!wants_proof(
+        plain(),
+        &proven(green()),
+        &StopInputs { steer_waits: true, ..request_on("t") }
+    ));
     assert_eq!(decide(&mut state, &steered("RALPH_COMPLETE")), "ended: max_iterations");
 }
 
@@ -405,7 +415,7 @@ fn a_compaction_is_made_up_for_at_the_next_reason_to_go_on() {
     state.prompt = "the goal of it all".to_owned();
     state.context_lost = true;
     state.acceptance_criteria = vec![Criterion { id: "AC-1".to_owned(), ..Criterion::default() }];
-    let says = |state: &mut LoopState| super::decide(state, &seen("x")).says;
+    let says = |state: &mut LoopState| super::decide(plain(), state, &seen("x")).says;
     let first = says(&mut state);
     assert!(first.contains("the goal of it all") && first.contains("Rules: "), "{first}");
     assert!(!state.context_lost);

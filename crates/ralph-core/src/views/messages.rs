@@ -1,8 +1,8 @@
 //! What people are told, in one line each.
 
 use crate::evidence::receipt::{self, ReceiptStatus};
-use crate::modes::ralplan;
-use crate::state::{Criterion, EndingKind, LoopState, Mode, PauseCause};
+use crate::modes::mode;
+use crate::state::{Criterion, EndingKind, LoopState, ModeState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph};
 use jiff::Timestamp;
 
@@ -27,22 +27,15 @@ pub fn paused(state: &LoopState) -> String {
     format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode))
 }
 
-/// What a person types in the session of a loop that rests, to let it go on.
-pub fn command(mode: &Mode) -> &'static str {
-    match mode {
-        Mode::Ralplan => "/ralplan",
-        Mode::Session => "/ralph-v2",
-        _ => "/ralph",
-    }
+/// What a person types in the session of a paused loop to continue it.
+pub fn command(mode: &ModeState) -> &'static str {
+    mode::of(mode).resume_command()
 }
 
 /// What it is called, and how far it came in its own count: a planning counts rejections.
 pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
-    match (&state.ralplan, &state.refine) {
-        (Some(plan), _) => ("planning", ralplan::position(plan)),
-        (None, Some(_)) => ("refinement", state.position()),
-        (None, None) => ("loop", state.position()),
-    }
+    let mode = mode::of(&state.mode);
+    (mode.noun(), mode.position(state))
 }
 
 /// How the loop ended, what was achieved and what not, how long it took, and what to do next.
@@ -149,8 +142,8 @@ pub fn warnings(state: &LoopState) -> String {
 pub fn next_command(state: &LoopState) -> String {
     let id = &state.loop_id;
     let Some(ending) = &state.ending else { return String::new() };
-    if let Some(refining) = &state.refine {
-        return of_refinement(&refining.word, &ending.kind);
+    if let Some(command) = mode::of(&state.mode).after_end(state, &ending.kind) {
+        return command;
     }
     match ending.kind {
         EndingKind::CompleteUnverified => {
@@ -172,26 +165,13 @@ pub fn next_command(state: &LoopState) -> String {
             "`ralph explain 3 --loop {id}` tells the last decisions; change the task before \
              starting again."
         ),
-        EndingKind::AwaitingFeedback => {
-            let session = state.session.as_ref().map_or("", |session| session.id.as_str());
-            format!(
-                "`ralph session feedback new --id {session}` takes what the next iteration is to do; then \
-                 /ralph-v2 {session} goes on."
-            )
-        }
-        _ => format!("`ralph status --loop {id}` shows it."),
-    }
-}
-
-fn of_refinement(word: &str, kind: &EndingKind) -> String {
-    match kind {
-        EndingKind::Plateau => format!("`ralph refine history --session {word}` shows its rounds."),
-        EndingKind::MaxIterations => {
-            format!(
-                "`ralph refine loop --session {word} --max-iterations 10` goes on in a terminal."
-            )
-        }
-        _ => format!("`ralph refine loop --session {word}` goes on in a terminal."),
+        EndingKind::Complete
+        | EndingKind::Cancelled
+        | EndingKind::Plateau
+        | EndingKind::Discarded
+        | EndingKind::AwaitingFeedback
+        | EndingKind::Failed
+        | EndingKind::Other(_) => format!("`ralph status --loop {id}` shows it."),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! From the state alone, so a criterion counts as it was when it was last run.
 
-use crate::state::{Brief, EndingKind, Mode, PauseCause, Phase};
+use crate::state::{Brief, EndingTone, Mode, PauseCause, Phase};
 use crate::text::sanitize;
 use jiff::Timestamp;
 
@@ -80,10 +80,11 @@ fn head(state: &Brief) -> StatuslinePart {
     };
     let (text, tone) = match (&state.phase, state.ended()) {
         (_, Some(kind)) => {
-            let tone = match kind {
-                EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => Tone::Good,
-                EndingKind::AwaitingFeedback => Tone::Waits,
-                _ => Tone::Wrong,
+            let tone = match kind.tone() {
+                EndingTone::Good => Tone::Good,
+                EndingTone::Look => Tone::Waits,
+                EndingTone::Quiet => Tone::Plain,
+                EndingTone::Wrong => Tone::Wrong,
             };
             (format!("Ralph ended {kind} at {position}"), tone)
         }

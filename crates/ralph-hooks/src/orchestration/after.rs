@@ -31,7 +31,7 @@ pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
     {
         let agent = answer["agentId"].as_str().unwrap_or_default().to_owned();
         bound.file.update(|state| {
-            let calls = state.session.as_mut().map(|session| &mut session.calls);
+            let calls = state.orchestration_mut().map(|session| &mut session.calls);
             if let Some(made) = calls.and_then(|calls| calls.iter_mut().find(|one| one.call == *id))
             {
                 made.agent = agent;
@@ -52,7 +52,7 @@ pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
     let now = clock::now();
     let looked = bound.file.update(|state| -> Result<LoopState> {
         let looked = look(&call.home, state, now, Writes::ForCalls)?;
-        if let (Some(session), Some(looked)) = (&mut state.session, looked)
+        if let (Some(session), Some(looked)) = (state.orchestration_mut(), looked)
             && looked.calls.is_empty()
         {
             session.given.clear();
@@ -83,8 +83,7 @@ pub fn reported(call: &HookCall) -> Result<Reply> {
     })?;
     let at = bound
         .state
-        .session
-        .as_ref()
+        .orchestration()
         .and_then(|session| who::place(call, session).map(|at| session.calls[at].call.clone()));
     if let Some(id) = at {
         over(call, &bound, |one| one.call == id)?;

@@ -227,7 +227,7 @@ fn take_up(
             freeze(state, &asked.project_root, now);
         }
         state.baseline_pending |= wants_baseline(state, options);
-        if let Some(session) = &mut state.session {
+        if let Some(session) = state.orchestration_mut() {
             // What a client has started that is gone, is gone with it.
             session.calls.retain(|call| call.client == process);
         }
@@ -266,9 +266,8 @@ fn create(
     let facts = facts(&asked.project_root, discovered, asked.started_by.clone(), now)?;
     let mut state = start::new_loop(task, options, &settings, facts);
     state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
-    state.mode = Mode::Session;
     state.document = folder(id).trim_end_matches('/').to_owned();
-    state.session = Some(Orchestrated { id: id.to_string(), ..Orchestrated::default() });
+    state.mode = Orchestrated { id: id.to_string(), ..Orchestrated::default() }.into();
     state.baseline_pending = wants_baseline(&state, options);
     freeze(&mut state, &asked.project_root, now);
     run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);

@@ -39,9 +39,9 @@ pub(super) struct RoutedCalls {
 
 /// The sessions of a loop's project, and which one it drives.
 pub(super) fn sessions(home: &Home, state: &LoopState) -> Result<(Sessions, SessionId)> {
-    let name = state.session.as_ref().map_or("", |session| session.id.as_str());
+    let name = in_session::id(state);
     let id = SessionId::parse(name)
-        .map_err(|_| anyhow!("the state does not say which session the loop drives"))?;
+        .map_err(|_| anyhow!("`{name}`, which the loop drives, is not the id of a session"))?;
     Ok((Sessions::of(Path::new(&state.project_root), home)?, id))
 }
 
@@ -53,7 +53,7 @@ pub(super) fn look(
     writes: Writes,
 ) -> Result<Option<RoutedCalls>> {
     let (sessions, id) = sessions(home, state)?;
-    let Some(session) = &mut state.session else { return Ok(None) };
+    let Some(session) = state.orchestration_mut() else { return Ok(None) };
     let running = session.running();
     let changed = sessions.update(&id, |found| {
         let seen = Snapshot { running: Some(running.clone()), ..found.clone() };
@@ -88,7 +88,7 @@ pub(super) fn look(
 pub fn as_driven(home: &Home, root: &Path, found: &Snapshot) -> Snapshot {
     let running = match driving(home, root, &found.id) {
         Some((_, state)) if !state.session_id.is_empty() => {
-            state.session.as_ref().map(Orchestrated::running)
+            state.orchestration().map(Orchestrated::running)
         }
         // A program that drives it notes its calls with the session.
         Some(_) => found.running.clone(),
@@ -117,7 +117,7 @@ pub(super) fn made(
     now: Timestamp,
 ) -> Result<()> {
     let (sessions, id) = sessions(home, state)?;
-    let Some(session) = &mut state.session else { return Ok(()) };
+    let Some(session) = state.orchestration_mut() else { return Ok(()) };
     let running = session.running();
     sessions.update(&id, |found| {
         let seen = Snapshot { running: Some(running.clone()), ..found.clone() };
@@ -154,7 +154,7 @@ pub(super) fn ended(
     now: Timestamp,
 ) -> Result<Vec<(CallKey, CallEnd)>> {
     let (sessions, id) = sessions(home, state)?;
-    let Some(session) = &mut state.session else { return Ok(Vec::new()) };
+    let Some(session) = state.orchestration_mut() else { return Ok(Vec::new()) };
     let (over, left): (Vec<SessionCall>, Vec<SessionCall>) =
         session.calls.drain(..).partition(|call| which(call));
     session.calls = left;

@@ -44,7 +44,7 @@ fn routed(call: &HookCall, bound: &Bound) -> Result<Option<Routed>> {
     let now = clock::now();
     let at_work = |session: &Orchestrated, one: &SessionCall| is_at_work(call, session, one);
     let ends = bound.file.update(|state| {
-        let Some(session) = state.session.clone() else { return Ok(Vec::new()) };
+        let Some(session) = state.orchestration().cloned() else { return Ok(Vec::new()) };
         look::ended(&call.home, state, |one| !at_work(&session, one), now)
     })?;
     note_ends(call, bound, &ends.transpose()?.unwrap_or_default());

@@ -80,12 +80,12 @@ fn starts_one(call: &HookCall) -> bool {
 fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
     let who = Who::of(call, &bound.state);
     let is_known = |state: &LoopState| {
-        let calls = state.session.as_ref().map_or(&[][..], |session| &session.calls);
+        let calls = state.orchestration().map_or(&[][..], |session| &session.calls);
         calls.iter().any(|one| one.agent == call.input.agent_id)
     };
     if call.input.from_subagent() && matches!(who, Who::Agent(_)) && !is_known(&bound.state) {
         bound.file.update(|state| {
-            if let Some(session) = &mut state.session
+            if let Some(session) = state.orchestration_mut()
                 && let Some(at) = who::place(call, session)
             {
                 session.calls[at].agent.clone_from(&call.input.agent_id);
@@ -163,7 +163,7 @@ impl CallFacts {
             (false, _) => LoopActivity::Paused,
         };
         let situation = Situation {
-            mode: &state.mode,
+            mode: &state.mode.word(),
             standing,
             agent: who.kind().map_or(Caller::Main, Caller::Subagent),
             session_id: &call.input.session_id,
@@ -219,7 +219,7 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
     let (now, process) = (clock::now(), client::process());
     let granted = bound.file.update(|state| -> Result<Result<String, String>> {
         state.note_event(call.via);
-        let calls = state.session.as_ref().map_or(&[][..], |session| &session.calls);
+        let calls = state.orchestration().map_or(&[][..], |session| &session.calls);
         if calls.iter().any(|one| one.call == call.input.tool_use_id) {
             return Ok(Ok("once more".to_owned()));
         }

@@ -28,8 +28,8 @@ impl Who {
         if !input.from_subagent() {
             return Who::Main;
         }
-        let known = state.session.as_ref().and_then(|session| place(call, session));
-        let key = known.and_then(|at| state.session.as_ref()?.calls.get(at)?.key());
+        let known = state.orchestration().and_then(|session| place(call, session));
+        let key = known.and_then(|at| state.orchestration()?.calls.get(at)?.key());
         key.map_or_else(|| Who::Stranger(input.agent_type.clone()), Who::Agent)
     }
 

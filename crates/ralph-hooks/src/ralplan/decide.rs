@@ -67,7 +67,7 @@ impl Decided {
         match self {
             Decided::Approved { state, planned, .. } => ("approved", approved(state, planned)),
             Decided::Adjusted(state) => {
-                let plan = state.ralplan.as_ref();
+                let plan = state.ralplan();
                 let words =
                     plan.and_then(|plan| plan.decision.as_ref()).map(|one| one.text.as_str());
                 let words =
@@ -75,7 +75,7 @@ impl Decided {
                 ("adjust", format!("back to the planner: {words}"))
             }
             Decided::Discarded { state, .. } => {
-                let path = state.ralplan.as_ref().map_or("", |plan| plan.plan_path.as_str());
+                let path = state.ralplan().map_or("", |plan| plan.plan_path.as_str());
                 ("discarded", format!("the person discarded the plan; `{path}` stays as it is."))
             }
             Decided::Refused(why) => ("refused", why.clone()),
@@ -84,7 +84,7 @@ impl Decided {
 }
 
 fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
-    let Some(plan) = &state.ralplan else { return String::new() };
+    let Some(plan) = state.ralplan() else { return String::new() };
     let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
     let next = match planned {
         Ok(planned) => format!(
@@ -121,7 +121,7 @@ pub fn decide(
         return Ok(Decided::Refused(why.to_owned()));
     }
     let root = loaded.state.project_root.clone();
-    let path = loaded.state.ralplan.as_ref().map(|plan| plan.plan_path.clone()).unwrap_or_default();
+    let path = loaded.state.ralplan().map(|plan| plan.plan_path.clone()).unwrap_or_default();
     let decision = PlanDecision {
         kind: said.kind,
         text: said.text,
@@ -133,7 +133,7 @@ pub fn decide(
         if let Some(via) = said.via {
             state.note_event(via);
         }
-        let plan = state.ralplan.as_mut()?;
+        let plan = state.ralplan_mut()?;
         let outcome = step(plan, &PlanEvent::Answered(decision));
         match (&outcome, &plan.phase) {
             (PlanOutcome::Refused(_), _) => {}
@@ -153,7 +153,7 @@ pub fn decide(
     let state = Box::new(changed.state);
     Ok(match (changed.outcome, &state.ending) {
         (Some(PlanOutcome::Refused(why)), _) => Decided::Refused(why.to_string()),
-        (None, _) => Decided::Refused("the state does not say how far the planning is".to_owned()),
+        (None, _) => Decided::Refused("the planning is over".to_owned()),
         (_, None) => Decided::Adjusted(state),
         (_, Some(ending)) => {
             let is_approved = ending.kind == EndingKind::Approved;
@@ -172,7 +172,7 @@ pub fn decide(
 /// # Errors
 /// When the file is not that plan any more, or no loop can be made of it.
 pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<LoopState>> {
-    let about = planning.ralplan.as_ref().context("the planning has no plan")?;
+    let about = planning.ralplan().context("the planning has no plan")?;
     let root = Path::new(&planning.project_root);
     let text = plan_files::plan_text(root, &about.plan_path)
         .with_context(|| format!("`{}` is not there", about.plan_path))?;

@@ -76,5 +76,5 @@ fn refused(
     prompt: &str,
 ) -> Option<String> {
     let root = state.project_root.clone();
-    may_call(state.ralplan.as_mut()?, role, prompt, Path::new(&root))
+    may_call(state.ralplan_mut()?, role, prompt, Path::new(&root))
 }

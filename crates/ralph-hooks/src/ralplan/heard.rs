@@ -52,7 +52,7 @@ fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
 pub fn woken(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
-    let is_news = bound.state.ralplan.as_ref().is_some_and(|plan| !ralplan::is_told(plan));
+    let is_news = bound.state.ralplan().is_some_and(|plan| !ralplan::is_told(plan));
     if !is_ours || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
@@ -66,7 +66,7 @@ pub fn woken(call: &HookCall) -> Result<Reply> {
 /// The person's answer, from the tool's own response.
 fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
-    let Some(plan) = &bound.state.ralplan else { return Ok(Reply::silent()) };
+    let Some(plan) = bound.state.ralplan() else { return Ok(Reply::silent()) };
     let is_answer = call.input.hook_event_name == HookEvent::PostToolUse;
     let said = question::answer(plan, &event["tool_response"]).filter(|_| is_answer);
     let Some(said) = said else {

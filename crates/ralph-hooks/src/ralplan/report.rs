@@ -34,7 +34,7 @@ pub fn reported(call: &HookCall) -> Result<Reply> {
         stop::count(state, transcript);
         // A planning that rests sends nobody on: the report is taken for what it is.
         let rests = !state.is_running();
-        let plan = state.ralplan.as_mut()?;
+        let plan = state.ralplan_mut()?;
         if rests && !plan.sent_back.contains(&who.id) {
             plan.sent_back.push(who.id.clone());
         }

@@ -5,7 +5,7 @@ use super::{Who, change, tell_log};
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
@@ -33,9 +33,7 @@ pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
     if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
     }
-    let Some(plan) = &bound.state.ralplan else {
-        bail!("the state does not say how far the planning is")
-    };
+    let Some(plan) = bound.state.ralplan() else { return Ok(Reply::silent()) };
     let who = Who::of(call);
     if let Some((reason, record)) = ruling(call, &bound.state, plan, &who)? {
         // Every copy denies, since the client takes the strictest answer; one of them writes.
@@ -57,7 +55,7 @@ pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
         ("Agent" | "Task", Some(role)) => called(call, &bound, role),
         ("AskUserQuestion", _) => {
             if !bound.is_outranked(call.via) {
-                change(&bound.file, |state| state.ralplan.as_mut().map(ralplan::asked))?;
+                change(&bound.file, |state| state.ralplan_mut().map(ralplan::asked))?;
             }
             Ok(Reply::silent())
         }
@@ -71,7 +69,7 @@ pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
 /// Whether a person is asked for what they have agreed to by starting a planning: that its planner writes
 /// the plan. Plan mode refuses every edit that no person permits, whatever was said before the tool.
 pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
-    let Some(plan) = &state.ralplan else { return Ok(false) };
+    let Some(plan) = state.ralplan() else { return Ok(false) };
     if !is_edit(call) || plan_files::is_gone(state) {
         return Ok(false);
     }
@@ -122,7 +120,7 @@ fn ruling(
         only_reads: guard::only_reads,
     };
     let situation = Situation {
-        mode: &state.mode,
+        mode: &state.mode.word(),
         standing: if state.is_running() { LoopActivity::Running } else { LoopActivity::Paused },
         agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
         session_id: &call.input.session_id,
@@ -170,7 +168,7 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
     let root = Path::new(&bound.state.project_root);
     let changed = change(&bound.file, |state| {
         state.note_event(call.via);
-        let plan = state.ralplan.as_mut()?;
+        let plan = state.ralplan_mut()?;
         Some(may_call(plan, role, prompt, root))
     })?;
     let Some((Some(refused), changed)) = changed.map(|mut one| (one.outcome.take(), one)) else {

@@ -6,6 +6,7 @@
 use crate::project::safe_read;
 use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
+use ralph_core::modes::mode;
 use ralph_core::stop::replay::{self, Again};
 use rustix::fs::OFlags;
 use serde::de::IgnoredAny;
@@ -150,7 +151,7 @@ pub fn last(folder: &Path, most: usize) -> Vec<Short> {
 impl JournalEntry {
     /// Makes the decision of this line again, by the rules of today.
     pub fn again(&self) -> Again {
-        replay::again(&self.event, &self.seen, self.record.as_ref())
+        replay::again(&self.event, &self.seen, self.record.as_ref(), mode::at_stop)
     }
 }
 

@@ -14,7 +14,8 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::{EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION, StateView};
+use ralph_core::modes::mode;
+use ralph_core::state::{EndingKind, LoopState, Phase, SCHEMA_VERSION, StateView};
 use ralph_core::tasks::plan;
 use serde::Serialize;
 use std::fs::DirBuilder;
@@ -524,7 +525,9 @@ fn point_projects_at(home: &Home, file: &LoopFile, state: &LoopState) -> Result<
     match state.parent {
         Some(_) => Ok(()),
         // What is planned is what `/ralph` starts next, also while its tasks are refined.
-        None if state.mode == Mode::Refine && is_planned(home, &state.project_root) => Ok(()),
+        None if !mode::of(&state.mode).has_tasks() && is_planned(home, &state.project_root) => {
+            Ok(())
+        }
         None => point_project_at(home, file, &state.project_root),
     }
 }

@@ -3,8 +3,9 @@
 
 use crate::{project::confined, project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
+use ralph_core::modes::mode;
 use ralph_core::modes::ralplan::{self, MIRROR, PLANS, PlanSeen, export, gates};
-use ralph_core::state::{LoopState, Mode, StateView};
+use ralph_core::state::LoopState;
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,11 +21,7 @@ pub fn document(project_root: &Path) -> PathBuf {
 
 /// True where this is a planning whose document is not there any more.
 pub fn is_gone(state: &LoopState) -> bool {
-    let path = match state.mode {
-        Mode::Ralplan => Some(document(Path::new(&state.project_root))),
-        Mode::Session => state.document(),
-        _ => None,
-    };
+    let path = mode::of(&state.mode).document(state);
     let missing =
         |path: PathBuf| path.symlink_metadata().is_err_and(|why| why.kind() == ErrorKind::NotFound);
     path.is_some_and(missing)
@@ -69,7 +66,7 @@ pub fn prepare(project_root: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be written.
 pub fn show(state: &LoopState) -> Result<()> {
-    let Some(plan) = &state.ralplan else { return Ok(()) };
+    let Some(plan) = state.ralplan() else { return Ok(()) };
     let root = Path::new(&state.project_root);
     let text = export::render(plan, &state.loop_id);
     if found(root).ok().flatten().as_deref() == Some(text.as_str()) {
@@ -127,15 +124,14 @@ pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
 mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
-    use ralph_core::state::{PlanPhase, Ralplan};
+    use ralph_core::state::{ModeState, PlanPhase, Ralplan};
     use std::os::unix::fs::symlink;
 
     fn planning(at: &Sandbox) -> LoopState {
         LoopState {
-            mode: Mode::Ralplan,
             loop_id: "l".to_owned(),
             project_root: at.root().display().to_string(),
-            ralplan: Some(ralplan::begin("log in", jiff::Timestamp::UNIX_EPOCH)),
+            mode: ralplan::begin("log in", jiff::Timestamp::UNIX_EPOCH).into(),
             ..LoopState::default()
         }
     }
@@ -144,14 +140,16 @@ mod tests {
     fn the_document_follows_the_state_and_is_missed_when_it_is_removed() {
         let at = Sandbox::folder();
         let mut state = planning(&at);
-        assert!(is_gone(&state) && !is_gone(&LoopState { mode: Mode::Loop, ..state.clone() }));
+        assert!(
+            is_gone(&state) && !is_gone(&LoopState { mode: ModeState::Plain, ..state.clone() })
+        );
         prepare(&at.root()).unwrap();
         show(&state).unwrap();
         assert!(!is_gone(&state));
         let before = document(&at.root()).metadata().unwrap().modified().unwrap();
         show(&state).unwrap();
         assert_eq!(document(&at.root()).metadata().unwrap().modified().unwrap(), before);
-        state.ralplan = Some(Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() });
+        state.mode = Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() }.into();
         show_change(&state).unwrap();
         assert!(found(&at.root()).unwrap().unwrap().contains("\"active\": false"));
         std::fs::remove_file(document(&at.root())).unwrap();

@@ -353,8 +353,7 @@ pub(super) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
     put_away(here, &file, &state)?;
     screen::print(&screen::visible_lines(&messages::ended(&state)))?;
     let kind = state.ending.as_ref().map(|ending| &ending.kind);
-    let is_good = matches!(kind, Some(EndingKind::Complete | EndingKind::CompleteUnverified));
-    Ok(if is_good { Exit::Done } else { Exit::No })
+    Ok(if kind.is_some_and(EndingKind::is_completion) { Exit::Done } else { Exit::No })
 }
 
 /// As what it has ended, wherever it stands now.

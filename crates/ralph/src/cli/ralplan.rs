@@ -9,7 +9,7 @@ use super::context_dir::Here;
 use super::exit::{Exit, refused};
 use super::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
-use ralph_core::state::{LoopState, Mode};
+use ralph_core::state::LoopState;
 
 /// What to do about a plan.
 #[derive(Debug, clap::Subcommand)]
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
 
 /// The live planning that is meant: the one that is named, the session's own, or the project's.
 fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
-    let is_live = |state: &LoopState| state.mode == Mode::Ralplan && state.is_live();
+    let is_live = |state: &LoopState| state.ralplan().is_some() && state.is_live();
     if let Some(found) = select_loop::named(here, which)? {
         return match is_live(&found.state) {
             true => Ok(found),
@@ -94,7 +94,7 @@ fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
 
 /// The project's live planning: it has one at a time.
 fn of_project(here: &Here) -> Option<FoundLoop> {
-    select_loop::of_project(here, |state| state.mode == Mode::Ralplan && state.is_live()).pop()
+    select_loop::of_project(here, |state| state.ralplan().is_some() && state.is_live()).pop()
 }
 
 /// Whatever session it is: in the shell of any of them it is a model that types.

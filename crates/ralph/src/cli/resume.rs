@@ -9,11 +9,11 @@ use super::journal::note;
 use super::screen;
 use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
+use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::{in_session, signal};
-use ralph_core::modes::ralplan;
-use ralph_core::state::{LoopState, Mode};
+use ralph_core::state::LoopState;
 use ralph_io::client;
 use ralph_io::process::clock;
 use ralph_io::store::orchestration::Sessions;
@@ -38,10 +38,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
-        match state.mode {
-            Mode::Ralplan if !was_running => ralplan::take_up(state, here.now),
-            Mode::Session if !was_running => in_session::take_up(state, here.now),
-            _ => state.resume(),
+        match was_running {
+            true => state.resume(),
+            false => mode::of(&state.mode).resume(state, here.now),
         }
         if !was_running {
             // Nothing is outstanding until the session has a turn of the loop's own.

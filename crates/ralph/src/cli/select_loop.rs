@@ -6,7 +6,8 @@ use super::context_dir::Here;
 use super::exit::{Exit, bad_state, refused};
 use super::screen;
 use anyhow::{Context, Result};
-use ralph_core::state::{LoopState, Mode, Phase};
+use ralph_core::modes::mode;
+use ralph_core::state::{LoopState, Phase};
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{project, store::lifecycle};
 use std::path::Path;
@@ -93,7 +94,7 @@ impl LoopFilter {
 
 /// True for a live loop whose tasks are its own. One that refines works on those of the project.
 pub(crate) fn has_tasks(state: &LoopState) -> bool {
-    state.is_live() && state.mode != Mode::Refine
+    state.is_live() && mode::of(&state.mode).has_tasks()
 }
 
 /// The loop that is meant.

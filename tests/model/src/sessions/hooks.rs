@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use ralph_core::evidence::pinned;
 use ralph_core::guard::{self, Caller, LoopActivity, ProtectedPaths, Ruling, Situation};
 use ralph_core::modes::arguments::{LoopRequest, Options};
+use ralph_core::modes::mode;
 use ralph_core::modes::start::{self, Facts, StartDecision};
 use ralph_core::project::settings::Settings;
 use ralph_core::protocol::event::ToolInput;
@@ -89,7 +90,7 @@ pub(super) fn at_stop(world: &mut World, call: &Call, message: Option<&str>) -> 
     let via = call.via;
     let verdict = update(world, |state| {
         state.note_event(via);
-        stop::decide(state, &seen).verdict
+        stop::decide(mode::at_stop(state), state, &seen).verdict
     });
     match verdict {
         Some(StopVerdict::GoOn) => Answer::GoOn,
@@ -366,7 +367,7 @@ pub(super) fn before_tool(
     };
     let id = session_id(call.session);
     let situation = Situation {
-        mode: &found.mode,
+        mode: &found.mode.word(),
         standing,
         agent: if subagent { Caller::Subagent("worker") } else { Caller::Main },
         session_id: &id,

@@ -3,6 +3,7 @@
 use super::{Evidence, State, Turns, tree_name};
 use crate::receipts::Outcome;
 use ralph_core::evidence::receipt::{self, Proof};
+use ralph_core::modes::mode;
 use ralph_core::state::{Blocked, EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::stop::{self, StopDecision, StopInputs};
 use ralph_core::tasks::graph::Graph;
@@ -221,13 +222,14 @@ fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>)
         document_gone: false,
         session: None,
         worked,
-        tree: stop::wants_tree(&state.looped).then(|| tree_name(state)),
+        tree: stop::wants_tree(mode::at_stop(&state.looped), &state.looped)
+            .then(|| tree_name(state)),
         proof: None,
         work_before_checks: None,
         tree_after_checks: None,
     };
     let arrived = state.tree;
-    if stop::wants_proof(&state.looped, &seen) {
+    if stop::wants_proof(mode::at_stop(&state.looped), &state.looped, &seen) {
         let work = progress::print_of_work(&state.looped);
         let proof = prove(state, checks);
         if proof.ran {
@@ -236,7 +238,7 @@ fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>)
         }
         seen.proof = Some(proof);
     }
-    let decision = stop::decide(&mut state.looped, &seen);
+    let decision = stop::decide(mode::at_stop(&state.looped), &mut state.looped, &seen);
     note(state, &decision, arrived);
     decision
 }

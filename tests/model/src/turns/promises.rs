@@ -3,6 +3,7 @@
 use super::act::{Act, Says, agreed};
 use super::{State, Step};
 use crate::explore::Promise;
+use ralph_core::modes::mode;
 use ralph_core::state::{EndingKind, Phase, Signal};
 use ralph_core::stop::{AllowReason, StopVerdict};
 
@@ -279,5 +280,8 @@ fn stalls_in_time(step: &Step<'_>) -> bool {
 }
 
 fn is_decided_again(step: &Step<'_>) -> bool {
-    step.decision.is_none_or(|decision| decision.record.decide_again() == decision.record.outcome)
+    step.decision.is_none_or(|decision| {
+        decision.record.decide_again(mode::at_stop(&decision.record.before))
+            == decision.record.outcome
+    })
 }

@@ -11,45 +11,10 @@ use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopState, Orchestrated, PauseCause, SessionCall, Via,
 };
 use crate::stop::{AllowReason, StopInputs, StopVerdict, all_hold, end, used_up};
+pub use crate::stop::{Due, Routed};
 use crate::text::plural::noun;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-
-/// What is due in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Due {
-    /// Agents are to be called.
-    Call,
-    /// Nothing, until a call ends or a moment comes.
-    Wait,
-    /// Nothing until a person says something else: they said PAUSE.
-    Paused,
-    /// Its end: a person said STOP.
-    Stopped,
-    /// Its end: all is done.
-    Complete,
-    /// Its end for now: a person says what comes next.
-    AwaitingFeedback,
-    /// Its end: it does not go on.
-    Failed,
-}
-
-/// What the router says, as far as anything is decided from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Routed {
-    /// What is due.
-    pub due: Due,
-    /// The same in words.
-    pub says: String,
-    /// One value for how far the session is.
-    #[serde(default)]
-    pub stands: String,
-    /// The signals that are used up once this has taken effect, by their names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub heard: Vec<String>,
-}
 
 /// What of it ends or rests the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,8 +108,8 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
         return end(state, kind, detail, seen.now);
     }
     let limit = state.stall_limit;
-    let Some(session) = &mut state.session else {
-        return rest(state, "its state does not say which session it drives", seen.now);
+    let Some(session) = state.orchestration_mut() else {
+        return StopVerdict::LetGo(AllowReason::NotLive);
     };
     session.still = if session.told_at == routed.stands { session.still + 1 } else { 0 };
     session.told_at.clone_from(&routed.stands);
@@ -169,7 +134,7 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
     state.iteration = 0;
     state.started_at = Some(now);
     state.usage.forget();
-    if let Some(session) = &mut state.session {
+    if let Some(session) = state.orchestration_mut() {
         (session.told_at, session.still) = (String::new(), 0);
     }
 }
@@ -181,7 +146,7 @@ fn prefix(state: &LoopState) -> &'static str {
 
 /// What comes next, as a stop says it.
 pub fn told(state: &LoopState) -> String {
-    let Some(session) = &state.session else { return String::new() };
+    let Some(session) = state.orchestration() else { return String::new() };
     let text = match session.given.as_slice() {
         [] => format!("Next: {}", session.says),
         calls => calls_in_words(calls, prefix(state)),
@@ -269,7 +234,7 @@ pub fn continues_line(state: &LoopState) -> String {
 
 /// The name of the session that a loop drives.
 pub fn id(state: &LoopState) -> &str {
-    state.session.as_ref().map_or("", |session| session.id.as_str())
+    state.orchestration().map_or("", |session| session.id.as_str())
 }
 
 /// All that a conversation needs to know which knows nothing. `steers` is what a person has sent since the
@@ -287,7 +252,7 @@ pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
     for steer in steers {
         let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
     }
-    let told = match &state.session {
+    let told = match state.orchestration() {
         Some(session) if session.given.is_empty() && session.says.is_empty() => {
             "Next: end your turn; you are told then which agent is called.".to_owned()
         }

@@ -174,6 +174,7 @@ fn safe(text: &str) -> String {
 mod tests {
     use super::super::tests::{NOW, loop_of, work};
     use super::*;
+    use crate::modes::mode;
     use crate::stop::StopInputs;
     use crate::text::token::CompletionRequest;
 
@@ -272,9 +273,12 @@ mod tests {
             work_before_checks: None,
             tree_after_checks: None,
         };
-        assert_eq!(stop::decide(&mut below, &seen).verdict, stop::StopVerdict::GoOn);
+        assert_eq!(
+            stop::decide(mode::at_stop(&below), &mut below, &seen).verdict,
+            stop::StopVerdict::GoOn
+        );
         says(&mut below, TaskStatus::Done, "did it");
-        let verdict = stop::decide(&mut below, &seen).verdict;
+        let verdict = stop::decide(mode::at_stop(&below), &mut below, &seen).verdict;
         assert_eq!(verdict, stop::StopVerdict::LetGo(stop::AllowReason::RoundIsOver));
         assert!(below.ending.is_none());
     }

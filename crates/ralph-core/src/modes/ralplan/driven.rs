@@ -45,7 +45,7 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
 
 /// What comes next where nothing stands in the way.
 pub fn step(state: &LoopState, prefix: &str) -> Due {
-    let Some(plan) = &state.ralplan else { return Due::Over };
+    let Some(plan) = state.ralplan() else { return Due::Over };
     match next(plan, prefix) {
         NextPlanStep::Call(call) => match Role::of(&call.subagent_type) {
             Some(role) => Due::Round(role, call),
@@ -86,16 +86,15 @@ mod tests {
     use super::super::step::tests::{awaiting, in_review, planning};
     use super::super::{begin, take_up};
     use super::*;
-    use crate::state::{EndingKind, Mode, Phase, Ralplan};
+    use crate::state::{EndingKind, Phase, Ralplan};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn state(plan: Ralplan) -> LoopState {
         LoopState {
-            mode: Mode::Ralplan,
             phase: Phase::Implementation,
             started_at: Some(NOW),
-            ralplan: Some(plan),
+            mode: plan.into(),
             ..LoopState::default()
         }
     }

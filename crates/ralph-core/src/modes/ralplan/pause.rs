@@ -35,10 +35,7 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
     }
     let bound = used_up(state, now);
     let limit = state.stall_limit;
-    let Some(plan) = &mut state.ralplan else {
-        let why = "its state does not say how far it is; end it with /ralph-cancel";
-        return rest(state, why, now);
-    };
+    let Some(plan) = state.ralplan_mut() else { return StopVerdict::LetGo(AllowReason::NotLive) };
     let stands = standing(plan);
     plan.still = if plan.told_at == stands { plan.still + 1 } else { 0 };
     plan.told_at = stands;
@@ -68,7 +65,7 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
     state.iteration = 0;
     state.started_at = Some(now);
     state.usage.forget();
-    if let Some(plan) = &mut state.ralplan {
+    if let Some(plan) = state.ralplan_mut() {
         (plan.told_at, plan.still) = (String::new(), 0);
     }
 }
@@ -116,7 +113,7 @@ pub fn prefix(state: &LoopState) -> &'static str {
 
 /// The next step, as a stop says it.
 pub fn told(state: &LoopState) -> String {
-    let Some(plan) = &state.ralplan else { return String::new() };
+    let Some(plan) = state.ralplan() else { return String::new() };
     bounded(&next(plan, prefix(state)).to_string(), REASON_LIMIT)
 }
 
@@ -127,7 +124,7 @@ pub fn started_line(state: &LoopState) -> String {
 
 /// What the person is told when a planning starts.
 pub fn announcement(state: &LoopState) -> String {
-    let rejections = state.ralplan.as_ref().map_or(0, |plan| plan.max_iterations);
+    let rejections = state.ralplan().map_or(0, |plan| plan.max_iterations);
     format!(
         "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until you \
          have agreed to the plan nothing is changed but plans below `.omc/plans/`. Esc pauses it, /ralph-cancel \
@@ -142,14 +139,14 @@ pub fn announcement(state: &LoopState) -> String {
 
 /// The line by which the skill knows that its planning goes on.
 pub fn continues_line(state: &LoopState) -> String {
-    let at = state.ralplan.as_ref().map(position).unwrap_or_default();
+    let at = state.ralplan().map(position).unwrap_or_default();
     format!("Ralph planning {} continues at {at}", state.loop_id)
 }
 
 /// All that a session needs to know which knows nothing: where it stands, the rules, and the next step.
 /// `steers` is what a person has sent since the start, the newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
-    let Some(plan) = &state.ralplan else { return heading.to_owned() };
+    let Some(plan) = state.ralplan() else { return heading.to_owned() };
     let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
     let _ = write!(text, "Phase: {}, iteration {}.", plan.phase, position(plan));
     match (plan.plan_path.as_str(), short(&plan.plan_hash)) {
@@ -174,16 +171,16 @@ do, and silence is waiting. `ralph ralplan next` repeats the next step, `ralph r
 mod tests {
     use super::super::step::tests::{awaiting, planning, reject_once};
     use super::*;
-    use crate::state::{Mode, Phase};
+    use crate::modes::mode;
+    use crate::state::Phase;
     use crate::stop::decide;
     use crate::text::token::CompletionRequest;
 
     fn state(plan: Ralplan) -> LoopState {
         LoopState {
-            mode: Mode::Ralplan,
             phase: Phase::Implementation,
             started_at: Some(Timestamp::UNIX_EPOCH),
-            ralplan: Some(plan),
+            mode: plan.into(),
             ..LoopState::default()
         }
     }
@@ -208,10 +205,10 @@ mod tests {
 
     #[track_caller]
     fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
-        let decision = decide(state, seen);
+        let decision = decide(mode::at_stop(state), state, seen);
         assert_eq!(decision.verdict.describe(), expected);
         let mut again = decision.record.clone();
-        again.outcome = decision.record.decide_again();
+        again.outcome = decision.record.decide_again(mode::at_stop(state));
         assert_eq!(again.outcome, decision.record.outcome, "decided again");
         decision.says
     }
@@ -246,7 +243,7 @@ mod tests {
     #[test]
     fn who_was_asked_is_not_asked_again_by_a_stop() {
         let mut state = state(awaiting());
-        asked(state.ralplan.as_mut().unwrap());
+        asked(state.ralplan_mut().unwrap());
         check(&mut state, &seen(), "let go: a person must decide about the plan");
     }
 
@@ -269,7 +266,7 @@ mod tests {
         let mut state = state(planning());
         for n in 0..9 {
             check(&mut state, &seen(), "go on");
-            let plan = state.ralplan.as_mut().unwrap();
+            let plan = state.ralplan_mut().unwrap();
             // An agent that brings nothing new is no progress; another failed gate is.
             plan.planners.push(n.to_string());
             plan.failed_gates = vec![n.to_string()];
@@ -280,7 +277,7 @@ mod tests {
     fn a_bound_has_it_rest_and_taken_up_it_has_all_of_it_again() {
         let mut state = LoopState { max_iterations: 1, ..state(planning()) };
         check(&mut state, &seen(), "go on");
-        reject_once(state.ralplan.as_mut().unwrap(), "c");
+        reject_once(state.ralplan_mut().unwrap(), "c");
         check(&mut state, &seen(), "let go: a person must do something first");
         assert!(state.pause.as_ref().unwrap().detail.contains("went on 1 time,"));
         take_up(&mut state, Timestamp::UNIX_EPOCH);
@@ -293,14 +290,8 @@ mod tests {
             let mut state = state(plan);
             let seen = StopInputs { document_gone: true, ..seen() };
             check(&mut state, &seen, "ended: cancelled");
-            assert_eq!(state.ralplan.unwrap().phase, PlanPhase::Cancelled);
+            assert_eq!(state.ralplan().unwrap().phase, PlanPhase::Cancelled);
         }
-    }
-
-    #[test]
-    fn a_planning_without_its_state_lets_nothing_happen() {
-        let mut state = LoopState { ralplan: None, ..state(planning()) };
-        check(&mut state, &seen(), "let go: a person must do something first");
     }
 
     #[test]

@@ -17,13 +17,7 @@ const LIMIT: usize = 1_500;
 
 /// May this agent be called? Counts the call if it may.
 pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
-    let Some(refining) = &mut state.refine else {
-        return Grant::Refused(
-            "The state of this refinement does not say how far it is. Tell the person that \
-             /ralph-cancel ends it."
-                .to_owned(),
-        );
-    };
+    let Some(refining) = state.refining_mut() else { return Grant::Again };
     if refining.calls.iter().any(|known| known == call) {
         return Grant::Again;
     }
@@ -54,7 +48,7 @@ pub fn is_full(refining: &Refining) -> bool {
 /// How many rounds the conversation of this loop has made, those before it included. A round that was cut
 /// is one where its agent was called.
 pub fn made(state: &LoopState) -> u32 {
-    let Some(refining) = &state.refine else { return 0 };
+    let Some(refining) = state.refining() else { return 0 };
     let called = u32::try_from(refining.calls.len()).unwrap_or(u32::MAX);
     let done = state.iteration.saturating_sub(refining.from);
     refining.earlier.saturating_add(called.max(done))
@@ -86,11 +80,10 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
         return StopVerdict::LetGo(AllowReason::Blocked);
     }
     let (done, limit) = (state.iteration, state.stall_limit);
-    let over = match (used_up(state, seen.now), &mut state.refine) {
+    let over = match (used_up(state, seen.now), state.refining_mut()) {
         (Some((kind, detail)), _) => Some((kind, detail, None)),
         (None, Some(refining)) => stands_still(refining, done, limit, seen.steer_waits),
-        // Nothing can be said about it, so nothing may be asked for.
-        (None, None) => Some((EndingKind::Failed, "its state is broken".to_owned(), None)),
+        (None, None) => None,
     };
     if let Some((kind, detail, cause)) = over {
         state.errors.push(LoopError { at: seen.now, message: format!("{kind}: {detail}") });
@@ -123,7 +116,7 @@ fn stands_still(
 
 /// What the model is told at a stop: where it stands and what comes next.
 pub fn told(state: &LoopState) -> String {
-    let Some(refining) = &state.refine else { return String::new() };
+    let Some(refining) = state.refining() else { return String::new() };
     let Refining { name, word, open, .. } = refining;
     let (done, most) = (state.iteration, state.max_iterations);
     let next = match open {
@@ -160,7 +153,7 @@ pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{Blocked, Mode, Phase};
+    use crate::state::{Blocked, Phase};
     use jiff::Timestamp;
 
     fn state(open: u32, done: u32, n_calls: usize) -> LoopState {
@@ -173,11 +166,10 @@ mod tests {
             ..Refining::default()
         };
         LoopState {
-            mode: Mode::Refine,
             phase: Phase::Implementation,
             max_iterations: 5,
             iteration: done,
-            refine: Some(refining),
+            mode: refining.into(),
             ..LoopState::default()
         }
     }
@@ -225,7 +217,7 @@ mod tests {
     #[test]
     fn rounds_of_the_same_conversation_for_other_sessions_count() {
         let mut later = state(1, 0, 0);
-        later.refine.as_mut().unwrap().earlier = 3;
+        later.refining_mut().unwrap().earlier = 3;
         assert_eq!(made(&later), 3);
         for (call, now) in [("a", 4), ("b", 5)] {
             assert_eq!(grant(&mut later, call, false), Grant::Granted);
@@ -234,7 +226,7 @@ mod tests {
         refuses(&mut later, "c", false, "has room for 5 rounds");
         // Rounds of a terminal are none of this conversation.
         let mut other = state(0, 4, 0);
-        other.refine.as_mut().unwrap().from = 4;
+        other.refining_mut().unwrap().from = 4;
         assert_eq!(made(&other), 0);
         other.iteration = 6;
         assert_eq!(made(&other), 2);
@@ -244,7 +236,6 @@ mod tests {
     fn an_agent_is_called_for_an_open_round_and_by_the_conversation_alone() {
         refuses(&mut state(0, 1, 1), "x", false, "`ralph refine begin --session 'a b'`");
         refuses(&mut state(2, 1, 1), "x", true, "calls no other agents");
-        refuses(&mut LoopState::default(), "x", false, "/ralph-cancel ends it");
     }
 
     #[test]
@@ -293,7 +284,5 @@ mod tests {
         blocked.blocked = Some(Blocked { what: "the key".to_owned(), ..Blocked::default() });
         assert_eq!(at_stop(&mut blocked, &seen()), StopVerdict::LetGo(AllowReason::Blocked));
         assert_eq!(blocked.pause.unwrap().detail, "the key");
-        let mut broken = LoopState { refine: None, ..state(0, 1, 1) };
-        assert_eq!(at_stop(&mut broken, &seen()), StopVerdict::Ended(EndingKind::Failed));
     }
 }

@@ -7,7 +7,7 @@ use super::{Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, Ver
 use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::receipt::ReceiptStatus;
 use crate::modes::refine::state::RefineSession;
-use crate::state::{Criterion, EndingKind, LoopState, Phase, Task};
+use crate::state::{Criterion, EndingKind, EndingTone, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
 use jiff::Timestamp;
@@ -71,7 +71,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
     let (timeline, n_left_out) = timeline::of(lines, &spent);
     let standings = seen.standings();
     let (tasks, n_tasks_left_out) = tasks(&state.task_graph, until);
-    let goal = state.ralplan.as_ref().filter(|plan| !plan.task.is_empty());
+    let goal = state.ralplan().filter(|plan| !plan.task.is_empty());
     let goal = goal.map_or(&state.prompt, |plan| &plan.task);
     Report {
         kind: messages::what_and_where(state).0,
@@ -104,16 +104,20 @@ fn rounds(seen: &LoopSeen<'_>) -> Rounds {
     })
 }
 
+pub(super) fn of_ending(kind: &EndingKind) -> Tone {
+    match kind.tone() {
+        EndingTone::Good => Tone::Good,
+        EndingTone::Look => Tone::Warn,
+        EndingTone::Quiet => Tone::Quiet,
+        EndingTone::Wrong => Tone::Bad,
+    }
+}
+
 fn outcome(state: &LoopState) -> ReportOutcome {
     if let Some(ending) = &state.ending {
         let cause =
             ending.cause.as_ref().map(|cause| format!(" ({})", words::spaced(cause.as_str())));
-        let tone = match ending.kind {
-            EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => Tone::Good,
-            EndingKind::Cancelled | EndingKind::Discarded => Tone::Quiet,
-            EndingKind::Failed | EndingKind::Stalled => Tone::Bad,
-            _ => Tone::Warn,
-        };
+        let tone = of_ending(&ending.kind);
         return ReportOutcome {
             word: format!("{}{}", words::spaced(ending.kind.as_str()), cause.unwrap_or_default()),
             tone,
@@ -127,7 +131,7 @@ fn outcome(state: &LoopState) -> ReportOutcome {
             detail: words::line(&pause.detail, LONG),
         };
     }
-    let (phase, detail) = match (&state.ralplan, &state.blocked) {
+    let (phase, detail) = match (state.ralplan(), &state.blocked) {
         (Some(plan), _) => (plan.phase.as_str(), String::new()),
         (None, Some(blocked)) => (state.phase.as_str(), format!("blocked: {}", blocked.what)),
         (None, None) => (state.phase.as_str(), String::new()),
@@ -142,8 +146,8 @@ fn outcome(state: &LoopState) -> ReportOutcome {
 fn facts(seen: &LoopSeen<'_>, began: Timestamp) -> Vec<(&'static str, String)> {
     let state = seen.state;
     let ended = state.ending.as_ref().map(|ending| moment(ending.at)).unwrap_or_default();
-    let plan = state.ralplan.as_ref();
-    let orchestrates = state.session.as_ref().map_or("", |session| session.id.as_str());
+    let plan = state.ralplan();
+    let orchestrates = state.orchestration().map_or("", |session| session.id.as_str());
     let took: u64 = seen.lines.iter().map(|line| line.took_us).fold(0, u64::saturating_add);
     let decided = match seen.lines.len() {
         0 => String::new(),
@@ -177,12 +181,12 @@ fn checkpoint(state: &LoopState) -> String {
 fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
     let state = seen.state;
     let mut gauges = Vec::new();
-    let (part, whole) = match &state.ralplan {
+    let (part, whole) = match state.ralplan() {
         Some(plan) => (plan.iteration, plan.max_iterations),
         None => (state.iteration, state.max_iterations),
     };
     gauges.push(Gauge {
-        label: if state.ralplan.is_some() { "Rejections" } else { "Iterations" },
+        label: if state.ralplan().is_some() { "Rejections" } else { "Iterations" },
         ..bounded(part.into(), whole.into(), grouped)
     });
     let standings = seen.standings();
@@ -301,7 +305,7 @@ fn notes(seen: &LoopSeen<'_>) -> Vec<String> {
         }
         _ => "",
     };
-    let rejected = match state.ralplan.as_ref().is_some_and(|plan| plan.forced) {
+    let rejected = match state.ralplan().is_some_and(|plan| plan.forced) {
         true => "No critic has approved the plan.",
         false => "",
     };

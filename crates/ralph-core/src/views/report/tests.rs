@@ -79,7 +79,7 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
         work_before_checks: None,
         tree_after_checks: None,
     };
-    let decided = stop::decide(state, &seen);
+    let decided = stop::decide(crate::modes::mode::at_stop(state), state, &seen);
     let decision = if state.ending.is_some() { "ended" } else { "go on" };
     let record = LineRecord::Stop(Box::new(decided.record));
     ReportLine { record, ..line(second, "Stop", decision, Value::Null) }

@@ -3,7 +3,8 @@
 use super::line::{LineRecord, ReportLine};
 use super::spent::Spent;
 use super::words;
-use super::{ReportStep, ReportTurn, Tone};
+use super::{ReportStep, ReportTurn, Tone, of_loop};
+use crate::state::EndingKind;
 
 /// Decisions that are shown, the last ones.
 const MOST_STEPS: usize = 300;
@@ -103,7 +104,7 @@ fn told(line: &ReportLine) -> (String, Tone, String) {
             } else {
                 format!("The loop ended: {}", words::spaced(kind))
             };
-            let tone = if kind == "complete" { Tone::Good } else { Tone::Warn };
+            let tone = of_loop::of_ending(&EndingKind::from(kind.to_owned()));
             (what, tone, because())
         }
         ("PreToolUse", "denied") => {

@@ -6,7 +6,8 @@ use super::super::places::InstallPaths;
 use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
-use ralph_core::state::{LoopState, Mode};
+use ralph_core::modes::mode;
+use ralph_core::state::LoopState;
 use ralph_io::{client, project::user_files};
 use std::path::Path;
 
@@ -34,8 +35,10 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
     // The conversation is what the loop can go on in; without it another session has to take it.
     let way = match has_conversation(projects, &state.session_id) {
         true => format!("run `claude --resume {}`, or `ralph adopt --loop {id}`", state.session_id),
-        false if state.mode == Mode::Ralplan => "run `ralph ralplan run`".to_owned(),
-        false => format!("run `ralph adopt --loop {id}`, then type /ralph in any session"),
+        false => match mode::of(&state.mode).driver() {
+            Some(driver) => format!("run `{driver}`"),
+            None => format!("run `ralph adopt --loop {id}`, then type /ralph in any session"),
+        },
     };
     if state.is_running() && has_gone {
         let detail =

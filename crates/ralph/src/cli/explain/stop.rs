@@ -18,10 +18,10 @@ const MESSAGE: usize = 160;
 pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecision {
     let (what, because) = verdict(entry, record);
     let goes_on = record.outcome.verdict == "go on";
-    if let Some(plan) = &record.before.ralplan {
+    if let Some(plan) = record.before.ralplan() {
         return of_a_planning(entry, record, plan, (what, because));
     }
-    if let Some(refining) = &record.before.refine {
+    if let Some(refining) = record.before.refining() {
         return of_a_refinement(entry, record, refining, (what, because));
     }
     ExplainedDecision {

@@ -11,7 +11,7 @@ use serde_json::json;
 pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
     let state = super::live(here, &args.which)?.state;
     let prefix = ralplan::prefix(&state);
-    let plan = state.ralplan.unwrap_or_default();
+    let plan = state.ralplan().cloned().unwrap_or_default();
     let next = ralplan::next(&plan, prefix);
     match args.json {
         true => {

@@ -63,7 +63,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     screen::tell(&screen::visible_lines(&format!(
         "planning {} at iteration {}; logs in {}\nTask: {}",
         state.loop_id,
-        state.ralplan.as_ref().map(rules::position).unwrap_or_default(),
+        state.ralplan().map(rules::position).unwrap_or_default(),
         logs.display(),
         state.prompt
     )));
@@ -75,9 +75,10 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
 /// The command of the first round.
 fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
     let (plan, root) = match (super::of_project(here), &args.task) {
-        (Some(found), None) => {
-            (found.state.ralplan.unwrap_or_default(), PathBuf::from(found.state.project_root))
-        }
+        (Some(found), None) => (
+            found.state.ralplan().cloned().unwrap_or_default(),
+            PathBuf::from(found.state.project_root),
+        ),
         (Some(found), Some(_)) => return Err(is_live(&found.state)),
         (None, task) => {
             (rules::begin(task.as_deref().unwrap_or_default(), here.now), here.root.clone())
@@ -283,7 +284,7 @@ impl Driver<'_> {
     ) -> Result<()> {
         let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(()) };
         let state = loaded.state;
-        let log = |state: &LoopState| state.ralplan.clone().unwrap_or_default().log;
+        let log = |state: &LoopState| state.ralplan().cloned().unwrap_or_default().log;
         let after = log(&state);
         let news = driven::news(&log(before), &after);
         let done = match news.is_empty() {
@@ -310,7 +311,7 @@ impl Driver<'_> {
             return self.over();
         };
         note(self.here, &self.file, &state, ("ralplan run", "paused"), why);
-        let phase = state.ralplan.as_ref().map_or("", |plan| plan.phase.as_str());
+        let phase = state.ralplan().map_or("", |plan| plan.phase.as_str());
         screen::print(&screen::visible_lines(&format!(
             "planning {} rests in {phase}: {why}; `ralph ralplan run` goes on",
             state.loop_id

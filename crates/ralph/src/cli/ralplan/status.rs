@@ -17,12 +17,7 @@ use std::path::Path;
 
 pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
     let state = super::live(here, &args.which)?.state;
-    let Some(plan) = &state.ralplan else {
-        screen::print(
-            "the state does not say how far the planning is; end it with `ralph cancel`",
-        )?;
-        return Ok(Exit::No);
-    };
+    let plan = &state.ralplan().cloned().unwrap_or_default();
     let now = plan_files::plan_hash(Path::new(&state.project_root), &plan.plan_path);
     let next = ralplan::next(plan, ralplan::prefix(&state));
     if args.json {

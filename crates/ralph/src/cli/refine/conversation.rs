@@ -31,7 +31,7 @@ fn all(here: &Here) -> Vec<FoundLoop> {
 }
 
 fn name_of(state: &LoopState) -> Option<&str> {
-    state.refine.as_ref().map(|refining| refining.name.as_str())
+    state.refining().map(|refining| refining.name.as_str())
 }
 
 /// Whether a conversation refines this session.
@@ -112,7 +112,7 @@ pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<O
             (file, state)
         }
     };
-    match &state.refine {
+    match state.refining() {
         Some(refining) if in_session::is_full(refining) => {
             let why = in_session::full(refining);
             if refining.open == 0 {
@@ -163,7 +163,7 @@ pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<
     let open = stands.round.as_ref().map_or(0, |open| open.iteration);
     let done = stands.iterations_completed;
     let Some(state) = refine::note_round(&found.file, done, open)? else { return Ok(None) };
-    let is_full = state.refine.as_ref().is_some_and(in_session::is_full);
+    let is_full = state.refining().is_some_and(in_session::is_full);
     let made = in_session::made(&state).max(done);
     if open == 0 && (is_full || made >= MOST_IN_FOREGROUND) {
         end(here, &found.file, &EndingKind::MaxIterations, FULL, stands)?;

@@ -44,7 +44,7 @@ pub(in crate::cli) fn of_loop(
     here: &Here,
     state: &LoopState,
 ) -> Option<(RefineSession, Vec<VersionSeen>)> {
-    let name = &state.refine.as_ref()?.name;
+    let name = &state.refining()?.name;
     let place = RefineStore::of(&here.home, Path::new(&state.project_root));
     let session = place.document().ok()?.session(name).ok()??;
     Some((session, seen(&place, name).unwrap_or_default()))

@@ -28,7 +28,7 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
         "loop_id": state.loop_id,
         "session_id": state.session_id,
         "parent": state.parent,
-        "mode": state.mode,
+        "mode": state.mode.word(),
         "phase": state.phase,
         "resume_phase": state.resume_phase,
         "iteration": state.iteration,
@@ -59,7 +59,7 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
         "cut": one.cut(),
         "workers": state.workers.iter().map(of_worker).collect::<Vec<_>>(),
         "signals": {"waiting": one.signals_waiting()},
-        "ralplan": state.ralplan.as_ref().map(|plan| json!({
+        "ralplan": state.ralplan().map(|plan| json!({
             "phase": plan.phase,
             "iteration": plan.iteration,
             "max_iterations": plan.max_iterations,
@@ -67,13 +67,13 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
             "plan_hash": plan.plan_hash,
             "forced": plan.forced,
         })),
-        "session": state.session.as_ref().map(|session| json!({
+        "session": state.orchestration().map(|session| json!({
             "id": session.id,
             "calls": session.calls.iter().map(|call| json!({
                 "mode": call.mode, "task": call.task, "iteration": call.iteration, "since": call.since,
             })).collect::<Vec<_>>(),
         })),
-        "refine": state.refine.as_ref().map(|refining| json!({
+        "refine": state.refining().map(|refining| json!({
             "session": refining.name,
             "open": refining.open,
             "agents_called": refining.calls.len(),

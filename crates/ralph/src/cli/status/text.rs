@@ -5,9 +5,10 @@ use super::layout::{grouped, wrapped};
 use super::looked::LoopView;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
+use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
 use ralph_core::state::progress;
-use ralph_core::state::{LoopState, Mode, Phase, Signal};
+use ralph_core::state::{LoopState, Phase, Signal};
 use ralph_core::text::plural::noun;
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
 
@@ -83,23 +84,6 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
             "you decide: in the session, or `ralph ralplan approve`, `adjust` or `discard`"
                 .to_owned()
         }
-        Phase::Paused if state.mode == Mode::Ralplan => {
-            "/ralplan in its session goes on with it, or `ralph ralplan run` in a terminal"
-                .to_owned()
-        }
-        Phase::Paused if state.mode == Mode::Session => {
-            "/ralph-v2 in its session goes on with it, as `ralph resume` does".to_owned()
-        }
-        Phase::Implementation if state.mode == Mode::Session => {
-            "`ralph session status` shows it whole".to_owned()
-        }
-        Phase::Implementation if state.mode == Mode::Ralplan => {
-            "`ralph ralplan status` shows it whole".to_owned()
-        }
-        Phase::Implementation | Phase::Verification if let Some(refining) = &state.refine => {
-            format!("`ralph refine status --session {}` shows its rounds", refining.word)
-        }
-        Phase::Paused => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
         Phase::Ended => match messages::next_command(state) {
             // That has just been done.
             command if command.starts_with("`ralph status") => match one.checkpoint_number() {
@@ -112,6 +96,7 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
             },
             command => command,
         },
+        _ if let Some(hint) = hint(state) => hint,
         _ if !pinned::is_as_frozen(state) => {
             "the criteria are not those that were agreed to; `ralph criteria accept` takes them"
                 .to_owned()
@@ -121,6 +106,10 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
         }
         _ => String::new(),
     }
+}
+
+fn hint(state: &LoopState) -> Option<String> {
+    mode::of(&state.mode).next_hint(state).filter(|_| state.is_live())
 }
 
 /// What there is to say of a loop beside its criteria; an empty row says nothing.
@@ -156,7 +145,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
             rows.push(("refining", refining(state)));
             rows.push(("tasks", tasks(state, now)));
             rows.push(("workers", workers(state)));
-            let is_loop = state.is_running() && state.mode == Mode::Loop;
+            let is_loop = state.is_running() && mode::of(&state.mode).wants_tree();
             rows.push(("progress", if is_loop { moves(state) } else { String::new() }));
             rows.push(("used", used(one, now)));
         }
@@ -180,7 +169,7 @@ fn at_rest(one: &LoopView) -> String {
 
 /// Which session it drives, and who is at work in it.
 fn orchestrates(state: &LoopState) -> String {
-    let Some(session) = &state.session else { return String::new() };
+    let Some(session) = state.orchestration() else { return String::new() };
     let calls = session.calls.iter().map(|call| format!("{} {}", call.mode, call.task));
     let calls: Vec<String> = calls.map(|call| call.trim().to_owned()).collect();
     match calls.is_empty() {
@@ -191,7 +180,7 @@ fn orchestrates(state: &LoopState) -> String {
 
 /// How far a planning is, and which text it is about.
 fn planning(state: &LoopState) -> String {
-    let Some(plan) = &state.ralplan else { return String::new() };
+    let Some(plan) = state.ralplan() else { return String::new() };
     let hash = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
     let text = match (plan.plan_path.as_str(), hash.as_str()) {
         ("", _) => String::new(),
@@ -204,7 +193,7 @@ fn planning(state: &LoopState) -> String {
 
 /// How far a refinement is in its conversation.
 fn refining(state: &LoopState) -> String {
-    let Some(refining) = &state.refine else { return String::new() };
+    let Some(refining) = state.refining() else { return String::new() };
     let round = match refining.open {
         0 => "no round is open".to_owned(),
         round => format!("round {round} is open"),

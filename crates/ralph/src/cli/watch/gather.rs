@@ -9,7 +9,8 @@ use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
-use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, Task};
+use ralph_core::modes::mode;
+use ralph_core::state::{self, EndingTone, LoopState, Phase, Task};
 use ralph_core::tasks::graph::Graph;
 use ralph_core::text::plural::counted;
 use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages};
@@ -144,7 +145,7 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
 
 /// Where it stands, and whether that is well. A mode or a phase that is not known is shown as it is.
 fn standing(state: &LoopState) -> (String, Tone) {
-    let phase = match &state.ralplan {
+    let phase = match state.ralplan() {
         Some(plan) if state.is_running() || state.awaits_decision() => plan.phase.as_str(),
         _ => state.phase.as_str(),
     };
@@ -154,20 +155,20 @@ fn standing(state: &LoopState) -> (String, Tone) {
         _ => phase.to_owned(),
     };
     let tone = match &state.phase {
-        Phase::Ended => match state.ending.as_ref().map(|ending| &ending.kind) {
-            Some(EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau) => Tone::Good,
-            Some(EndingKind::AwaitingFeedback) => Tone::Waits,
-            _ => Tone::Wrong,
+        Phase::Ended => match state.ending.as_ref().map(|ending| ending.kind.tone()) {
+            Some(EndingTone::Good) => Tone::Good,
+            Some(EndingTone::Look) => Tone::Waits,
+            Some(EndingTone::Quiet) => Tone::Quiet,
+            Some(EndingTone::Wrong) | None => Tone::Wrong,
         },
         Phase::Paused => Tone::Waits,
         _ if state.awaits_decision() => Tone::Waits,
         phase if phase.is_running() => Tone::Good,
         _ => Tone::Quiet,
     };
-    let word = match &state.mode {
-        Mode::Loop => phase,
-        Mode::Ralplan => format!("planning: {phase}"),
-        mode => format!("{mode}: {phase}"),
+    let word = match mode::label(&state.mode) {
+        "" => phase,
+        label => format!("{label}: {phase}"),
     };
     (word, tone)
 }
@@ -185,7 +186,7 @@ fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
 }
 
 fn bars(state: &LoopState) -> Vec<Bar> {
-    let (label, used, most) = match &state.ralplan {
+    let (label, used, most) = match state.ralplan() {
         Some(plan) => ("rejections", plan.iteration, plan.max_iterations),
         None => ("iterations", state.iteration, state.max_iterations),
     };
@@ -235,12 +236,8 @@ mod tests {
     #[test]
     fn a_planning_whose_session_is_over_waits_for_the_person() {
         let plan = Ralplan { phase: PlanPhase::AwaitingUserApproval, ..Ralplan::default() };
-        let mut state = LoopState {
-            mode: Mode::Ralplan,
-            phase: Phase::Implementation,
-            ralplan: Some(plan),
-            ..LoopState::default()
-        };
+        let mut state =
+            LoopState { phase: Phase::Implementation, mode: plan.into(), ..LoopState::default() };
         let expected = ("planning: awaiting_user_approval".to_owned(), Tone::Waits);
         assert_eq!(standing(&state), expected);
         state.pause(PauseCause::Crashed, "the session ended", jiff::Timestamp::UNIX_EPOCH);

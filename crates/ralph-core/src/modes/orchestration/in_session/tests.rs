@@ -1,8 +1,9 @@
 use super::*;
 use crate::evidence::receipt::Receipt;
+use crate::modes::mode;
 use crate::modes::orchestration::agents::Mode as Called;
 use crate::modes::orchestration::invocation::CallKey;
-use crate::state::{Criterion, Mode, Phase};
+use crate::state::{Criterion, ModeState, Phase};
 use crate::stop::decide;
 use crate::text::token::CompletionRequest;
 
@@ -20,10 +21,9 @@ fn given(task: &str) -> SessionCall {
 fn state() -> LoopState {
     LoopState {
         loop_id: "l".into(),
-        mode: Mode::Session,
         phase: Phase::Implementation,
         started_at: Some(NOW),
-        session: Some(Orchestrated {
+        mode: ModeState::Orchestration(Orchestrated {
             id: "260131-120000".to_owned(),
             given: vec![given("task-1")],
             ..Orchestrated::default()
@@ -64,11 +64,11 @@ fn seen(routed: Routed) -> StopInputs {
 /// Decides, and decides again from the record.
 #[track_caller]
 fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
-    let decision = decide(state, seen);
+    let decision = decide(mode::at_stop(state), state, seen);
     assert_eq!(decision.verdict.describe(), expected);
     let text = serde_json::to_string(&decision.record).unwrap();
     let record: crate::stop::StopRecord = serde_json::from_str(&text).unwrap();
-    assert_eq!(record.decide_again(), decision.record.outcome, "decided again");
+    assert_eq!(record.decide_again(mode::at_stop(state)), decision.record.outcome, "decided again");
     decision.says
 }
 
@@ -115,7 +115,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     let mut proof = Proof::default();
     proof.trees.insert("AC-1".to_owned(), "t".to_owned());
     let seen = StopInputs { proof: Some(proof), ..seen(complete) };
-    let decision = decide(&mut green, &seen);
+    let decision = decide(mode::at_stop(&green), &mut green, &seen);
     assert_eq!(decision.verdict.describe(), "ended: complete");
 }
 
@@ -123,7 +123,11 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
 fn criteria_are_asked_once_the_router_is_done_and_never_for_a_word() {
     let state = with_criterion();
     let asks = |due, request| {
-        crate::stop::wants_proof(&state, &StopInputs { request, ..seen(routed(due, "")) })
+        crate::stop::wants_proof(
+            mode::at_stop(&state),
+            &state,
+            &StopInputs { request, ..seen(routed(due, "")) },
+        )
     };
     assert!(asks(Due::Complete, CompletionRequest::None));
     assert!(
@@ -149,7 +153,7 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
         "Next: call the Agent tool with subagent_type `Ralph-v2-Executor`, run_in_background false and this prompt, \
          word for word:\nSESSION_PATH: p/\nTASK_ID: task-1"
     );
-    state.session.as_mut().unwrap().given.push(given("task-2"));
+    state.orchestration_mut().unwrap().given.push(given("task-2"));
     state.via = Some(Via::Plugin);
     let says = told(&state);
     assert!(
@@ -160,7 +164,7 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
         says.contains("Call 2: subagent_type `ralph:Ralph-v2-Executor`, prompt:\nSESSION_PATH: p/\nTASK_ID: task-2"),
         "{says}"
     );
-    let session = state.session.as_mut().unwrap();
+    let session = state.orchestration_mut().unwrap();
     session.given[0].prompt = "x".repeat(REASON_LIMIT);
     assert!(told(&state).contains("run `ralph session next --id 260131-120000`"), "never cut");
 }
@@ -233,6 +237,6 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     let mut lost = state;
     let says = check(&mut lost, &seen(routed(Due::Call, "call")), "go on");
     assert!(says.contains("Rules: you route") && !lost.context_lost, "{says}");
-    lost.session.as_mut().unwrap().given.clear();
+    lost.orchestration_mut().unwrap().given.clear();
     assert!(contract("x", &lost, &[]).contains("Next: end your turn"));
 }

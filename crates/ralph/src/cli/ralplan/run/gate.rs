@@ -116,7 +116,7 @@ fn passed(decided: &Decided) -> Result<Passed> {
 
 /// None while the person is to decide.
 fn moved_on(state: &LoopState) -> Option<Passed> {
-    let waits = state.ralplan.as_ref().map(|plan| &plan.phase);
+    let waits = state.ralplan().map(|plan| &plan.phase);
     match waits {
         _ if state.ending.is_some() => Some(Passed::Over),
         Some(PlanPhase::AwaitingUserApproval) if !plan_files::is_gone(state) => None,

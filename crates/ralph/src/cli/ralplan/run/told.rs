@@ -19,7 +19,7 @@ const WIDTH: usize = 160;
 
 /// The plan, who says what of it, and what it would do.
 pub(super) fn plan(state: &LoopState) -> String {
-    let Some(about) = &state.ralplan else { return String::new() };
+    let Some(about) = state.ralplan() else { return String::new() };
     let root = Path::new(&state.project_root);
     let text = plan_files::plan_text(root, &about.plan_path).unwrap_or_default();
     let mut told = format!("\nPlan: {}", what(state));
@@ -41,7 +41,7 @@ pub(super) fn plan(state: &LoopState) -> String {
 
 /// Which text a person is asked about.
 pub(super) fn what(state: &LoopState) -> String {
-    let Some(about) = &state.ralplan else { return String::new() };
+    let Some(about) = state.ralplan() else { return String::new() };
     format!("{} ({})", about.plan_path, short(&about.plan_hash))
 }
 

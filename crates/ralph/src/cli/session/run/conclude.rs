@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::build as rules;
 use ralph_core::modes::orchestration::in_session::{self, Ends, Routed};
-use ralph_core::state::{EndingKind, LoopState, PauseCause};
+use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop;
 use ralph_hooks::orchestration;
 use ralph_io::process::clock;
@@ -159,9 +159,8 @@ fn over(plan: &OrchestrationRun<'_>, loop_id: &str) -> Result<Exit> {
     let exit = build::over(&plan.place.here, loop_id)?;
     let id = &plan.id;
     let kind = build::ending(&plan.place.here, loop_id)?;
-    match kind {
-        Some(EndingKind::Complete | EndingKind::CompleteUnverified) => {}
-        _ => screen::print(&format!("In a terminal: `ralph session run --id {id}` goes on"))?,
+    if !kind.is_some_and(|kind| kind.is_completion()) {
+        screen::print(&format!("In a terminal: `ralph session run --id {id}` goes on"))?;
     }
     Ok(exit)
 }

@@ -1,0 +1,166 @@
+//! The mode of a loop with what only that mode keeps.
+//!
+//! In the document they are two members: `mode` with the word, and one named after the mode's own state. An
+//! absent member has its defaults, as everywhere in the document. A later version's mode keeps its word here, and
+//! its member is among those that we do not know.
+
+use super::{LoopState, Mode, Orchestrated, Ralplan, Refining};
+use crate::text::from_json::{FromJson, Members, Mistake};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// Which rules drive a loop, and what they keep in its state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum ModeState {
+    /// The Ralph loop. It keeps nothing of its own.
+    #[default]
+    Plain,
+    /// Consensus planning.
+    Ralplan(Box<Ralplan>),
+    /// The ralph-v2 system.
+    Orchestration(Orchestrated),
+    /// Refinement of a plan or of tasks.
+    Refine(Refining),
+    /// A mode of a later version, by its word.
+    Other(String),
+}
+
+impl ModeState {
+    /// The word that names the mode.
+    pub fn word(&self) -> Mode {
+        match self {
+            ModeState::Plain => Mode::Loop,
+            ModeState::Ralplan(_) => Mode::Ralplan,
+            ModeState::Orchestration(_) => Mode::Session,
+            ModeState::Refine(_) => Mode::Refine,
+            ModeState::Other(word) => Mode::Other(word.clone()),
+        }
+    }
+
+    /// Takes the word and the mode's member out of the document.
+    pub(super) fn take(members: &mut Members) -> Result<ModeState, Mistake> {
+        fn own<T: FromJson + Default>(members: &mut Members, name: &str) -> Result<T, Mistake> {
+            let mut read: Option<T> = None;
+            members.take(name, &mut read)?;
+            Ok(read.unwrap_or_default())
+        }
+        let mut word = Mode::default();
+        members.take("mode", &mut word)?;
+        Ok(match word {
+            Mode::Loop => ModeState::Plain,
+            Mode::Ralplan => ModeState::Ralplan(Box::new(own(members, "ralplan")?)),
+            Mode::Session => ModeState::Orchestration(own(members, "session")?),
+            Mode::Refine => ModeState::Refine(own(members, "refine")?),
+            Mode::Other(word) => ModeState::Other(word),
+        })
+    }
+}
+
+impl Serialize for ModeState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("mode", &self.word())?;
+        match self {
+            ModeState::Plain | ModeState::Other(_) => {}
+            ModeState::Ralplan(plan) => map.serialize_entry("ralplan", plan)?,
+            ModeState::Orchestration(session) => map.serialize_entry("session", session)?,
+            ModeState::Refine(refining) => map.serialize_entry("refine", refining)?,
+        }
+        map.end()
+    }
+}
+
+impl PartialEq<Mode> for ModeState {
+    fn eq(&self, word: &Mode) -> bool {
+        self.word() == *word
+    }
+}
+
+impl From<Ralplan> for ModeState {
+    fn from(plan: Ralplan) -> ModeState {
+        ModeState::Ralplan(Box::new(plan))
+    }
+}
+
+impl From<Orchestrated> for ModeState {
+    fn from(session: Orchestrated) -> ModeState {
+        ModeState::Orchestration(session)
+    }
+}
+
+impl From<Refining> for ModeState {
+    fn from(refining: Refining) -> ModeState {
+        ModeState::Refine(refining)
+    }
+}
+
+macro_rules! own {
+    ($($(#[$about:meta])* $name:ident $name_mut:ident $variant:ident $kept:ident;)+) => {
+        impl LoopState {
+            $(
+                $(#[$about])*
+                pub fn $name(&self) -> Option<&$kept> {
+                    if let ModeState::$variant(own) = &self.mode { Some(own) } else { None }
+                }
+
+                $(#[$about])*
+                pub fn $name_mut(&mut self) -> Option<&mut $kept> {
+                    if let ModeState::$variant(own) = &mut self.mode { Some(own) } else { None }
+                }
+            )+
+        }
+    };
+}
+
+own! {
+    /// What consensus planning keeps; `None` in every other mode.
+    ralplan ralplan_mut Ralplan Ralplan;
+    /// What an orchestration keeps; `None` in every other mode.
+    orchestration orchestration_mut Orchestration Orchestrated;
+    /// What refinement keeps; `None` in every other mode.
+    refining refining_mut Refine Refining;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn rewritten(document: &Value) -> Value {
+        let state: LoopState = serde_json::from_value(document.clone()).unwrap();
+        serde_json::to_value(state).unwrap()
+    }
+
+    #[test]
+    fn each_mode_is_written_as_it_was_read() {
+        for (mode, name, own) in [
+            ("ralplan", "ralplan", json!({"phase": "critic_review", "mood": "good"})),
+            ("session", "session", json!({"id": "260131-120000", "mood": "good"})),
+            ("refine", "refine", json!({"name": "plan", "word": "plan", "mood": "good"})),
+            ("of tomorrow", "tomorrow", json!({"mood": "good"})),
+        ] {
+            let back = rewritten(&json!({"mode": mode, name: own}));
+            assert_eq!(back["mode"], mode);
+            for (member, value) in own.as_object().unwrap() {
+                assert_eq!(&back[name][member], value, "{mode}: {member}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_without_its_member_has_the_defaults() {
+        let state: LoopState =
+            serde_json::from_value(json!({"mode": "ralplan", "ralplan": null})).unwrap();
+        assert_eq!(state.mode, ModeState::from(Ralplan::default()));
+        let state: LoopState = serde_json::from_value(json!({"mode": "session"})).unwrap();
+        assert_eq!(state.mode, ModeState::from(Orchestrated::default()));
+    }
+
+    #[test]
+    fn a_member_of_another_mode_is_kept_and_not_read() {
+        let stray = json!({"mode": "loop", "ralplan": {"phase": 7}, "session": [1]});
+        let state: LoopState = serde_json::from_value(stray).unwrap();
+        assert!(state.ralplan().is_none());
+        let back = serde_json::to_value(state).unwrap();
+        assert_eq!((&back["ralplan"], &back["session"]), (&json!({"phase": 7}), &json!([1])));
+    }
+}
