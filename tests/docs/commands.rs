@@ -8,8 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Not for people, and so in no help; what is said about how things work may name them.
-const HIDDEN: [&str; 7] = [
-    "ralph answer",
+const HIDDEN: [&str; 6] = [
     "ralph man",
     "ralph press",
     "ralph refine within",

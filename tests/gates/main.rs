@@ -30,7 +30,7 @@ use scene::{Scene, Skip, gate};
 const IDLE: [&str; 3] = ["ralph-pre-tool-use", "ralph-stop-hook", "ralph-backpressure"];
 
 #[test]
-fn every_hook_is_smaller_than_a_megabyte() {
+fn every_hook_is_smaller_than_three_megabytes() {
     each(&HOOKS, "size", |scene, hook| {
         let path = scene.executable(hook)?;
         let size = std::fs::metadata(path).expect("it was just built").len();

@@ -1,6 +1,5 @@
 //! views
 
 pub mod messages;
-#[cfg(feature = "session-files")]
 pub mod report;
 pub mod statusline;

@@ -6,7 +6,7 @@
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::delegate::{self, Press};
 use crate::hook_runner::HookCall;
-use crate::{ralplan, signals, workers};
+use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
@@ -40,14 +40,14 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         Some(bound) => {
             if bound.state.mode == Mode::Ralplan {
                 return match ralplan::wants_to_hear(call) {
-                    true => delegate::answer(call),
+                    true => ralplan::after_a_tool(call),
                     false => Ok(Reply::silent()),
                 }
                 .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
             }
             if bound.state.mode == Mode::Session {
                 if workers::starts_one(call) {
-                    return delegate::answer(call);
+                    return orchestration::after_a_tool(call);
                 }
             } else if workers::starts_one(call) {
                 workers::started(call, &bound)?;

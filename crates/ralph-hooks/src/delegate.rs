@@ -1,47 +1,19 @@
-//! Asks the `ralph` executable that stands beside this one for what would make a hook large.
+//! Has the `ralph` executable that stands beside this one do what runs other programs.
 
-use crate::hook_runner::HookCall;
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::protocol::event::HookEvent;
-use ralph_core::protocol::reply::Reply;
-use ralph_io::process::{self, Ask, Finished};
+use ralph_io::process::{self, Finished};
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shorter than the ten seconds that the client gives the hooks which ask for an answer.
-const TO_ANSWER: Duration = Duration::from_secs(8);
-
-/// Shorter than the five seconds of the hook before a tool: once they are over the client goes on, as if
-/// there had been no objection.
-const BEFORE_A_TOOL: Duration = Duration::from_secs(4);
+/// Shorter than the ten seconds that the client gives the hook of a session's start.
+const TO_LOOK: Duration = Duration::from_secs(8);
 
 /// Shorter than the stop hook's own timeout of ten minutes.
 pub const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
-
-/// Hands the event over and returns what `ralph` answers.
-///
-/// # Errors
-/// When it is not there, fails or takes too long. Then nothing was decided, and the caller says what
-/// that means.
-pub fn answer(call: &HookCall) -> Result<Reply> {
-    let ralph = ralph()?;
-    let arguments = ["answer", "--cut", call.via.as_str()];
-    let arguments = if call.cut { &arguments[..] } else { &["answer", call.via.as_str()] };
-    let deadline = match call.input.hook_event_name {
-        HookEvent::PreToolUse | HookEvent::PermissionRequest => BEFORE_A_TOOL,
-        // The end of an orchestrated session runs its criteria.
-        HookEvent::Stop => TO_PROVE,
-        _ => TO_ANSWER,
-    };
-    let ask = Ask { program: &ralph, arguments, input: &call.raw };
-    let finished = usable(process::ask(&ask, deadline, LONGEST_ANSWER)?)?;
-    let answer = String::from_utf8(finished.stdout).context("the answer of `ralph` is not text")?;
-    Ok(Reply::passed_on(answer))
-}
 
 /// Has the acceptance commands run that no receipt proves or disproves, and returns what the
 /// criteria are worth now. The receipts are in the state then.
@@ -98,7 +70,7 @@ pub fn press(what: Press<'_>) -> Result<String> {
 /// When `ralph` is not there, fails or takes too long. Then nothing is known.
 pub fn facts(room: usize) -> Result<String> {
     let arguments = ["context", "--room", &room.to_string()];
-    let finished = usable(process::outlive(&ralph()?, &arguments, TO_ANSWER, LONGEST_ANSWER)?)?;
+    let finished = usable(process::outlive(&ralph()?, &arguments, TO_LOOK, LONGEST_ANSWER)?)?;
     String::from_utf8(finished.stdout).context("the answer of `ralph context` is not text")
 }
 

@@ -1,7 +1,6 @@
 //! A refinement in a conversation: what begins and ends its loop, and which agents it may call.
 //!
 //! `ralph refine begin` makes the loop and `ralph refine end` ends it, since only they know what was measured.
-//! None of this is in a hook executable: they hand the calls of agents to `ralph`.
 
 use crate::active_loop::{self, Bound};
 use crate::begin::{facts, find_lost, run, unusable};

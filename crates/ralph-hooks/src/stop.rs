@@ -7,8 +7,7 @@ use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::delegate::{self, Press};
 use crate::hook_runner::HookCall;
-use crate::signals;
-use crate::workers;
+use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::orchestration::in_session::Routed;
@@ -18,7 +17,7 @@ use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCa
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    guard::scheduled, modes::ralplan, state::progress, transcript::cutoff, views::messages,
+    guard::scheduled, modes::ralplan as planning, state::progress, transcript::cutoff, views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
@@ -62,7 +61,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     if event == HookEvent::SubagentStop {
         return match bound.state.mode {
-            Mode::Ralplan | Mode::Session if bound.state.is_live() => delegate::answer(call),
+            Mode::Ralplan if bound.state.is_live() => ralplan::reported(call, &bound),
+            Mode::Session if bound.state.is_live() => orchestration::reported(call, &bound),
             _ => workers::stopped(call, bound),
         };
     }
@@ -77,11 +77,11 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         HookEvent::Stop
             if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
         {
-            delegate::answer(call)
+            ralplan::reported(call, &bound)
         }
-        // What comes next in an orchestrated session is told from its files, which no hook reads.
+        // What comes next in an orchestrated session is told from its files.
         HookEvent::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
-            delegate::answer(call)
+            orchestration::stopped(call)
         }
         HookEvent::Stop => at_stop(call, bound, None),
         HookEvent::StopFailure => at_failure(call, &bound),
@@ -114,7 +114,7 @@ pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> 
             decision,
             gone,
             untold: tell_of_pause(state),
-            log: ralplan::to_tell(state),
+            log: planning::to_tell(state),
             position: state.position(),
             is_session: state.mode == Mode::Session,
             mailbox,

@@ -1,4 +1,4 @@
-//! A typed `/ralph` or `/ralplan`, as `ralph` itself answers it for `ralph-user-prompt`.
+//! A typed command that begins or continues a loop: `/ralph`, `/ralplan`, `/ralph-v2`.
 
 use crate::active_loop::{self, Bound};
 use crate::begin::{self, StartOutcome, StartRequest};
@@ -6,11 +6,9 @@ use crate::hook_runner::HookCall;
 use crate::{ralplan, signals};
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
-#[cfg(feature = "session-files")]
 use ralph_core::modes::orchestration::{in_session, which};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-#[cfg(feature = "session-files")]
 use ralph_core::state::{EndingKind, Mode};
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{
@@ -27,7 +25,6 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralplan" | "rp" | "planloop" => plan_command(call),
-        #[cfg(feature = "session-files")]
         "ralph-v2" => session_command(call),
         _ => start_command(call),
     };
@@ -120,7 +117,6 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
 
 /// A plain prompt that says that there is feedback for a session: in a conversation that has orchestrated one it means
 /// what `/ralph-v2` with these words does. None for every other prompt and every other conversation.
-#[cfg(feature = "session-files")]
 pub(crate) fn continued(call: &HookCall) -> Result<Option<Reply>> {
     let prompt = call.input.prompt.trim();
     let is_plain = call.input.hook_event_name == HookEvent::UserPromptSubmit;
@@ -134,7 +130,6 @@ pub(crate) fn continued(call: &HookCall) -> Result<Option<Reply>> {
 }
 
 /// True where this conversation orchestrates a session, or the last that it did waits for feedback.
-#[cfg(feature = "session-files")]
 fn orchestrates(call: &HookCall) -> Result<bool> {
     if let Some(bound) = Bound::<LoopState>::find(call)? {
         return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
@@ -150,7 +145,6 @@ fn orchestrates(call: &HookCall) -> Result<bool> {
     ))
 }
 
-#[cfg(feature = "session-files")]
 fn session_command(call: &HookCall) -> Result<Reply> {
     match arguments::parse(&call.input.command_args) {
         Ok(request) => session_begun(call, &request),
@@ -158,7 +152,6 @@ fn session_command(call: &HookCall) -> Result<Reply> {
     }
 }
 
-#[cfg(feature = "session-files")]
 fn session_begun(call: &HookCall, request: &LoopRequest) -> Result<Reply> {
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&messages::line(NO_SESSION)));

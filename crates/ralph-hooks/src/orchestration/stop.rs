@@ -14,7 +14,7 @@ use ralph_io::{client::transcript, process::clock, store::plan_files};
 use std::path::Path;
 
 /// Decides, on what the router says. Where a client is one call that a driver has made, its driver decides.
-pub fn stopped(call: &HookCall) -> Result<Reply> {
+pub(crate) fn stopped(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_driven() || bound.is_outranked(call.via) {
         return Ok(Reply::silent());

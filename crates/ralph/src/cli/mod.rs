@@ -1,7 +1,6 @@
 //! The table of commands: one variant here and one file beside this one for each.
 
 mod adopt;
-mod answer;
 mod blocked;
 mod build;
 mod cancel;
@@ -129,8 +128,6 @@ enum Command {
     #[command(subcommand)]
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
-    Answer(answer::Args),
-    #[command(hide = true)]
     Supervise,
     #[command(hide = true)]
     Settle(settle::Args),
@@ -185,7 +182,6 @@ impl Command {
             Command::Context(_) => "context",
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
-            Command::Answer(_) => "answer",
             Command::Supervise => "supervise",
             Command::Settle(_) => "settle",
             Command::Press(_) => "press",
@@ -241,7 +237,6 @@ pub fn run() -> ExitCode {
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
-        Command::Answer(args) => answer::run(&args),
         Command::Supervise => supervise::run(),
         Command::Settle(args) => settle::run(&args),
         Command::Press(args) => press::run(&args),
