@@ -4,7 +4,7 @@
 //! handed on in the one field that the client reads.
 
 use crate::active_loop::{self, Bound, JournalLine};
-use crate::delegate::{self, Press};
+use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
 use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
@@ -57,7 +57,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         }
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
-            Ok(said(&delegate::press(Press::WithoutLoop(&files))?))
+            Ok(said(&delegate::check(CheckRequest::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),
     }
@@ -67,7 +67,7 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     if files.is_empty() {
         return Reply::silent();
     }
-    let text = delegate::press(Press::Edited(&bound.file, files))
+    let text = delegate::check(CheckRequest::Edited(&bound.file, files))
         // The model must not take it for "nothing found".
         .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));
     if text.trim().is_empty() {

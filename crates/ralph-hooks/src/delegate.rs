@@ -22,14 +22,19 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// When `ralph` is not there, fails or takes too long. Then nothing is proven.
 pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
     let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
-    let finished =
-        usable(process::outlive(&ralph()?, &["settle", state], within, LONGEST_ANSWER)?)?;
-    serde_json::from_slice(&finished.stdout).context("the answer of `ralph settle` cannot be read")
+    let finished = usable(process::outlive(
+        &ralph()?,
+        &["delegate", "criteria", state],
+        within,
+        LONGEST_ANSWER,
+    )?)?;
+    serde_json::from_slice(&finished.stdout)
+        .context("the answer of `ralph delegate criteria` cannot be read")
 }
 
 /// What is to be checked.
 #[derive(Debug, Clone, Copy)]
-pub enum Press<'a> {
+pub enum CheckRequest<'a> {
     /// Files that were edited in a loop.
     Edited(&'a LoopFile, &'a [String]),
     /// What was too slow for the edits of a loop.
@@ -43,25 +48,25 @@ pub enum Press<'a> {
 ///
 /// # Errors
 /// When `ralph` is not there, fails or takes too long. Then nothing was checked.
-pub fn press(what: Press<'_>) -> Result<String> {
+pub fn check(what: CheckRequest<'_>) -> Result<String> {
     let path = |file: &LoopFile| file.path().to_string_lossy().into_owned();
-    let mut arguments = vec!["press".to_owned()];
+    let mut arguments = vec!["delegate".to_owned(), "checks".to_owned()];
     match what {
-        Press::Edited(file, files) => {
+        CheckRequest::Edited(file, files) => {
             arguments.extend(["--state".to_owned(), path(file), "--".to_owned()]);
             arguments.extend_from_slice(files);
         }
-        Press::Late(file) => {
+        CheckRequest::Late(file) => {
             arguments.extend(["--state".to_owned(), path(file), "--late".to_owned()]);
         }
-        Press::WithoutLoop(files) => {
+        CheckRequest::WithoutLoop(files) => {
             arguments.push("--".to_owned());
             arguments.extend_from_slice(files);
         }
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let finished = usable(process::outlive(&ralph()?, &arguments, TO_PROVE, LONGEST_ANSWER)?)?;
-    String::from_utf8(finished.stdout).context("the answer of `ralph press` is not text")
+    String::from_utf8(finished.stdout).context("the answer of `ralph delegate checks` is not text")
 }
 
 /// The facts about the project, in so many UTF-16 units; nothing if there are none, or none are wanted.
@@ -69,9 +74,9 @@ pub fn press(what: Press<'_>) -> Result<String> {
 /// # Errors
 /// When `ralph` is not there, fails or takes too long. Then nothing is known.
 pub fn facts(room: usize) -> Result<String> {
-    let arguments = ["context", "--room", &room.to_string()];
+    let arguments = ["delegate", "facts", "--room", &room.to_string()];
     let finished = usable(process::outlive(&ralph()?, &arguments, TO_LOOK, LONGEST_ANSWER)?)?;
-    String::from_utf8(finished.stdout).context("the answer of `ralph context` is not text")
+    String::from_utf8(finished.stdout).context("the answer of `ralph delegate facts` is not text")
 }
 
 fn ralph() -> Result<PathBuf> {

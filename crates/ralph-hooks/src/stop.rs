@@ -5,7 +5,7 @@
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::delegate::{self, Press};
+use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
 use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
@@ -307,7 +307,7 @@ fn with_late_checks(file: &LoopFile, says: &str) -> String {
     if !checks::has_later(file.folder()) {
         return says.to_owned();
     }
-    let found = delegate::press(Press::Late(file))
+    let found = delegate::check(CheckRequest::Late(file))
         .unwrap_or_else(|error| format!("Ralph could not run the slow checks: {error:#}"));
     format!("{says}\n\n{}", found.trim()).trim_end().to_owned()
 }

@@ -10,6 +10,7 @@ mod completions;
 mod context;
 pub(crate) mod context_dir;
 mod criteria;
+mod delegate;
 mod demo;
 mod doctor;
 pub(crate) mod exit;
@@ -24,7 +25,6 @@ mod parallel;
 mod pause;
 mod places;
 mod plan;
-mod press;
 mod ralplan;
 mod refine;
 mod replay;
@@ -35,7 +35,6 @@ pub(crate) mod rounds;
 pub(crate) mod screen;
 mod session;
 mod session_id;
-mod settle;
 mod signal;
 mod start;
 mod status;
@@ -129,10 +128,8 @@ enum Command {
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
     Supervise,
-    #[command(hide = true)]
-    Settle(settle::Args),
-    #[command(hide = true)]
-    Press(press::Args),
+    #[command(hide = true, subcommand)]
+    Delegate(delegate::DelegateCommand),
     #[command(hide = true)]
     Round,
     /// Print one line about this session's loop, for the client's status line
@@ -183,8 +180,7 @@ impl Command {
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
             Command::Supervise => "supervise",
-            Command::Settle(_) => "settle",
-            Command::Press(_) => "press",
+            Command::Delegate(_) => "delegate",
             Command::Round => "round",
             Command::Doctor(args) if args.writes() => "doctor --fix",
             Command::Statusline(_) => "statusline",
@@ -238,8 +234,7 @@ pub fn run() -> ExitCode {
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
         Command::Supervise => supervise::run(),
-        Command::Settle(args) => settle::run(&args),
-        Command::Press(args) => press::run(&args),
+        Command::Delegate(command) => delegate::run(&command),
         Command::Round => round::run(),
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),
