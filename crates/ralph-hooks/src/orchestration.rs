@@ -14,7 +14,7 @@ mod tool;
 mod who;
 
 pub(crate) use after::{after_a_tool, first_look, reported, woken};
-pub use begin::begin;
+pub(crate) use begin::begin;
 pub use ends::{StepResult, ends};
 pub use look::{as_driven, driving, use_up};
 pub(crate) use stop::stopped;

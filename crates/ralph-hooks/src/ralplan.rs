@@ -12,7 +12,7 @@ mod heard;
 mod report;
 mod tool;
 
-pub use begin::{PlanningRequest, PlanningStart, begin};
+pub(crate) use begin::begin;
 pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, DecisionRequest, decide};
 pub use drive::{DriverStep, RoundSession, drive};

@@ -235,7 +235,7 @@ fn without_a_loop(call: &HookCall) -> Result<Reply> {
 }
 
 fn goes_on_with_feedback(call: &HookCall) -> Result<Reply> {
-    Ok(typed::continued(call)?.unwrap_or_else(Reply::silent))
+    Ok(typed::continued_by_feedback(call)?.unwrap_or_else(Reply::silent))
 }
 
 /// The tombstone is kept for the turn that the loop drove, and for the copy of the hook that was

@@ -10,7 +10,7 @@ use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self, question};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DecidedBy, LoopState, PauseCause, StartedBy, Via};
+use ralph_core::state::{DecidedBy, LoopState, Mode, PauseCause, StartedBy, Via};
 use ralph_core::{modes::loop_prompt, modes::start, views::messages};
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::{process::clock, store::plan_files};
@@ -126,6 +126,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
     }
     let begun = begin::begin(&begin::StartRequest {
+        mode: Mode::Loop,
         home: &call.home,
         request: &LoopRequest::default(),
         session_id: &call.input.session_id,
@@ -135,7 +136,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         via: Some(call.via),
     });
     let state = match begun {
-        Ok(begin::StartOutcome::Started(state)) if state.loop_id == planned.loop_id => state,
+        Ok(begin::StartOutcome::Started(state, _)) if state.loop_id == planned.loop_id => state,
         Ok(begin::StartOutcome::Refused(why)) => {
             return Ok(refused(&format!("{why}; then type /ralph")));
         }
