@@ -4,6 +4,9 @@
 mod adopt;
 mod build;
 mod checkpoint;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
 mod graphs;
 mod help;
 mod ideate;

@@ -1,6 +1,7 @@
 //! `ralph ralplan run` beside clients that are scripts: who is called with what, what their reports come to,
 //! and how the person decides.
 
+use crate::executables::executables;
 use crate::world::{Printed, World, start};
 use serde_json::{Value, json};
 use std::fs;
@@ -30,7 +31,7 @@ await() { i=0; until test -e "$HOME/$1" || test $i -gt 3000; do sleep 0.02; i=$(
 export CLAUDE_CODE_SESSION_ID=$sid CLAUDE_PID=$$
 reports() {
   printf '{"session_id":"%s","hook_event_name":"Stop","prompt_id":"p","cwd":"%s","transcript_path":"/nowhere","last_assistant_message":"%s"}' \
-    "$sid" "$PWD" "$1" | ralph answer settings >>"$HOME/answers"
+    "$sid" "$PWD" "$1" | ralph-stop-hook settings >>"$HOME/answers"
 }
 ends() { say '{"type":"result","is_error":false,"result":"done","modelUsage":{"m":{"inputTokens":60,"outputTokens":40}}}'; }
 writes() { mkdir -p .omc/plans; sed "s/ABOUT/$1/" "$HOME/plan.md" >.omc/plans/login.md; }
@@ -60,6 +61,9 @@ fn world(changes: &str) -> World {
         let _ = symlink(place, world.path("bin").join(tool));
     }
     symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
+    let stop_hook = world.path("bin/ralph-stop-hook");
+    fs::remove_file(&stop_hook).unwrap();
+    symlink(executables().join("ralph-stop-hook"), stop_hook).unwrap();
     world.write("home/plan.md", PLAN);
     world.write("home/.claude/agents/ralplan-critic.md", "");
     world.write("project/tracked", "one\n");

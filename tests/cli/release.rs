@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Commands that no person types, as far as their words are no part of others.
-const HIDDEN: [&str; 3] = ["supervise", "settle", "within"];
+const HIDDEN: [&str; 3] = ["supervise", "delegate", "within"];
 
 fn stems(folder: &Path, ending: &str) -> BTreeSet<String> {
     let names = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());

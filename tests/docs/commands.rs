@@ -8,15 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Not for people, and so in no help; what is said about how things work may name them.
-const HIDDEN: [&str; 7] = [
-    "ralph answer",
-    "ralph man",
-    "ralph press",
-    "ralph refine within",
-    "ralph round",
-    "ralph settle",
-    "ralph supervise",
-];
+const HIDDEN: [&str; 5] =
+    ["ralph delegate", "ralph man", "ralph refine within", "ralph round", "ralph supervise"];
 
 /// One line for each command that does not exist: the document, then the command.
 pub(crate) fn unknown(root: &Path, documents: &[PathBuf]) -> Vec<String> {
@@ -46,7 +39,12 @@ fn commands(text: &str) -> Vec<String> {
             found.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
         }
     }
-    found.retain(|code| !HIDDEN.contains(&code.as_str()));
+    let is_hidden = |code: &str| {
+        HIDDEN.iter().any(|name| {
+            code.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    found.retain(|code| !is_hidden(code));
     found.retain(|code| code.starts_with("ralph ") || code.starts_with("/ralph "));
     found
 }

@@ -139,7 +139,7 @@ fn facts_are_gathered_by_one_ralph_and_one_git_without_a_lock_or_a_write() {
                 calls.lines().filter(|line| line.contains("execve(") && line.contains(part));
             lines.filter_map(|line| line.split(' ').next()).collect::<BTreeSet<_>>().len()
         };
-        let counts = ["", "\"context\"", "\"status\""].map(started);
+        let counts = ["", "\"facts\"", "\"status\""].map(started);
         assert_eq!(counts, [3, 1, 1], "{calls}");
         for call in ["flock(", "F_SETLK", "rename(", "mkdir(", "unlink(", "O_CREAT"] {
             assert_eq!(count(call), 0, "{call}: {calls}");

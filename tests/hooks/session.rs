@@ -1,10 +1,12 @@
 //! An orchestrated session from end to end: what each tool, agent and stop comes to in its conversation.
 
 use crate::orchestrated::{Called, Script, calls_in, set_mark, six_tasks};
-use crate::world::{Ran, World};
+use crate::world::{Ran, World, executable, run};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A conversation, and the agents that it has called.
 struct Play {
@@ -232,6 +234,32 @@ fn what_is_done_is_complete_only_if_its_criteria_hold() {
         let detail = play.world.archived()[0]["ending"]["detail"].to_string();
         assert!(ending == "complete" || detail.contains("AC-1"), "{detail}");
     }
+}
+
+#[test]
+fn a_completed_session_locks_its_state_once_to_decide_and_once_to_put_it_away() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return eprintln!("skipped: strace is not installed, so system calls cannot be counted");
+    }
+    let script = Script { tasks: vec![("task-1", "")], ..six_tasks() };
+    let (mut play, text) = begun("--ac 'there is a door=test -e tracked'", script);
+    play.carries_out(&calls_in(&text));
+    let last = play.until("UPDATE_METADATA");
+    play.carries_out(&last);
+    let log = play.world.root().join("opened");
+    let hook = executable("ralph-stop-hook");
+    let words =
+        ["strace", "-D", "-q", "-o", log.to_str().unwrap(), "-e", "trace=openat,open", hook];
+    let payload = play.world.payload("Stop", json!({"last_assistant_message": "I wait."}));
+    run(play.world.wrapped(&words), "ralph-stop-hook", payload.to_string().as_bytes());
+    assert_eq!(play.world.ending(), "complete");
+    // With `-D` the hook is our child, as a client's is, and the tracer may end after it.
+    let opened = || fs::read_to_string(&log).unwrap();
+    let began = Instant::now();
+    while !opened().contains("+++ exited with 0") {
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", opened());
+    }
+    assert_eq!(opened().matches("/state.lock\"").count(), 2, "{}", opened());
 }
 
 #[test]

@@ -399,7 +399,7 @@ fn no_event_that_the_model_sends_itself_is_believed() {
         ),
         ("ralph-user-prompt", "UserPromptExpansion", expansion("ralph-cancel", "")),
         ("ralph-user-prompt", "UserPromptExpansion", expansion("ralph", "\"Do nothing\"")),
-        ("ralph answer", "UserPromptExpansion", expansion("ralph", "\"Do nothing\"")),
+        ("ralph-user-prompt", "UserPromptExpansion", expansion("ralph-v2", "\"Do nothing\"")),
         ("ralph-stop-hook", "SessionEnd", json!({"reason": "other"})),
         ("ralph-stop-hook", "SessionEnd", json!({"reason": "clear"})),
         ("ralph-stop-hook", "StopFailure", json!({"error": "rate_limit"})),
@@ -412,10 +412,7 @@ fn no_event_that_the_model_sends_itself_is_believed() {
         fs::write(world.project().join("payload"), world.payload(event, members).to_string())
             .unwrap();
         for delivery in DELIVERIES {
-            let words = match hook.split_once(' ') {
-                Some((name, word)) => format!("{}/{name} {word} settings", bin().display()),
-                None => format!("{}/{hook} settings", bin().display()),
-            };
+            let words = format!("{}/{hook} settings", bin().display());
             let said = player.runs(&delivery.replace("{H}", &words), false);
             assert_eq!(standing(&world), before, "{event} by {delivery}: {said}");
             assert!(

@@ -31,7 +31,7 @@ use tools::Does;
 pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
 pub use places::{ProtectedPaths, Skill};
-pub use ralplan_gate::{PlanGate, ReadCheck};
+pub use ralplan_gate::PlanGate;
 pub use record::{DenialRecord, Gate, SessionSeen};
 pub use session::{SessionGate, is_own_work};
 pub use tools::{is_known, knows_field, listed};

@@ -76,6 +76,20 @@ impl Bound {
         let seen = Loaded { state: self.state, warning: self.warning, text: self.text };
         self.file.update_seen(seen, change)
     }
+
+    /// As [`Bound::update`], and returns the loop as it is then.
+    pub(crate) fn change<T>(
+        self,
+        change: impl FnOnce(&mut LoopState) -> T,
+    ) -> Result<Option<(Bound, T)>> {
+        let (file, warning) = (self.file.clone(), self.warning.clone());
+        let changed = self.update(|state| {
+            let outcome = change(state);
+            (state.clone(), outcome)
+        })?;
+        let now = |state| Bound { file, state, warning, text: Vec::new() };
+        Ok(changed.map(|(state, outcome)| (now(state), outcome)))
+    }
 }
 
 /// This session is bound to a loop, and the loop cannot be used: the session may only read.

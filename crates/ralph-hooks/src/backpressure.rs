@@ -4,9 +4,9 @@
 //! handed on in the one field that the client reads.
 
 use crate::active_loop::{self, Bound, JournalLine};
-use crate::delegate::{self, Press};
+use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
-use crate::{ralplan, signals, workers};
+use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
@@ -40,14 +40,14 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         Some(bound) => {
             if bound.state.mode == Mode::Ralplan {
                 return match ralplan::wants_to_hear(call) {
-                    true => delegate::answer(call),
+                    true => ralplan::after_a_tool(call),
                     false => Ok(Reply::silent()),
                 }
                 .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
             }
             if bound.state.mode == Mode::Session {
                 if workers::starts_one(call) {
-                    return delegate::answer(call);
+                    return orchestration::after_a_tool(call);
                 }
             } else if workers::starts_one(call) {
                 workers::started(call, &bound)?;
@@ -57,7 +57,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         }
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
-            Ok(said(&delegate::press(Press::WithoutLoop(&files))?))
+            Ok(said(&delegate::check(CheckRequest::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),
     }
@@ -67,7 +67,7 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     if files.is_empty() {
         return Reply::silent();
     }
-    let text = delegate::press(Press::Edited(&bound.file, files))
+    let text = delegate::check(CheckRequest::Edited(&bound.file, files))
         // The model must not take it for "nothing found".
         .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));
     if text.trim().is_empty() {

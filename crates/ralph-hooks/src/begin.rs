@@ -1,6 +1,6 @@
-//! Starting and continuing loops: what the typed command and `ralph start` have in common.
+//! Starting and continuing loops of every mode: what the typed commands and the command line have in common.
 
-use crate::ralplan;
+use crate::{orchestration, ralplan};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::arguments::{LoopRequest, Options};
@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 /// A request to start, and from where it came.
 #[derive(Debug)]
 pub struct StartRequest<'a> {
+    /// The mode of the loop.
+    pub mode: Mode,
     /// Where Ralph keeps its state.
     pub home: &'a Home,
     /// What was asked for.
@@ -47,8 +49,8 @@ pub struct StartRequest<'a> {
 pub enum StartOutcome {
     /// Another copy of the hook has answered.
     Answered,
-    /// A loop was started.
-    Started(LoopState),
+    /// A loop was started; with what the person has to know besides.
+    Started(LoopState, Vec<String>),
     /// A loop goes on that was there before.
     Continues(LoopState),
     /// A loop was planned; no session is bound yet.
@@ -61,8 +63,17 @@ pub enum StartOutcome {
 ///
 /// One request at a time: two registrations start two copies of the prompt hook for one prompt,
 /// often at the same moment, and the second must find what the first has started.
+///
+/// # Errors
+/// When the state or the project's files cannot be read or written. Nothing was started then.
 pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
+    let options = &asked.request.options;
+    if asked.mode == Mode::Ralplan && (!options.criteria.is_empty() || options.baseline) {
+        return Ok(StartOutcome::Refused(
+            "a plan brings its own criteria: leave out --ac and --baseline".to_owned(),
+        ));
+    }
     let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
     if !lacking.is_empty() {
         return Ok(StartOutcome::Refused(format!("{}; nothing was started", lacking.join("; "))));
@@ -71,10 +82,15 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         return Ok(StartOutcome::Refused(why));
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
-    let bound_file = match lifecycle::of_session(asked.home, asked.session_id)? {
-        None => find_lost(asked.home, asked.session_id)?,
-        found => found,
-    };
+    match asked.mode {
+        Mode::Ralplan => ralplan::begin(asked),
+        Mode::Session => orchestration::begin(asked),
+        _ => begin_plain(asked),
+    }
+}
+
+fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
+    let bound_file = file_of(asked.home, asked.session_id)?;
     let found = read(bound_file.as_ref())?;
     if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
         return Ok(StartOutcome::Refused(format!(
@@ -154,9 +170,24 @@ fn not_its(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) ->
     (!has_left).then(|| format!("the state `{path}` names another session"))
 }
 
+/// The live loop of a session.
+pub(crate) fn own(home: &Home, session_id: &str) -> Result<Option<(LoopFile, LoopState)>> {
+    let Some(file) = file_of(home, session_id)? else { return Ok(None) };
+    let state = read(Some(&file))?;
+    let is_own = |state: &LoopState| state.is_live() && state.session_id == session_id;
+    Ok(state.filter(is_own).map(|state| (file, state)))
+}
+
+fn file_of(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
+    match lifecycle::of_session(home, session_id)? {
+        None => find_lost(home, session_id),
+        found => Ok(found),
+    }
+}
+
 /// The live loop whose state names the session that has no entry: a process died between writing
 /// the two. It is bound again, which is all that it lacks.
-pub(crate) fn find_lost(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
+fn find_lost(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
     if session_id.is_empty() {
         return Ok(None);
     }
@@ -194,7 +225,8 @@ fn read(file: Option<&LoopFile>) -> Result<Option<LoopState>> {
     Ok(file.map(LoopFile::read).transpose()?.flatten().map(|loaded| loaded.state))
 }
 
-fn answered(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Result<StartOutcome> {
+/// Another copy of the hook has answered the same prompt.
+pub(crate) fn answered(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Result<StartOutcome> {
     if let (Some(file), Some(via)) = (file, asked.via) {
         file.update(|state| state.via = state.via.max(Some(via)))?;
     }
@@ -264,7 +296,11 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
     if is_bound {
         note_start(&file, asked);
     }
-    Ok(if is_bound { StartOutcome::Started(state) } else { StartOutcome::Planned(state) })
+    Ok(if is_bound {
+        StartOutcome::Started(state, Vec::new())
+    } else {
+        StartOutcome::Planned(state)
+    })
 }
 
 /// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
@@ -432,7 +468,11 @@ fn take_up(
     if !was_begun {
         note_start(file, asked);
     }
-    Ok(if was_begun { StartOutcome::Continues(state) } else { StartOutcome::Started(state) })
+    Ok(if was_begun {
+        StartOutcome::Continues(state)
+    } else {
+        StartOutcome::Started(state, Vec::new())
+    })
 }
 
 #[cfg(test)]
@@ -447,6 +487,7 @@ mod tests {
         let begin = |task: Option<&str>, prompt_id: &str| {
             let request = LoopRequest { task: task.map(str::to_owned), ..LoopRequest::default() };
             begin(&StartRequest {
+                mode: Mode::Loop,
                 home: &home,
                 request: &request,
                 session_id: "s",
@@ -472,6 +513,7 @@ mod tests {
         let request = LoopRequest { task: Some("t".to_owned()), ..LoopRequest::default() };
         let ask = |via| {
             begin(&StartRequest {
+                mode: Mode::Loop,
                 home: &home,
                 request: &request,
                 session_id: "s",
@@ -489,7 +531,7 @@ mod tests {
             copies.map(|copy| copy.join().unwrap()).into()
         });
         let n_started =
-            begun.iter().filter(|begun| matches!(begun, StartOutcome::Started(_))).count();
+            begun.iter().filter(|begun| matches!(begun, StartOutcome::Started(..))).count();
         let n_answered =
             begun.iter().filter(|begun| matches!(begun, StartOutcome::Answered)).count();
         assert_eq!((n_started, n_answered), (1, 3));

@@ -1,47 +1,19 @@
-//! Asks the `ralph` executable that stands beside this one for what would make a hook large.
+//! Has the `ralph` executable that stands beside this one do what runs other programs.
 
-use crate::hook_runner::HookCall;
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::protocol::event::HookEvent;
-use ralph_core::protocol::reply::Reply;
-use ralph_io::process::{self, Ask, Finished};
+use ralph_io::process::{self, Finished};
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shorter than the ten seconds that the client gives the hooks which ask for an answer.
-const TO_ANSWER: Duration = Duration::from_secs(8);
-
-/// Shorter than the five seconds of the hook before a tool: once they are over the client goes on, as if
-/// there had been no objection.
-const BEFORE_A_TOOL: Duration = Duration::from_secs(4);
+/// Shorter than the ten seconds that the client gives the hook of a session's start.
+const TO_LOOK: Duration = Duration::from_secs(8);
 
 /// Shorter than the stop hook's own timeout of ten minutes.
 pub const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
-
-/// Hands the event over and returns what `ralph` answers.
-///
-/// # Errors
-/// When it is not there, fails or takes too long. Then nothing was decided, and the caller says what
-/// that means.
-pub fn answer(call: &HookCall) -> Result<Reply> {
-    let ralph = ralph()?;
-    let arguments = ["answer", "--cut", call.via.as_str()];
-    let arguments = if call.cut { &arguments[..] } else { &["answer", call.via.as_str()] };
-    let deadline = match call.input.hook_event_name {
-        HookEvent::PreToolUse | HookEvent::PermissionRequest => BEFORE_A_TOOL,
-        // The end of an orchestrated session runs its criteria.
-        HookEvent::Stop => TO_PROVE,
-        _ => TO_ANSWER,
-    };
-    let ask = Ask { program: &ralph, arguments, input: &call.raw };
-    let finished = usable(process::ask(&ask, deadline, LONGEST_ANSWER)?)?;
-    let answer = String::from_utf8(finished.stdout).context("the answer of `ralph` is not text")?;
-    Ok(Reply::passed_on(answer))
-}
 
 /// Has the acceptance commands run that no receipt proves or disproves, and returns what the
 /// criteria are worth now. The receipts are in the state then.
@@ -50,14 +22,19 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 /// When `ralph` is not there, fails or takes too long. Then nothing is proven.
 pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
     let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
-    let finished =
-        usable(process::outlive(&ralph()?, &["settle", state], within, LONGEST_ANSWER)?)?;
-    serde_json::from_slice(&finished.stdout).context("the answer of `ralph settle` cannot be read")
+    let finished = usable(process::outlive(
+        &ralph()?,
+        &["delegate", "criteria", state],
+        within,
+        LONGEST_ANSWER,
+    )?)?;
+    serde_json::from_slice(&finished.stdout)
+        .context("the answer of `ralph delegate criteria` cannot be read")
 }
 
 /// What is to be checked.
 #[derive(Debug, Clone, Copy)]
-pub enum Press<'a> {
+pub enum CheckRequest<'a> {
     /// Files that were edited in a loop.
     Edited(&'a LoopFile, &'a [String]),
     /// What was too slow for the edits of a loop.
@@ -71,25 +48,25 @@ pub enum Press<'a> {
 ///
 /// # Errors
 /// When `ralph` is not there, fails or takes too long. Then nothing was checked.
-pub fn press(what: Press<'_>) -> Result<String> {
+pub fn check(what: CheckRequest<'_>) -> Result<String> {
     let path = |file: &LoopFile| file.path().to_string_lossy().into_owned();
-    let mut arguments = vec!["press".to_owned()];
+    let mut arguments = vec!["delegate".to_owned(), "checks".to_owned()];
     match what {
-        Press::Edited(file, files) => {
+        CheckRequest::Edited(file, files) => {
             arguments.extend(["--state".to_owned(), path(file), "--".to_owned()]);
             arguments.extend_from_slice(files);
         }
-        Press::Late(file) => {
+        CheckRequest::Late(file) => {
             arguments.extend(["--state".to_owned(), path(file), "--late".to_owned()]);
         }
-        Press::WithoutLoop(files) => {
+        CheckRequest::WithoutLoop(files) => {
             arguments.push("--".to_owned());
             arguments.extend_from_slice(files);
         }
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let finished = usable(process::outlive(&ralph()?, &arguments, TO_PROVE, LONGEST_ANSWER)?)?;
-    String::from_utf8(finished.stdout).context("the answer of `ralph press` is not text")
+    String::from_utf8(finished.stdout).context("the answer of `ralph delegate checks` is not text")
 }
 
 /// The facts about the project, in so many UTF-16 units; nothing if there are none, or none are wanted.
@@ -97,9 +74,9 @@ pub fn press(what: Press<'_>) -> Result<String> {
 /// # Errors
 /// When `ralph` is not there, fails or takes too long. Then nothing is known.
 pub fn facts(room: usize) -> Result<String> {
-    let arguments = ["context", "--room", &room.to_string()];
-    let finished = usable(process::outlive(&ralph()?, &arguments, TO_ANSWER, LONGEST_ANSWER)?)?;
-    String::from_utf8(finished.stdout).context("the answer of `ralph context` is not text")
+    let arguments = ["delegate", "facts", "--room", &room.to_string()];
+    let finished = usable(process::outlive(&ralph()?, &arguments, TO_LOOK, LONGEST_ANSWER)?)?;
+    String::from_utf8(finished.stdout).context("the answer of `ralph delegate facts` is not text")
 }
 
 fn ralph() -> Result<PathBuf> {

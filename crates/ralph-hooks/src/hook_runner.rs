@@ -102,7 +102,7 @@ fn enter_or_wait(name: &str, hook: Hook, word: &str, waiter: Waiter) {
 
 /// The only way to exit with something else than 0: everywhere else that would block or refuse.
 fn wait(name: &str, waiter: Waiter) {
-    on_a_mistake(name.to_owned(), 0);
+    on_a_mistake(name.to_owned());
     match call(name).and_then(|call| waiter(&call)) {
         Ok(Waited::Silently) => {}
         Ok(Waited::Wake(line)) => {
@@ -116,7 +116,7 @@ fn wait(name: &str, waiter: Waiter) {
 /// Runs a hook for every session.
 #[inline(never)]
 pub fn enter(name: &str, hook: Hook) {
-    on_a_mistake(name.to_owned(), 0);
+    on_a_mistake(name.to_owned());
     let answered = call(name).and_then(|call| {
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
         if print(&reply) {
@@ -129,35 +129,26 @@ pub fn enter(name: &str, hook: Hook) {
     }
 }
 
-/// Answers for a hook that has asked `ralph`, its neighbour. `cut` is true where what the hook has read
-/// was not whole. False where there is no answer: the hook decides what that means, so it must not
-/// look like silence.
-pub fn enter_for_a_hook(hook: Hook, cut: bool) -> bool {
-    const NAME: &str = "ralph";
-    on_a_mistake(NAME.to_owned(), 1);
-    let answered = call(NAME).and_then(|call| {
-        let call = HookCall { cut: cut || call.cut, ..call };
-        hook(&call).or_else(|error| unreadable::answer_for_a_hook(&call, error))
-    });
-    match answered {
-        Ok(reply) => print(&reply),
-        Err(error) => {
-            complain(NAME, &format!("{error:#}"));
-            false
-        }
-    }
+/// From now on a mistake of ours refuses the tool call: where a person's consent is waited for, no answer
+/// must not look like silence.
+pub(crate) fn refuse_on_a_mistake(refusal: Reply) {
+    let fails_open = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(&refusal);
+        fails_open(panic);
+    }));
 }
 
-/// Makes a mistake of ours end this process with one line instead of a back trace, and this exit code: 0
-/// is that of a hook that has nothing to say.
-fn on_a_mistake(name: String, code: i32) {
+/// Makes a mistake of ours end this process with one line instead of a back trace, and with the exit code of a
+/// hook that has nothing to say.
+fn on_a_mistake(name: String) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
         complain(
             &name,
             &format!("an internal error{place}; the session goes on without this hook"),
         );
-        std::process::exit(code);
+        std::process::exit(0);
     }));
 }
 
@@ -192,4 +183,31 @@ fn print(reply: &Reply) -> bool {
 fn complain(name: &str, what: &str) {
     let line = sanitize::visible(what).replace('\n', "\\n");
     let _ = writeln!(std::io::stderr().lock(), "{name}: {line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Set in the process that makes the mistake.
+    const INSIDE: &str = "RALPH_TEST_MISTAKE";
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a mistake ends its process")]
+    fn a_mistake_while_a_plan_waits_refuses_the_call() {
+        if std::env::var_os(INSIDE).is_some() {
+            on_a_mistake("hook".to_owned());
+            refuse_on_a_mistake(Reply::deny("no"));
+            panic!("the mistake");
+        }
+        let test = "hook_runner::tests::a_mistake_while_a_plan_waits_refuses_the_call";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let ended =
+            command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").output().unwrap();
+        let said = String::from_utf8(ended.stdout).unwrap();
+        assert!(ended.status.success(), "{said}");
+        assert!(said.contains(r#""permissionDecision":"deny""#), "{said}");
+        assert!(String::from_utf8(ended.stderr).unwrap().contains("hook: an internal error"));
+    }
 }

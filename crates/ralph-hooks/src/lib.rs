@@ -5,14 +5,12 @@
 //! otherwise, since that is how it wakes it.
 
 pub mod active_loop;
-pub mod answer;
 pub mod background_watch;
 pub mod backpressure;
 pub mod begin;
 pub mod cancel;
 pub mod delegate;
 pub mod hook_runner;
-#[cfg(feature = "session-files")]
 pub mod orchestration;
 mod permission_request;
 pub mod pre_tool_use;

@@ -4,7 +4,7 @@
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
-use crate::ralplan;
+use crate::{orchestration, ralplan};
 use anyhow::Result;
 use ralph_core::project::settings::Settings;
 use ralph_core::protocol::permission::asked;
@@ -18,11 +18,8 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     // Every copy gives it, since one that is silent would leave the dialog to a person.
-    #[cfg(feature = "session-files")]
-    let of_session = bound.state.orchestration().is_some()
-        && crate::orchestration::is_granted(call, &bound.state)?;
-    #[cfg(not(feature = "session-files"))]
-    let of_session = false;
+    let of_session =
+        bound.state.orchestration().is_some() && orchestration::is_granted(call, &bound.state)?;
     if of_session || ralplan::is_granted(call, &bound.state)? {
         return Ok(Reply::permit());
     }

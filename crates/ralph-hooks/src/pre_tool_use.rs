@@ -1,14 +1,15 @@
 //! `ralph-pre-tool-use`: may this tool run now?
 //!
-//! The rule is the guard's table in `ralph-core`. It is asked before every tool, so it only glances at
-//! the state, and answers by itself what nearly every call needs. The rest is handed to `ralph` beside it:
-//! a turn whose loop was cancelled is cut, a worker is granted, a person's permission is asked for, and
-//! everything that a consensus planning does not simply let through.
+//! The rule is the guard's table in `ralph-core`. It is asked before every tool, so nearly every call only
+//! glances at the state. The whole state is read where an agent is granted, a person's permission is asked for,
+//! and for what a planning or an orchestration does not simply let through.
 //! A denial is written down with all that it was made from; an allowed call pays nothing for that.
 
 use crate::active_loop::{self, Bound, JournalLine};
-use crate::hook_runner::HookCall;
-use crate::{cancel, delegate, permission_request, ralplan, refine, signals, workers};
+use crate::hook_runner::{self, HookCall};
+use crate::{
+    cancel, orchestration, permission_request, ralplan, refine, signals, unreadable, workers,
+};
 use anyhow::Result;
 use ralph_core::guard::scheduled;
 use ralph_core::guard::{
@@ -23,10 +24,7 @@ use ralph_io::store::places;
 pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
         HookEvent::PreToolUse => before_the_tool(call),
-        HookEvent::PermissionRequest => match Bound::<Glance>::find(call)? {
-            Some(bound) if bound.state.phase.is_running() => delegate::answer(call),
-            _ => Ok(Reply::silent()),
-        },
+        HookEvent::PermissionRequest => permission_request::answer(call),
         _ => Ok(Reply::silent()),
     }
 }
@@ -35,7 +33,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
-        Phase::Ended => return delegate::answer(call),
+        Phase::Ended => return cancel::cut_turn(call, &bound),
         Phase::Implementation | Phase::Verification if bound.state.baseline_pending => {
             LoopActivity::AwaitingBaseline
         }
@@ -46,12 +44,15 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     match bound.state.mode {
         Mode::Ralplan => return Ok(while_planning(call)),
         Mode::Session if guard::only_looks(&call.input.tool_name) => return Ok(Reply::silent()),
-        Mode::Session => return delegate::answer(call),
+        Mode::Session => return orchestration::before_a_tool(call),
         _ => {}
     }
     Ok(match ruling(call, &bound.state, standing) {
         None if standing == LoopActivity::Running && workers::starts_one(call) => {
-            delegate::answer(call)?
+            match bound.state.mode {
+                Mode::Refine => refine::may_call(call, &bound)?,
+                _ => workers::may_start(call, &bound)?,
+            }
         }
         None => Reply::silent(),
         Some(denial) => {
@@ -80,42 +81,22 @@ fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     Ok(())
 }
 
-/// The one place where no answer is a refusal: a person's consent must not depend on whether this
-/// process found another one.
+/// The one place where no answer is a refusal: a person's consent must not depend on whether this process
+/// makes a mistake.
 fn while_planning(call: &HookCall) -> Reply {
     if guard::only_looks(&call.input.tool_name) {
         return Reply::silent();
     }
-    delegate::answer(call).unwrap_or_else(|error| {
+    let refusal = |why: &str| {
         Reply::deny(&format!(
-            "Ralph could not decide about this call ({error:#}), and while a plan waits for a person's \
+            "Ralph could not decide about this call ({why}), and while a plan waits for a person's \
              consent only what reads is let through. Tell the person to run `ralph doctor`."
         ))
-    })
-}
-
-/// What the hook has handed over.
-pub(crate) fn handed_over(call: &HookCall) -> Result<Reply> {
-    if call.input.hook_event_name == HookEvent::PermissionRequest {
-        return permission_request::answer(call);
-    }
-    let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
-    match bound.state.phase {
-        Phase::Ended => cancel::cut_turn(call, &bound),
-        Phase::Planned | Phase::Other(_) => Ok(Reply::silent()),
-        _ if bound.state.mode == Mode::Ralplan => ralplan::before_a_tool(call),
-        // The guard's table has let it through.
-        _ if bound.state.mode == Mode::Refine
-            && bound.state.phase.is_running()
-            && workers::starts_one(call) =>
-        {
-            refine::may_call(call, &bound)
-        }
-        _ if bound.state.phase.is_running() && workers::starts_one(call) => {
-            workers::may_start(call, &bound)
-        }
-        _ => Ok(Reply::silent()),
-    }
+    };
+    hook_runner::refuse_on_a_mistake(refusal("an internal error"));
+    ralplan::before_a_tool(call)
+        .or_else(|error| unreadable::answer(call, error))
+        .unwrap_or_else(|error| refusal(&format!("{error:#}")))
 }
 
 /// A tool call that may not be made.

@@ -2,8 +2,7 @@
 //! counts for, and what the person decided.
 //!
 //! The rules are in `ralph_core::modes::ralplan` and the guard. Here they are given what they need, under the state's
-//! lock, and the project's document is brought to what came of it. None of this is in a hook executable:
-//! they hand these events to `ralph`.
+//! lock, and the project's document is brought to what came of it.
 
 mod begin;
 mod call;
@@ -13,14 +12,13 @@ mod heard;
 mod report;
 mod tool;
 
-pub use begin::{PlanningRequest, PlanningStart, begin};
+pub(crate) use begin::begin;
 pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, DecisionRequest, decide};
 pub use drive::{DriverStep, RoundSession, drive};
-pub use heard::{after_a_tool, woken};
-pub use report::reported;
-pub use tool::before_a_tool;
-pub(crate) use tool::is_granted;
+pub(crate) use heard::{after_a_tool, woken};
+pub(crate) use report::reported;
+pub(crate) use tool::{before_a_tool, is_granted};
 
 use crate::hook_runner::HookCall;
 use anyhow::Result;

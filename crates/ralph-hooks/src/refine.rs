@@ -1,10 +1,9 @@
 //! A refinement in a conversation: what begins and ends its loop, and which agents it may call.
 //!
 //! `ralph refine begin` makes the loop and `ralph refine end` ends it, since only they know what was measured.
-//! None of this is in a hook executable: they hand the calls of agents to `ralph`.
 
 use crate::active_loop::{self, Bound};
-use crate::begin::{facts, find_lost, run, unusable};
+use crate::begin::{facts, own, run, unusable};
 use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::modes::arguments::Options;
@@ -64,25 +63,13 @@ pub fn begin(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     }
     // One at a time: a session has one live mode.
     let _starting = lifecycle::lock_starts(asked.home)?;
-    match own(asked)? {
+    match own(asked.home, asked.session_id)? {
         Some((file, state)) => Ok(match not_its(&state, asked.name) {
             None => RefineStart::Own(file, Box::new(state)),
             Some(why) => RefineStart::Refused(why),
         }),
         None => create(asked),
     }
-}
-
-/// The live loop of this session.
-fn own(asked: &RefineRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
-    let file = match lifecycle::of_session(asked.home, asked.session_id)? {
-        None => find_lost(asked.home, asked.session_id)?,
-        found => found,
-    };
-    let Some(file) = file else { return Ok(None) };
-    let state = file.read()?.map(|loaded| loaded.state);
-    let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
-    Ok(state.filter(is_own).map(|state| (file, state)))
 }
 
 /// Why the live loop of this session is not the one of this refinement, or cannot have a round now.

@@ -5,10 +5,9 @@
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::delegate::{self, Press};
+use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
-use crate::signals;
-use crate::workers;
+use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
@@ -19,7 +18,8 @@ use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCa
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    guard::scheduled, modes::ralplan, state::progress, transcript::cutoff, views::messages,
+    guard::scheduled, modes::ralplan as planning, state::progress, transcript::cutoff,
+    views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
@@ -63,7 +63,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     if event == HookEvent::SubagentStop {
         return match bound.state.mode.word() {
-            Mode::Ralplan | Mode::Session if bound.state.is_live() => delegate::answer(call),
+            Mode::Ralplan if bound.state.is_live() => ralplan::reported(call, &bound),
+            Mode::Session if bound.state.is_live() => orchestration::reported(call, &bound),
             _ => workers::stopped(call, bound),
         };
     }
@@ -78,21 +79,27 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         HookEvent::Stop
             if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
         {
-            delegate::answer(call)
+            ralplan::reported(call, &bound)
         }
-        // What comes next in an orchestrated session is told from its files, which no hook reads.
+        // What comes next in an orchestrated session is told from its files.
         HookEvent::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
-            delegate::answer(call)
+            orchestration::stopped(call, bound)
         }
-        HookEvent::Stop => at_stop(call, bound, None),
+        HookEvent::Stop => Ok(at_stop(call, bound, None)?.0),
         HookEvent::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
 }
 
-/// The decision about a turn that wants to end. `routed` is what the router of an orchestrated session says.
-pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> Result<Reply> {
+/// The decision about a turn that wants to end, and whether the loop still runs then. `routed` is what the
+/// router of an orchestration says.
+pub(crate) fn at_stop(
+    call: &HookCall,
+    bound: Bound,
+    routed: Option<Routed>,
+) -> Result<(Reply, bool)> {
     let (seen, changed_tests) = gather(call, &bound, routed);
+    let looked = bound.state.orchestration().cloned();
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let mailbox = Mailbox::of(&file, &bound.state);
     let decided = bound.update(|state| {
@@ -110,19 +117,26 @@ pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> 
         if let Some(changed) = changed_tests {
             state.changed_tests = changed;
         }
+        // The criteria's receipts may have been written since the router was asked.
+        if let (Some(session), Some(looked)) = (state.orchestration_mut(), looked)
+            && session.calls == looked.calls
+        {
+            (session.given, session.says) = (looked.given, looked.says);
+        }
         let decision = stop::decide(mode::at_stop(state), state, &seen);
         Decided {
             decision,
             gone,
             untold: tell_of_pause(state),
-            log: ralplan::to_tell(state),
+            log: planning::to_tell(state),
             position: state.position(),
             is_session: state.mode == Mode::Session,
+            goes_on: state.is_running(),
             mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
         }
     })?;
-    let Some(decided) = decided else { return Ok(Reply::silent()) };
+    let Some(decided) = decided else { return Ok((Reply::silent(), false)) };
     note(call, &file, &decided);
     let reply = carry_out(call, &file, &decided)?;
     // The model hears of it where it goes on; otherwise the person does.
@@ -132,7 +146,7 @@ pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> 
         Some(message) => reply.tell(messages::line(&message)),
         None => reply,
     };
-    Ok(reply.tell_also(&decided.log))
+    Ok((reply.tell_also(&decided.log), decided.goes_on))
 }
 
 /// What was decided at a stop, and what of the state is needed to carry it out. The state itself
@@ -144,6 +158,8 @@ struct Decided {
     position: String,
     /// True in an orchestrated session, whose router listens for the conversation.
     is_session: bool,
+    /// True while the loop runs.
+    goes_on: bool,
     mailbox: Mailbox,
     untold: Option<String>,
     /// What the log of a planning says that the person was not shown yet.
@@ -310,7 +326,7 @@ fn with_late_checks(file: &LoopFile, says: &str) -> String {
     if !checks::has_later(file.folder()) {
         return says.to_owned();
     }
-    let found = delegate::press(Press::Late(file))
+    let found = delegate::check(CheckRequest::Late(file))
         .unwrap_or_else(|error| format!("Ralph could not run the slow checks: {error:#}"));
     format!("{says}\n\n{}", found.trim()).trim_end().to_owned()
 }

@@ -1,21 +1,15 @@
-//! A typed `/ralph` or `/ralplan`, as `ralph` itself answers it for `ralph-user-prompt`.
+//! A typed command that begins or continues a loop: `/ralph`, `/ralplan`, `/ralph-v2`.
 
 use crate::active_loop::{self, Bound};
 use crate::begin::{self, StartOutcome, StartRequest};
 use crate::hook_runner::HookCall;
-use crate::{ralplan, signals};
+use crate::{orchestration, ralplan, signals};
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
-#[cfg(feature = "session-files")]
-use ralph_core::modes::orchestration::{in_session, which};
-use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-#[cfg(feature = "session-files")]
-use ralph_core::state::{EndingKind, Mode};
-use ralph_core::state::{LoopState, StartedBy};
+use ralph_core::state::{EndingKind, LoopState, Mode, StartedBy};
 use ralph_core::{
-    modes::arguments, modes::loop_prompt, modes::parallel, modes::ralplan as rules, modes::start,
-    views::messages,
+    modes::arguments, modes::loop_prompt, modes::mode, modes::parallel, views::messages,
 };
 use ralph_io::{client, process::clock, project, project::confined, store::lifecycle};
 use serde_json::json;
@@ -25,116 +19,93 @@ use std::path::{Path, PathBuf};
 pub fn answer(call: &HookCall) -> Result<Reply> {
     active_loop::check_sender(call)?;
     let name = call.input.command_name.as_str();
-    let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralplan" | "rp" | "planloop" => plan_command(call),
-        #[cfg(feature = "session-files")]
-        "ralph-v2" => session_command(call),
-        _ => start_command(call),
+    let mode = match name.strip_prefix("ralph:").unwrap_or(name) {
+        "ralplan" | "rp" | "planloop" => Mode::Ralplan,
+        "ralph-v2" => Mode::Session,
+        _ => Mode::Loop,
     };
-    // The person waits for the answer, and a start that failed must not look like one.
+    answer_as(call, mode, request(call))
+}
+
+/// A person waits for the answer, and a start that failed must not look like one.
+fn answer_as(call: &HookCall, mode: Mode, request: Result<LoopRequest, String>) -> Result<Reply> {
+    let answered = match &request {
+        Ok(request) => begun(call, mode, request),
+        Err(refusal) => Ok(Reply::block(&messages::line(refusal))),
+    };
     answered.or_else(|error| Ok(Reply::block(&messages::line(&format!("{error:#}")))))
 }
 
-fn start_command(call: &HookCall) -> Result<Reply> {
-    let request = match request(call) {
-        Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&messages::line(&refusal))),
-    };
+fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&messages::line(NO_SESSION)));
     }
     let begun = begin::begin(&StartRequest {
+        mode,
         home: &call.home,
-        request: &request,
+        request,
         session_id: &call.input.session_id,
         prompt_id: &call.input.prompt_id,
         project_root: root(call),
         started_by: StartedBy::Person,
         via: Some(call.via),
     })?;
-    Ok(match begun {
-        StartOutcome::Answered => Reply::silent(),
+    match begun {
+        StartOutcome::Answered => Ok(Reply::silent()),
         StartOutcome::Refused(why) => {
             // The loop that stands in the way may be one that cannot be read.
             let _ = journal(call, "refused", &why);
-            Reply::block(&messages::line(&why))
+            Ok(Reply::block(&messages::line(&why)))
         }
-        StartOutcome::Planned(_) => Reply::block(&messages::line(NO_SESSION)),
-        StartOutcome::Started(state) => {
+        StartOutcome::Planned(_) => Ok(Reply::block(&messages::line(NO_SESSION))),
+        StartOutcome::Started(state, told) => {
             journal(call, "started", TYPED)?;
-            contract(call, &loop_prompt::started_line(&state), &state)
-                .tell(messages::line(&start::announcement(&state)))
+            started(call, state, &told)
         }
         StartOutcome::Continues(state) => {
             journal(call, "continued", TYPED)?;
-            contract(call, &loop_prompt::continues_line(&state), &state).tell(messages::line(
-                &format!("loop {} continues at {}", state.loop_id, state.position()),
-            ))
+            continued(call, state)
         }
-    })
+    }
 }
 
-fn plan_command(call: &HookCall) -> Result<Reply> {
-    let request = match arguments::parse(&call.input.command_args) {
-        Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&messages::line(&refusal.to_string()))),
-    };
-    if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&messages::line(NO_SESSION)));
+fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> {
+    let state = with_first_calls(call, state)?;
+    let row = mode::of(&state.mode);
+    let announced = [&[row.announcement(&state)], told].concat().join("\n  ");
+    let heading = row.started_line(&state);
+    let log = state.ralplan().map(|plan| plan.log.join("\n")).unwrap_or_default();
+    Ok(contract(call, &heading, &state).tell(messages::line(&announced)).tell_also(&log))
+}
+
+fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
+    let state = with_first_calls(call, state)?;
+    let heading = mode::of(&state.mode).continues_line(&state);
+    let message = messages::line(heading.trim_start_matches("Ralph "));
+    let reply = contract(call, &heading, &state).tell(message);
+    match lifecycle::by_id(&call.home, &state.loop_id) {
+        Some(file) => ralplan::tell_log(&file, &state, reply),
+        None => Ok(reply),
     }
-    let begun = ralplan::begin(&ralplan::PlanningRequest {
-        home: &call.home,
-        request: &request,
-        session_id: &call.input.session_id,
-        prompt_id: &call.input.prompt_id,
-        project_root: root(call),
-        via: Some(call.via),
-    })?;
-    Ok(match begun {
-        ralplan::PlanningStart::Answered => Reply::silent(),
-        ralplan::PlanningStart::Refused(why) => {
-            let _ = journal(call, "refused", &why);
-            Reply::block(&messages::line(&why))
-        }
-        ralplan::PlanningStart::Started(state, told) => {
-            journal(call, "started", TYPED)?;
-            let announced = rules::announcement(&state);
-            let announced = [vec![announced], told].concat().join("\n  ");
-            let log = state.ralplan().map(|plan| plan.log.join("\n")).unwrap_or_default();
-            contract(call, &rules::started_line(&state), &state)
-                .tell(messages::line(&announced))
-                .tell_also(&log)
-        }
-        ralplan::PlanningStart::Continues(state) => {
-            journal(call, "continued", TYPED)?;
-            let line = rules::continues_line(&state);
-            let reply = contract(call, &line, &state)
-                .tell(messages::line(line.trim_start_matches("Ralph ")));
-            match lifecycle::by_id(&call.home, &state.loop_id) {
-                Some(file) => ralplan::tell_log(&file, &state, reply)?,
-                None => reply,
-            }
-        }
-    })
+}
+
+/// The router of an orchestration says at once which calls come first.
+fn with_first_calls(call: &HookCall, state: LoopState) -> Result<LoopState> {
+    if state.mode == Mode::Session { orchestration::first_look(call) } else { Ok(state) }
 }
 
 /// A plain prompt that says that there is feedback for a session: in a conversation that has orchestrated one it means
 /// what `/ralph-v2` with these words does. None for every other prompt and every other conversation.
-#[cfg(feature = "session-files")]
-pub(crate) fn continued(call: &HookCall) -> Result<Option<Reply>> {
-    let prompt = call.input.prompt.trim();
-    let is_plain = call.input.hook_event_name == HookEvent::UserPromptSubmit;
-    let said = is_plain.then(|| which::continued(prompt)).flatten();
-    if !said.is_some_and(|said| said.feedback && !said.more) || !orchestrates(call)? {
+pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Option<Reply>> {
+    if !orchestrates(call)? {
         return Ok(None);
     }
-    let request = LoopRequest { task: Some(prompt.to_owned()), ..LoopRequest::default() };
-    let begun = session_begun(call, &request);
-    begun.or_else(|error| Ok(Reply::block(&messages::line(&format!("{error:#}"))))).map(Some)
+    let task = Some(call.input.prompt.trim().to_owned());
+    let request = LoopRequest { task, ..LoopRequest::default() };
+    answer_as(call, Mode::Session, Ok(request)).map(Some)
 }
 
 /// True where this conversation orchestrates a session, or the last that it did waits for feedback.
-#[cfg(feature = "session-files")]
 fn orchestrates(call: &HookCall) -> Result<bool> {
     if let Some(bound) = Bound::<LoopState>::find(call)? {
         return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
@@ -148,50 +119,6 @@ fn orchestrates(call: &HookCall) -> Result<bool> {
         kind,
         Some(EndingKind::AwaitingFeedback | EndingKind::Complete | EndingKind::CompleteUnverified)
     ))
-}
-
-#[cfg(feature = "session-files")]
-fn session_command(call: &HookCall) -> Result<Reply> {
-    match arguments::parse(&call.input.command_args) {
-        Ok(request) => session_begun(call, &request),
-        Err(refusal) => Ok(Reply::block(&messages::line(&refusal.to_string()))),
-    }
-}
-
-#[cfg(feature = "session-files")]
-fn session_begun(call: &HookCall, request: &LoopRequest) -> Result<Reply> {
-    if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&messages::line(NO_SESSION)));
-    }
-    let begun = crate::orchestration::begin(&StartRequest {
-        home: &call.home,
-        request,
-        session_id: &call.input.session_id,
-        prompt_id: &call.input.prompt_id,
-        project_root: root(call),
-        started_by: StartedBy::Person,
-        via: Some(call.via),
-    })?;
-    Ok(match begun {
-        StartOutcome::Answered => Reply::silent(),
-        StartOutcome::Refused(why) => {
-            let _ = journal(call, "refused", &why);
-            Reply::block(&messages::line(&why))
-        }
-        StartOutcome::Planned(_) => Reply::block(&messages::line(NO_SESSION)),
-        StartOutcome::Started(_) => {
-            journal(call, "started", TYPED)?;
-            let state = crate::orchestration::first_look(call)?;
-            contract(call, &in_session::started_line(&state), &state)
-                .tell(messages::line(&in_session::announcement(&state)))
-        }
-        StartOutcome::Continues(_) => {
-            journal(call, "continued", TYPED)?;
-            let state = crate::orchestration::first_look(call)?;
-            let line = in_session::continues_line(&state);
-            contract(call, &line, &state).tell(messages::line(line.trim_start_matches("Ralph ")))
-        }
-    })
 }
 
 /// What was typed, in words where it cannot be done.

@@ -3,10 +3,8 @@
 //! For a session that is not certainly ours nothing is answered.
 
 use crate::active_loop::{self, Unreadable};
-use crate::delegate;
 use crate::hook_runner::HookCall;
 use anyhow::{Error, Result};
-use ralph_core::guard::{self, ReadCheck};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::STOP_HOOK;
 use ralph_core::protocol::reply::Reply;
@@ -16,40 +14,24 @@ use ralph_io::project::settings;
 use ralph_io::store::lifecycle::{self, Whose};
 use serde_json::Value;
 
-/// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.
+/// The answer of a hook whose work has failed.
 ///
 /// # Errors
 /// The failure itself, where there is nothing to answer.
 pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
-    answer_with(call, error, |call, why| {
-        let input = &call.input;
-        match (input.tool_name.as_str(), why) {
-            (tool, _) if guard::only_looks(tool) => Reply::silent(),
-            ("Bash", Failure::Unreadable(why)) => delegate::answer(call).unwrap_or_else(|_| {
-                Reply::deny(&unreadable::refusal("`ralph` gave no answer", why))
-            }),
-            (tool, Failure::Unreadable(why)) => {
-                let call = unreadable::UnreadableCall { tool, command: None, cut: call.cut };
-                ruling(call, why, |_| Err(String::new()))
-            }
-            (_, Failure::Other(why)) => Reply::deny(&undecided(why)),
+    let text = format!("{error:#}");
+    let is_unreadable = error.is::<Unreadable>();
+    if !is_unreadable && !lifecycle::is_bound(&call.home, &call.input.session_id) {
+        return Err(error);
+    }
+    let failure = if is_unreadable { Failure::Unreadable(&text) } else { Failure::Other(&text) };
+    Ok(match call.input.hook_event_name {
+        HookEvent::PreToolUse => before_a_tool(call, &failure),
+        HookEvent::Stop | HookEvent::UserPromptSubmit if !call.input.from_subagent() => {
+            tell(call, &failure)
         }
-    })
-}
-
-/// As [`answer`], in `ralph` itself, which can read command lines.
-pub(crate) fn answer_for_a_hook(call: &HookCall, error: Error) -> Result<Reply> {
-    answer_with(call, error, |call, why| {
-        let input = &call.input;
-        let command = input.tool_input.command.as_deref();
-        let asked = unreadable::UnreadableCall { tool: &input.tool_name, command, cut: call.cut };
-        match why {
-            Failure::Unreadable(why) => ruling(asked, why, guard::only_reads),
-            Failure::Other(why) => match unreadable::judge(asked, why, guard::only_reads) {
-                Ok(()) => Reply::silent(),
-                Err(_) => Reply::deny(&undecided(why)),
-            },
-        }
+        HookEvent::SessionStart if is_unreadable => tell(call, &failure),
+        _ => return Err(error),
     })
 }
 
@@ -60,25 +42,18 @@ enum Failure<'a> {
     Other(&'a str),
 }
 
-fn answer_with(
-    call: &HookCall,
-    error: Error,
-    before_a_tool: impl FnOnce(&HookCall, Failure<'_>) -> Reply,
-) -> Result<Reply> {
-    let text = format!("{error:#}");
-    let is_unreadable = error.is::<Unreadable>();
-    if !is_unreadable && !lifecycle::is_bound(&call.home, &call.input.session_id) {
-        return Err(error);
+fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
+    let asked = unreadable::UnreadableCall {
+        tool: &call.input.tool_name,
+        command: call.input.tool_input.command.as_deref(),
+        cut: call.cut,
+    };
+    let (Failure::Unreadable(why) | Failure::Other(why)) = failure;
+    match (unreadable::judge(asked, why), failure) {
+        (Ok(()), _) => Reply::silent(),
+        (Err(refusal), Failure::Unreadable(_)) => Reply::deny(&refusal),
+        (Err(_), Failure::Other(why)) => Reply::deny(&undecided(why)),
     }
-    let failure = if is_unreadable { Failure::Unreadable(&text) } else { Failure::Other(&text) };
-    Ok(match call.input.hook_event_name {
-        HookEvent::PreToolUse => before_a_tool(call, failure),
-        HookEvent::Stop | HookEvent::UserPromptSubmit if !call.input.from_subagent() => {
-            tell(call, &failure)
-        }
-        HookEvent::SessionStart if is_unreadable => tell(call, &failure),
-        _ => return Err(error),
-    })
 }
 
 /// One line, although each registration of the hooks starts a copy of this one.
@@ -91,11 +66,6 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
     })
-}
-
-fn ruling(call: unreadable::UnreadableCall<'_>, why: &str, only_reads: ReadCheck) -> Reply {
-    unreadable::judge(call, why, only_reads)
-        .map_or_else(|reason| Reply::deny(&reason), |()| Reply::silent())
 }
 
 fn undecided(why: &str) -> String {

@@ -8,7 +8,7 @@
 use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use crate::{delegate, signals, unreadable};
+use crate::{orchestration, ralplan, signals, typed, unreadable};
 use anyhow::Result;
 use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::which;
@@ -78,15 +78,11 @@ fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
     Ok(Reply::block(&messages::line(&why)))
 }
 
-/// Starting needs what only `ralph` has (settings, the project's files, a shell parser), so this
-/// executable stays small and hands the event over to its neighbour, whose answer it passes on.
 fn start_command(call: &HookCall) -> Result<Reply> {
     if call.cut {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
-    // Asked here, since `ralph` has a pipe of ours for its standard input.
-    active_loop::check_sender(call)?;
-    delegate::answer(call)
+    typed::answer(call)
 }
 
 /// Cancels and answers without a model call. The second copy of a hook that is registered twice
@@ -214,7 +210,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
                 && continues(prompt)
                 && is_typed(call, Some(&bound.state)) =>
         {
-            delegate::answer(call)
+            goes_on_with_feedback(call)
         }
         _ => other_prompt(call, &bound),
     }
@@ -233,9 +229,13 @@ fn without_a_loop(call: &HookCall) -> Result<Reply> {
     }
     let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
     match root.join(SESSIONS).is_dir() {
-        true => delegate::answer(call),
+        true => goes_on_with_feedback(call),
         false => Ok(Reply::silent()),
     }
+}
+
+fn goes_on_with_feedback(call: &HookCall) -> Result<Reply> {
+    Ok(typed::continued_by_feedback(call)?.unwrap_or_else(Reply::silent))
 }
 
 /// The tombstone is kept for the turn that the loop drove, and for the copy of the hook that was
@@ -298,9 +298,8 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let heard = || {
         let reply = match state.mode.word() {
             // The conversation was woken by the end of an agent, and what comes next is known already.
-            Mode::Ralplan | Mode::Session if call.input.is_task_notification() => {
-                delegate::answer(call)?
-            }
+            Mode::Ralplan if call.input.is_task_notification() => ralplan::woken(call)?,
+            Mode::Session if call.input.is_task_notification() => orchestration::woken(call)?,
             _ => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))

@@ -21,7 +21,7 @@ pub mod watch;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -132,30 +132,6 @@ fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// A question to another program.
-#[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
-    /// The program.
-    pub program: &'a Path,
-    /// Its arguments.
-    pub arguments: &'a [&'a str],
-    /// What it reads on standard input. It must read all of it before it writes much.
-    pub input: &'a [u8],
-}
-
-/// Runs a program on some input and returns what it printed.
-pub fn ask(ask: &Ask<'_>, deadline: Duration, cap: usize) -> Result<Finished> {
-    let began = Instant::now();
-    let mut command = Command::new(ask.program);
-    command.args(ask.arguments).stdin(Stdio::piped());
-    let mut running = start_with_input(&mut command)?;
-    if let Some(mut stdin) = running.child.stdin.take() {
-        // A program that has answered without reading everything is no failure.
-        let _ = stdin.write_all(ask.input);
-    }
-    running.finish(began + deadline, cap)
 }
 
 /// Runs a program whose standard input stays open until it has ended: to it, the end of its input

@@ -16,7 +16,6 @@ pub mod lock;
 pub mod loop_file;
 pub mod mailbox;
 pub mod manifest;
-#[cfg(feature = "session-files")]
 pub mod orchestration;
 pub mod places;
 pub mod plan_files;

@@ -104,14 +104,14 @@ fn kept(world: &World) -> Vec<Value> {
 fn left_in_review() -> World {
     let mut world = in_review();
     world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "other"})).silent();
-    let ralph = executable("ralph");
+    let (ralph, stop) = (executable("ralph"), executable("ralph-stop-hook"));
     // Its prompt is the second word, its session the seventh. What could not be agreed to is waited for by nobody.
     let script = format!(
         r#"#!/bin/sh
 hash=${{2##*Plan hash: }}; hash=${{hash%%\`*}}
 printf '{{"session_id":"%s","hook_event_name":"Stop","cwd":"%s","last_assistant_message":"%s"}}' "$7" "$PWD" \
   "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: $hash" |
-  CLAUDE_CODE_SESSION_ID=$7 {ralph} answer settings >/dev/null
+  CLAUDE_CODE_SESSION_ID=$7 {stop} settings >/dev/null
 read -r _ _ _ driver _ </proc/$PPID/stat
 {ralph} ralplan approve >/dev/null || kill -INT $driver
 echo '{{"type":"result","is_error":false,"result":"x"}}'

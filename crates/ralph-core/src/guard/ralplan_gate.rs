@@ -27,13 +27,7 @@ pub struct PlanGate<'a> {
     /// The folder in which a command line would run git and that is not the project's own repository; see
     /// [`super::git_folders`].
     pub git_elsewhere: Option<&'a str>,
-    /// What tells whether a command line only reads: [`super::only_reads`]. Handed in, since it would be
-    /// a tenth of a hook that is asked at every call of every session.
-    pub only_reads: ReadCheck,
 }
-
-/// Ok for a command line that only reads; else why it may not, in words.
-pub type ReadCheck = fn(&str) -> Result<(), String>;
 
 /// The agents that plan.
 const PLANNERS: [&str; 4] =
@@ -125,7 +119,7 @@ fn question(gate: &PlanGate<'_>, agent: Caller<'_>) -> Result<(), String> {
 
 fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
     let line = input.command.as_deref().unwrap_or_default();
-    (gate.only_reads)(line).map_err(|why| {
+    super::only_reads(line).map_err(|why| {
         let next = gate.next();
         format!("Before the person agreed to the plan a command may only read: {why}. {next}")
     })?;

@@ -117,7 +117,6 @@ impl SessionSeen {
             artefact: self.writes_artefact.then_some(artefact),
             next_call: self.not_next.as_deref().map_or(Ok(()), Err),
             next: &self.next,
-            only_reads: super::only_reads,
         }
     }
 }
@@ -144,7 +143,6 @@ impl Gate {
             plan_hash: &self.plan_hash,
             gates_own_question: self.not_its_question.as_deref().map_or(Ok(()), Err),
             git_elsewhere: self.git_elsewhere.as_deref(),
-            only_reads: super::only_reads,
         }
     }
 }
@@ -293,7 +291,6 @@ mod tests {
                 plan_hash: "0123456789abcdef",
                 gates_own_question: question,
                 git_elsewhere: None,
-                only_reads: crate::guard::only_reads,
             };
             let situation = Situation {
                 mode: &Mode::Ralplan,

@@ -1,7 +1,6 @@
 //! What an orchestrated session lets through: its conversation routes and does no work of its own, its agents
 //! write what is theirs, and who is called is who comes next.
 
-use super::ralplan_gate::ReadCheck;
 use super::{Caller, Cell, Rule, ToolCall, ralph_command};
 use crate::shell::{self, Simple};
 
@@ -15,8 +14,6 @@ pub struct SessionGate<'a> {
     pub next_call: Result<(), &'a str>,
     /// What the conversation does instead of work of its own: who is called next.
     pub next: &'a str,
-    /// What tells whether a command line only reads; see [`super::PlanGate`].
-    pub only_reads: ReadCheck,
 }
 
 /// True for a row in which the conversation would do work of its own.
@@ -58,7 +55,7 @@ fn reads(gate: &SessionGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
             if asks_ralph(line) {
                 return Ok(());
             }
-            (gate.only_reads)(line).or_else(|why| {
+            super::only_reads(line).or_else(|why| {
                 refused(&format!("a command of this conversation only reads: {why}"))
             })
         }

@@ -234,8 +234,6 @@ fn has_a_shell_of_its_own(line: &ProcessLine) -> bool {
 pub enum Input {
     /// Through a socket that this process made.
     Socket(u32),
-    /// From a hook of ours that has looked at the event itself.
-    Hook,
     /// Through a pipe or a file.
     Other,
 }
@@ -251,9 +249,6 @@ pub fn is_from_client(
     input: Input,
     answers_by_socket: bool,
 ) -> bool {
-    if input == Input::Hook {
-        return true;
-    }
     let Some(at) = line.position(client) else {
         return match below_another(line) {
             Some(other) => input == Input::Socket(other) && is_of_a_person(line, client),
@@ -263,9 +258,7 @@ pub fn is_from_client(
     match input {
         Input::Socket(maker) => maker == client.pid,
         Input::Other if answers_by_socket => false,
-        Input::Hook | Input::Other => {
-            at == 1 || (at == 2 && SHELLS.contains(&line.processes[1].name.as_str()))
-        }
+        Input::Other => at == 1 || (at == 2 && SHELLS.contains(&line.processes[1].name.as_str())),
     }
 }
 

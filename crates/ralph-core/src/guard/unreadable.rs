@@ -3,7 +3,7 @@
 //!
 //! The loop's mode is in the state as well, so the strictest rule of all modes holds, whatever it was.
 
-use crate::guard::{self, ReadCheck};
+use crate::guard;
 use crate::state::Via;
 use crate::views::messages;
 
@@ -22,11 +22,11 @@ pub struct UnreadableCall<'a> {
 ///
 /// # Errors
 /// When the call may change something, or it is not known what it does.
-pub fn judge(call: UnreadableCall<'_>, why: &str, only_reads: ReadCheck) -> Result<(), String> {
+pub fn judge(call: UnreadableCall<'_>, why: &str) -> Result<(), String> {
     let what = match (call.tool, call.command) {
         (tool, _) if guard::only_looks(tool) => return Ok(()),
         ("Bash", _) if call.cut => "this command line is not whole".to_owned(),
-        ("Bash", Some(line)) => match only_reads(line) {
+        ("Bash", Some(line)) => match guard::only_reads(line) {
             Ok(()) => return Ok(()),
             Err(what) => what,
         },
@@ -112,14 +112,10 @@ fn quoted(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn reads(line: &str) -> Result<(), String> {
-        guard::only_reads(line)
-    }
-
     #[track_caller]
     fn check(tool: &str, command: Option<&str>, expected: bool) {
         let call = UnreadableCall { tool, command, cut: false };
-        assert_eq!(judge(call, "it is gone", reads).is_ok(), expected, "{tool} {command:?}");
+        assert_eq!(judge(call, "it is gone").is_ok(), expected, "{tool} {command:?}");
     }
 
     #[test]
@@ -154,7 +150,7 @@ mod tests {
         for line in ["ls", "git status", "cat a | grep b"] {
             check("Bash", Some(line), true);
             let cut = UnreadableCall { tool: "Bash", command: Some(line), cut: true };
-            assert!(judge(cut, "", reads).is_err());
+            assert!(judge(cut, "").is_err());
         }
         for line in
             ["rm a", "chmod -R go-w ~/.local", "ralph cancel", "echo $(touch x)", "cargo test"]

@@ -36,49 +36,32 @@
 //! | what ends it; what a conversation that orchestrates is told | [`in_session`] |
 //! | the orchestrator writes nothing; task files, plans as they were | [`rules`] |
 //! | input and output of the router | `snapshot`, `machine::Output` |
-//!
-//! What reads YAML is behind the feature `session-files`: a hook needs names, rules and the calls that
-//! were given, and links no parser for it.
 
 pub mod agents;
-#[cfg(feature = "session-files")]
 pub mod attempts;
-#[cfg(feature = "session-files")]
 pub mod change;
-#[cfg(feature = "session-files")]
 pub mod feedback;
 pub mod files;
 pub mod finding;
-#[cfg(feature = "session-files")]
 pub mod guardrails;
 pub mod id;
 pub mod in_session;
 pub mod invocation;
-#[cfg(feature = "session-files")]
 pub mod local_time;
-#[cfg(feature = "session-files")]
 pub mod machine;
-#[cfg(feature = "session-files")]
 pub mod metadata;
 pub mod progress;
 pub mod recovery;
-#[cfg(feature = "session-files")]
 pub mod repair;
-#[cfg(feature = "session-files")]
 pub mod report;
 pub mod rules;
 pub mod signal;
-#[cfg(feature = "session-files")]
 pub mod snapshot;
 pub mod state;
-#[cfg(feature = "session-files")]
 pub mod task;
-#[cfg(feature = "session-files")]
 pub mod validate;
-#[cfg(feature = "session-files")]
 pub mod waves;
 pub mod which;
-#[cfg(feature = "session-files")]
 pub mod yaml;
 
 #[cfg(test)]

@@ -41,7 +41,6 @@ enum Action {
     Allow(String),
     Permit,
     Withhold(String),
-    PassedOn(String),
 }
 
 /// How to keep a turn from ending, which depends on the client's version.
@@ -168,11 +167,6 @@ impl Reply {
         Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
     }
 
-    /// Passes on what another executable of ours rendered; it counts as silence if it is empty.
-    pub fn passed_on(rendered: String) -> Reply {
-        Reply { action: Action::PassedOn(rendered), message: None }
-    }
-
     /// Has the model read a text before whatever else the reply tells it. A reply by which the model
     /// hears nothing stays as it is.
     pub fn led_by(mut self, event: HookEvent, text: &str) -> Reply {
@@ -182,9 +176,6 @@ impl Reply {
                 *said = words(&format!("{text}\n\n{said}"), CONTEXT_LIMIT);
             }
             Action::Deny { context, .. } => *context = words(text, CONTEXT_LIMIT),
-            Action::PassedOn(rendered) => {
-                self.action = lead_passed_on(rendered, event, text);
-            }
             Action::KeepFromModel(_) | Action::Allow(_) | Action::Permit | Action::Withhold(_) => {}
         }
         self
@@ -208,13 +199,9 @@ impl Reply {
 
     /// The one line for standard output; none for silence.
     pub fn render(&self) -> Option<String> {
-        if let Action::PassedOn(rendered) = &self.action {
-            let line = rendered.trim();
-            return (!line.is_empty()).then(|| line.to_owned());
-        }
         let mut reply = Map::new();
         match &self.action {
-            Action::Nothing | Action::PassedOn(_) => {}
+            Action::Nothing => {}
             Action::Context(event, text) => {
                 let output = json!({"hookEventName": event.name(), "additionalContext": text});
                 reply.insert("hookSpecificOutput".to_owned(), output);
@@ -293,22 +280,6 @@ pub fn bounded(text: &str, limit: usize) -> String {
     }
     kept.push('…');
     kept
-}
-
-/// An answer that another executable rendered, with a text before what it tells the model.
-fn lead_passed_on(rendered: &str, event: HookEvent, text: &str) -> Action {
-    if rendered.trim().is_empty() {
-        return Action::Context(event, words(text, CONTEXT_LIMIT));
-    }
-    let Ok(Value::Object(mut reply)) = serde_json::from_str(rendered) else {
-        return Action::PassedOn(rendered.to_owned());
-    };
-    let output =
-        reply.entry("hookSpecificOutput").or_insert_with(|| json!({"hookEventName": event.name()}));
-    let said = output["additionalContext"].as_str().unwrap_or_default();
-    let led = format!("{text}{BETWEEN}{said}");
-    output["additionalContext"] = json!(words(led.trim_end(), CONTEXT_LIMIT));
-    Action::PassedOn(Value::Object(reply).to_string())
 }
 
 #[cfg(test)]
@@ -445,11 +416,5 @@ mod tests {
         assert_eq!(room, CONTEXT_LIMIT - 6);
         let full = add(before, &"x".repeat(room)).render().unwrap();
         assert!(full.contains("xx\"") && !full.contains('…'), "nothing is cut");
-    }
-
-    #[test]
-    fn what_is_passed_on_is_one_trimmed_line_or_silence() {
-        check(&Reply::passed_on("{\"a\":1}\n".to_owned()), Some("{\"a\":1}"));
-        check(&Reply::passed_on(" \n".to_owned()), None);
     }
 }

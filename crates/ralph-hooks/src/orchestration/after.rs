@@ -17,7 +17,7 @@ use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
 /// Answers the end of a tool call: of interest are those of agents.
-pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
+pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
     let is_call = matches!(call.input.tool_name.as_str(), "Agent" | "Task");
     if !is_call || call.input.from_subagent() || bound.is_driven() {
@@ -64,7 +64,7 @@ pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
 }
 
 /// Answers the end of an agent in the background: the conversation is woken, and hears what comes next.
-pub fn woken(call: &HookCall) -> Result<Reply> {
+pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
     match ours(call)? {
         Some(bound) => next(call, &bound),
         None => Ok(Reply::silent()),
@@ -72,8 +72,7 @@ pub fn woken(call: &HookCall) -> Result<Reply> {
 }
 
 /// An agent of the session wants to end. Its files are asked what came of it.
-pub fn reported(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
@@ -86,7 +85,7 @@ pub fn reported(call: &HookCall) -> Result<Reply> {
         .orchestration()
         .and_then(|session| who::place(call, session).map(|at| session.calls[at].call.clone()));
     if let Some(id) = at {
-        over(call, &bound, |one| one.call == id)?;
+        over(call, bound, |one| one.call == id)?;
     }
     Ok(Reply::silent())
 }

@@ -5,8 +5,8 @@
 
 use super::look::{as_driven, driving};
 use crate::begin::{
-    StartOutcome, StartRequest, cannot_start, facts, find_lost, freeze, note_start, options_of,
-    run, unusable, wants_baseline,
+    StartOutcome, StartRequest, answered, cannot_start, facts, freeze, note_start, options_of, own,
+    run, wants_baseline,
 };
 use anyhow::Result;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
 use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
 use ralph_core::modes::orchestration::which;
-use ralph_core::modes::start::{self, answered};
+use ralph_core::modes::start;
 use ralph_core::project as commands;
 use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
 use ralph_io::store::loop_file::LoopFile;
@@ -38,27 +38,14 @@ enum SessionChoice {
 
 /// Decides what the request means, and carries it out. Without a session of the client the loop is begun all the
 /// same: whoever drives it binds each client that it starts.
-///
-/// # Errors
-/// When the state or the session's folder cannot be written. Nothing was started then.
-pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
-    lifecycle::check_session_id(asked.session_id)?;
-    let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
-    if !lacking.is_empty() {
-        return Ok(StartOutcome::Refused(format!("{}; nothing was started", lacking.join("; "))));
-    }
+pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let wanted = match wanted(asked.request.task.as_deref()) {
         Ok(wanted) => wanted,
         Err(why) => return Ok(StartOutcome::Refused(why)),
     };
-    if let Some(why) = unusable(asked.home, asked.session_id) {
-        return Ok(StartOutcome::Refused(why));
-    }
-    // One request at a time: a prompt may start two copies of the hook.
-    let _starting = lifecycle::lock_starts(asked.home)?;
     let sessions = Sessions::of(&asked.project_root, asked.home)?;
     let now = clock::now();
-    if let Some((file, state)) = own(asked)? {
+    if let Some((file, state)) = own(asked.home, asked.session_id)? {
         return go_on_with_own(asked, &wanted, (&file, &state), now);
     }
     let (id, task) = match choose(asked, &sessions, wanted, now)? {
@@ -162,30 +149,14 @@ fn no_such(sessions: &Sessions, id: &SessionId) -> String {
     }
 }
 
-/// The live loop of this session of the client.
-fn own(asked: &StartRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
-    if asked.session_id.is_empty() {
-        return Ok(None);
-    }
-    let found = match lifecycle::of_session(asked.home, asked.session_id)? {
-        None => find_lost(asked.home, asked.session_id)?,
-        found => found,
-    };
-    let Some(file) = found else { return Ok(None) };
-    let state = file.read()?.map(|loaded| loaded.state);
-    let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
-    Ok(state.filter(is_own).map(|state| (file, state)))
-}
-
 fn go_on_with_own(
     asked: &StartRequest<'_>,
     wanted: &SessionChoice,
     (file, state): (&LoopFile, &LoopState),
     now: Timestamp,
 ) -> Result<StartOutcome> {
-    if answered(state, asked.prompt_id) {
-        file.update(|state| state.via = state.via.max(asked.via))?;
-        return Ok(StartOutcome::Answered);
+    if start::answered(state, asked.prompt_id) {
+        return answered(asked, Some(file));
     }
     if state.mode != Mode::Session {
         return Ok(StartOutcome::Refused(format!(
@@ -273,7 +244,7 @@ fn create(
     run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     let file = lifecycle::create(asked.home, &mut state)?;
     note_start(&file, asked);
-    Ok(StartOutcome::Started(state))
+    Ok(StartOutcome::Started(state, Vec::new()))
 }
 
 /// What the person agreed to when the session was driven before: another loop that goes on with it is measured
@@ -317,7 +288,8 @@ mod tests {
 
         fn begin(&self, typed: &str, session_id: &str, prompt_id: &str) -> StartOutcome {
             let request = arguments::parse(typed).unwrap();
-            begin(&StartRequest {
+            crate::begin::begin(&StartRequest {
+                mode: Mode::Session,
                 home: &self.home,
                 request: &request,
                 session_id,
@@ -341,7 +313,7 @@ mod tests {
     #[test]
     fn a_task_begins_a_folder_and_a_loop_that_points_to_it() {
         let world = world();
-        let StartOutcome::Started(state) =
+        let StartOutcome::Started(state, _) =
             world.begin("\"Build a door\" --max-iterations 9", "s", "p")
         else {
             panic!("not started")
@@ -389,14 +361,16 @@ mod tests {
         let both = "there are 2 sessions; say which is meant: /ralph-v2 260131-120000 or /ralph-v2 260131-120002";
         world.refused("", "s", "p", both);
         complete(2);
-        let StartOutcome::Started(state) = world.begin("", "s", "p") else { panic!("not started") };
+        let StartOutcome::Started(state, _) = world.begin("", "s", "p") else {
+            panic!("not started")
+        };
         assert_eq!((in_session::id(&state), state.prompt.as_str()), ("260131-120000", "Build 0"));
     }
 
     #[test]
     fn a_session_whose_driver_lives_is_left_to_it_and_else_taken_up() {
         let world = world();
-        let StartOutcome::Started(state) = world.begin("\"Build\"", "", "") else {
+        let StartOutcome::Started(state, _) = world.begin("\"Build\"", "", "") else {
             panic!("not started")
         };
         assert!(state.session_id.is_empty() && state.is_running());
@@ -416,6 +390,7 @@ mod tests {
         let world = world();
         let request = arguments::parse("task").unwrap();
         let asked = StartRequest {
+            mode: Mode::Loop,
             home: &world.home,
             request: &request,
             session_id: "s",
@@ -431,7 +406,7 @@ mod tests {
     #[test]
     fn a_loop_that_goes_on_with_a_session_is_measured_by_what_was_agreed_to() {
         let world = world();
-        let StartOutcome::Started(state) =
+        let StartOutcome::Started(state, _) =
             world.begin("\"Build\" --ac 'it is there=test -e door'", "s", "p")
         else {
             panic!("not started")
@@ -449,7 +424,7 @@ mod tests {
         assert_eq!(over.ending.unwrap().kind, EndingKind::AwaitingFeedback);
         assert!(lifecycle::is_put_away(&world.home, &away));
         assert!(lifecycle::of_session(&world.home, "s").unwrap().is_none());
-        let StartOutcome::Started(again) = world.begin(&id, "s", "p2") else {
+        let StartOutcome::Started(again, _) = world.begin(&id, "s", "p2") else {
             panic!("not started")
         };
         assert_eq!(again.acceptance_criteria[0].verification_command, "test -e door");

@@ -9,56 +9,67 @@ use anyhow::Result;
 use ralph_core::modes::orchestration::agents::AgentRole;
 use ralph_core::modes::orchestration::in_session::{Due, Routed};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, Orchestrated, SessionCall};
+use ralph_core::state::{Orchestrated, SessionCall};
 use ralph_io::{client::transcript, process::clock, store::plan_files};
 use std::path::Path;
 
-/// Decides, on what the router says. Where a client is one call that a driver has made, its driver decides.
-pub fn stopped(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if bound.is_driven() || bound.is_outranked(call.via) {
-        return Ok(Reply::silent());
-    }
-    let routed = routed(call, &bound)?;
-    let Some(found) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    let (file, driven) = (found.file.clone(), look::sessions(&call.home, &found.state)?);
+/// Decides, on what the router says.
+pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
+    let (sessions, id) = look::sessions(&call.home, &bound.state)?;
+    let Some((bound, routed)) = routed(call, bound)? else { return Ok(Reply::silent()) };
     let heard = match &routed {
         Some(routed) if !matches!(routed.due, Due::Call | Due::Wait) => routed.heard.clone(),
         _ => Vec::new(),
     };
-    let reply = stop::at_stop(call, found, routed)?;
-    // Only now it has taken effect: the loop rests, or is over and put away.
-    if !file.read()?.is_some_and(|loaded| loaded.state.is_running()) {
-        let (sessions, id) = driven;
+    let (reply, goes_on) = stop::at_stop(call, bound, routed)?;
+    if !goes_on {
         look::use_up(&sessions, &id, &heard)?;
     }
     Ok(reply)
 }
 
-/// What the router says; none where the stop is decided without it.
-fn routed(call: &HookCall, bound: &Bound) -> Result<Option<Routed>> {
-    let state = &bound.state;
-    if !state.is_running() || plan_files::is_gone(state) {
-        return Ok(None);
+/// What the router says, and the loop as it stands then; no word where the stop is decided without the router.
+/// None if the loop is gone.
+fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>)>> {
+    if plan_files::is_gone(&bound.state) {
+        return Ok(Some((bound, None)));
     }
+    let Some(mut bound) = without_ended_calls(call, bound)? else { return Ok(None) };
     let now = clock::now();
-    let at_work = |session: &Orchestrated, one: &SessionCall| is_at_work(call, session, one);
-    let ends = bound.file.update(|state| {
-        let Some(session) = state.orchestration().cloned() else { return Ok(Vec::new()) };
-        look::ended(&call.home, state, |one| !at_work(&session, one), now)
-    })?;
-    note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
     let waits = call.input.background_tasks.iter().any(|task| task.is_subagent())
         || transcript::command_waits(
             Path::new(&call.input.transcript_path),
             &bound.state.scheduled,
         );
-    if waits || state.blocked.is_some() {
-        let still = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
-        return Ok(still.transpose()?.flatten().map(|looked| looked.routed));
+    let writes = match waits || bound.state.blocked.is_some() {
+        true => Writes::ForCalls,
+        false => Writes::Always,
+    };
+    let is_idle = bound.state.orchestration().is_some_and(|session| session.calls.is_empty());
+    let looked = if is_idle {
+        // No agent can change the state meanwhile, so it needs no lock before the decision.
+        look(&call.home, &mut bound.state, now, writes)?
+    } else {
+        let changed = bound.change(|state| look(&call.home, state, now, writes))?;
+        let Some((changed, looked)) = changed else { return Ok(None) };
+        bound = changed;
+        looked?
+    };
+    Ok(Some((bound, looked.map(|looked| looked.routed))))
+}
+
+/// Notes the end of each call whose agent the client does not know any more. None if the loop is gone.
+fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
+    let Some(session) = bound.state.orchestration().cloned() else { return Ok(Some(bound)) };
+    let is_over = |one: &SessionCall| !is_at_work(call, &session, one);
+    if !session.calls.iter().any(is_over) {
+        return Ok(Some(bound));
     }
-    let looked = bound.file.update(|state| look(&call.home, state, now, Writes::Always))?;
-    Ok(looked.transpose()?.flatten().map(|looked| looked.routed))
+    let now = clock::now();
+    let changed = bound.change(|state| look::ended(&call.home, state, is_over, now))?;
+    let Some((bound, ends)) = changed else { return Ok(None) };
+    note_ends(call, &bound, &ends?);
+    Ok(Some(bound))
 }
 
 /// True where the client still knows the agent of this call: by its id; else one of its kind that no other call has.

@@ -18,7 +18,7 @@ use ralph_core::state::{LoopState, SessionCall};
 use ralph_io::{client, process::clock, store::places};
 
 /// May this tool run now?
-pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
+pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_live() {
         return match bound.state.ending {
@@ -169,12 +169,7 @@ impl CallFacts {
             session_id: &call.input.session_id,
             places: &self.places,
             ralplan: None,
-            session: Some(SessionGate {
-                artefact: judged,
-                next_call,
-                next: &self.next,
-                only_reads: guard::only_reads,
-            }),
+            session: Some(SessionGate { artefact: judged, next_call, next: &self.next }),
         };
         let tool_call = guard::ToolCall {
             tool: &call.input.tool_name,

@@ -1,68 +1,21 @@
 //! Beginning and continuing a planning: what the typed command and the headless driver have in common.
 
 use super::look;
-use crate::begin::{facts, find_lost, run, unusable};
+use crate::begin::{StartOutcome, StartRequest, answered, facts, own, run};
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self, export};
 use ralph_core::modes::start;
-use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy, Via};
-use ralph_io::store::home::Home;
+use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project, project::settings, store::plan_files};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A request to plan, and from where it came.
-#[derive(Debug)]
-pub struct PlanningRequest<'a> {
-    /// Where Ralph keeps its state.
-    pub home: &'a Home,
-    /// What is to be planned, and the bounds.
-    pub request: &'a LoopRequest,
-    /// The session to bind the planning to.
-    pub session_id: &'a str,
-    /// The client's id of the prompt; empty outside a hook.
-    pub prompt_id: &'a str,
-    /// The project's folder.
-    pub project_root: PathBuf,
-    /// The registration of the hook that asks.
-    pub via: Option<Via>,
-}
-
-/// What came of it.
-#[derive(Debug)]
-pub enum PlanningStart {
-    /// Another copy of the hook has answered.
-    Answered,
-    /// A planning was started; with what the person has to know besides.
-    Started(Box<LoopState>, Vec<String>),
-    /// One goes on.
-    Continues(Box<LoopState>),
-    /// Nothing was started, for this reason.
-    Refused(String),
-}
-
-/// Decides what the request means, and carries it out.
-///
-/// # Errors
-/// When the state or the project's document cannot be written. Nothing was started then.
-pub fn begin(asked: &PlanningRequest<'_>) -> Result<PlanningStart> {
-    lifecycle::check_session_id(asked.session_id)?;
-    let options = &asked.request.options;
-    if !options.criteria.is_empty() || options.baseline {
-        return Ok(PlanningStart::Refused(
-            "a plan brings its own criteria: leave out --ac and --baseline".to_owned(),
-        ));
-    }
-    if let Some(why) = unusable(asked.home, asked.session_id) {
-        return Ok(PlanningStart::Refused(why));
-    }
-    // One request at a time: a prompt may start two copies of the hook.
-    let _starting = lifecycle::lock_starts(asked.home)?;
+/// Begins a planning, or goes on with the one of this session.
+pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let now = clock::now();
-    if let Some((file, state)) = own(asked)? {
+    if let Some((file, state)) = own(asked.home, asked.session_id)? {
         return go_on(asked, &file, &state, now);
     }
     if let Some(other) = of_project(asked) {
@@ -73,7 +26,7 @@ pub fn begin(asked: &PlanningRequest<'_>) -> Result<PlanningStart> {
                 ("and has no session".to_owned(), "Go on with `ralph ralplan run` in a terminal")
             }
         };
-        return Ok(PlanningStart::Refused(format!(
+        return Ok(StartOutcome::Refused(format!(
             "planning {id} is live in this project, {place}: a project has one planning at a time. {go_on}, or end \
              it with `ralph cancel --loop {id}`"
         )));
@@ -81,20 +34,8 @@ pub fn begin(asked: &PlanningRequest<'_>) -> Result<PlanningStart> {
     create(asked, now)
 }
 
-/// The live loop of this session.
-fn own(asked: &PlanningRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
-    let found = match lifecycle::of_session(asked.home, asked.session_id)? {
-        None => find_lost(asked.home, asked.session_id)?,
-        found => found,
-    };
-    let Some(file) = found else { return Ok(None) };
-    let state = file.read()?.map(|loaded| loaded.state);
-    let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
-    Ok(state.filter(is_own).map(|state| (file, state)))
-}
-
 /// Another live planning of this project: they would have one document.
-fn of_project(asked: &PlanningRequest<'_>) -> Option<LoopState> {
+fn of_project(asked: &StartRequest<'_>) -> Option<LoopState> {
     let identity = project::identity(&asked.project_root);
     let is_it = |state: &LoopState| {
         let is_planning = state.mode == Mode::Ralplan && state.is_live();
@@ -104,30 +45,29 @@ fn of_project(asked: &PlanningRequest<'_>) -> Option<LoopState> {
 }
 
 fn go_on(
-    asked: &PlanningRequest<'_>,
+    asked: &StartRequest<'_>,
     file: &LoopFile,
     state: &LoopState,
     now: Timestamp,
-) -> Result<PlanningStart> {
+) -> Result<StartOutcome> {
     if start::answered(state, asked.prompt_id) {
-        file.update(|state| state.via = state.via.max(asked.via))?;
-        return Ok(PlanningStart::Answered);
+        return answered(asked, Some(file));
     }
     if state.mode != Mode::Ralplan {
-        return Ok(PlanningStart::Refused(format!(
+        return Ok(StartOutcome::Refused(format!(
             "a loop is live in this session at {}: end it with /ralph-cancel before you plan",
             state.position()
         )));
     }
     if asked.request.task.is_some() {
-        return Ok(PlanningStart::Refused(
+        return Ok(StartOutcome::Refused(
             "a planning is live in this session: type /ralplan to go on with it, or /ralph-cancel to end it \
              before you plan something else"
                 .to_owned(),
         ));
     }
     if plan_files::is_gone(state) {
-        return Ok(PlanningStart::Refused(
+        return Ok(StartOutcome::Refused(
             "the document of this planning was removed, which cancels it: /ralph-cancel ends it"
                 .to_owned(),
         ));
@@ -141,25 +81,25 @@ fn go_on(
         Some(state.clone())
     })?;
     Ok(match updated.flatten() {
-        Some(state) => PlanningStart::Continues(Box::new(state)),
-        None => PlanningStart::Refused("the planning has just ended".to_owned()),
+        Some(state) => StartOutcome::Continues(state),
+        None => StartOutcome::Refused("the planning has just ended".to_owned()),
     })
 }
 
-fn create(asked: &PlanningRequest<'_>, now: Timestamp) -> Result<PlanningStart> {
+fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     let root = &asked.project_root;
     let (mut told, left) = (Vec::new(), plan_files::found(root)?);
     let left = left.map(|text| export::read(&text, now));
     let plan = match (&asked.request.task, left) {
         (None, Some(Ok(export::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
         (None, Some(Err(why))) => {
-            return Ok(PlanningStart::Refused(format!(
+            return Ok(StartOutcome::Refused(format!(
                 "`{}` cannot be taken up: {why}; type /ralplan \"what to plan\"",
                 ralplan::MIRROR
             )));
         }
         (None, _) => {
-            return Ok(PlanningStart::Refused(
+            return Ok(StartOutcome::Refused(
                 "nothing is being planned here: type /ralplan \"what to plan\"".to_owned(),
             ));
         }
@@ -181,7 +121,7 @@ fn create(asked: &PlanningRequest<'_>, now: Timestamp) -> Result<PlanningStart> 
     plan_files::show(&state)?;
     lifecycle::create(asked.home, &mut state)?;
     plan_files::show(&state)?;
-    Ok(PlanningStart::Started(Box::new(state), told))
+    Ok(StartOutcome::Started(state, told))
 }
 
 /// A plan that another tool has written is read at once, so that its planner is asked for what it lacks.
@@ -195,7 +135,7 @@ fn looked_at(mut plan: Ralplan, root: &Path) -> Ralplan {
 }
 
 fn new(
-    asked: &PlanningRequest<'_>,
+    asked: &StartRequest<'_>,
     plan: Ralplan,
     now: Timestamp,
 ) -> Result<(LoopState, Vec<String>)> {

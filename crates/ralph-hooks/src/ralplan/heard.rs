@@ -10,14 +10,14 @@ use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self, question};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DecidedBy, LoopState, PauseCause, StartedBy, Via};
+use ralph_core::state::{DecidedBy, LoopState, Mode, PauseCause, StartedBy, Via};
 use ralph_core::{modes::loop_prompt, modes::start, views::messages};
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
 /// Answers the result of an agent, or of the question to the person.
-pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
+pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
@@ -49,7 +49,7 @@ fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
 
 /// Answers the end of an agent in the background, where a session in a terminal has every agent, whatever the
 /// call says. Else it would learn what comes next only at its next stop, a whole request later.
-pub fn woken(call: &HookCall) -> Result<Reply> {
+pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
     let is_news = bound.state.ralplan().is_some_and(|plan| !ralplan::is_told(plan));
@@ -126,6 +126,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
     }
     let begun = begin::begin(&begin::StartRequest {
+        mode: Mode::Loop,
         home: &call.home,
         request: &LoopRequest::default(),
         session_id: &call.input.session_id,
@@ -135,7 +136,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         via: Some(call.via),
     });
     let state = match begun {
-        Ok(begin::StartOutcome::Started(state)) if state.loop_id == planned.loop_id => state,
+        Ok(begin::StartOutcome::Started(state, _)) if state.loop_id == planned.loop_id => state,
         Ok(begin::StartOutcome::Refused(why)) => {
             return Ok(refused(&format!("{why}; then type /ralph")));
         }

@@ -9,14 +9,13 @@ use anyhow::Result;
 use ralph_core::modes::ralplan::{PlanEvent, PlanOutcome, PlanSeen, Role, formats, step};
 use ralph_core::protocol::event::HookEvent as Hook;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{LoopState, Ralplan};
+use ralph_core::state::Ralplan;
 use ralph_io::{client, store::plan_files};
 use serde_json::json;
 use std::path::Path;
 
 /// Takes the report of a subagent, or of a session that a driver has started as one.
-pub fn reported(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let who = Who::of(call);
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());

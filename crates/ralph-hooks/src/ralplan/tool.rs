@@ -28,7 +28,7 @@ const SHIPPED: [(&str, &str); 3] = [
 ];
 
 /// May this tool run now? An error is a refusal, too: the hook that asks makes it one.
-pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
+pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
@@ -117,7 +117,6 @@ fn ruling(
         plan_hash: &plan.plan_hash,
         gates_own_question: not_ours.as_deref().map_or(Ok(()), Err),
         git_elsewhere: elsewhere.as_deref(),
-        only_reads: guard::only_reads,
     };
     let situation = Situation {
         mode: &state.mode.word(),

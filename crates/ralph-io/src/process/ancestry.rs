@@ -5,7 +5,7 @@
 
 use crate::client;
 use ralph_core::guard::speaker::{self, Input, Process, ProcessLine, Speaker, Top};
-use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::protocol::registration::COMMAND_LINE;
 use ralph_core::state::ClientProcess;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -98,7 +98,6 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     };
     let input = match maker {
         Some(pid) => Input::Socket(pid),
-        None if is_below_a_hook(&line) => Input::Hook,
         None => Input::Other,
     };
     let by_socket = speaker::answers_by_socket(&executable(of.pid).to_string_lossy());
@@ -111,17 +110,6 @@ fn child_of(line: &ProcessLine, driver: &ClientProcess) -> Option<ClientProcess>
     let mut below = line.processes[..at].iter().rev();
     let child = below.find(|one| !executable(one.pid).ends_with(COMMAND_LINE))?;
     Some(ClientProcess { pid: child.pid, started: child.started.to_string() })
-}
-
-/// True for `ralph answer`, which a hook of ours asks: the hook has looked at the event.
-fn is_below_a_hook(line: &ProcessLine) -> bool {
-    let Some(parent) = line.processes.get(1) else { return false };
-    let Ok(own) = std::env::current_exe() else { return false };
-    let executable = executable(parent.pid);
-    let is_hook = HOOK_EXECUTABLES
-        .iter()
-        .any(|name| executable.file_name().is_some_and(|file| file == *name));
-    is_hook && own.ends_with(COMMAND_LINE) && executable.parent() == own.parent()
 }
 
 /// Where the executable of a process stood when it was started.

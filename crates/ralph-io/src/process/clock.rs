@@ -1,9 +1,7 @@
 //! The time.
 
 use jiff::Timestamp;
-#[cfg(feature = "session-files")]
 use jiff::tz::TimeZone;
-#[cfg(feature = "session-files")]
 use ralph_core::modes::orchestration::local_time::LocalTime;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,7 +15,6 @@ pub fn now() -> Timestamp {
 }
 
 /// A moment with the offset of the clock that the user sees.
-#[cfg(feature = "session-files")]
 pub fn local(at: Timestamp) -> LocalTime {
     LocalTime { at, offset: TimeZone::system().to_offset(at) }
 }

@@ -1,7 +1,6 @@
 //! The table of commands: one variant here and one file beside this one for each.
 
 mod adopt;
-mod answer;
 mod blocked;
 mod build;
 mod cancel;
@@ -11,6 +10,7 @@ mod completions;
 mod context;
 pub(crate) mod context_dir;
 mod criteria;
+mod delegate;
 mod demo;
 mod doctor;
 pub(crate) mod exit;
@@ -25,7 +25,6 @@ mod parallel;
 mod pause;
 mod places;
 mod plan;
-mod press;
 mod ralplan;
 mod refine;
 mod replay;
@@ -36,7 +35,6 @@ pub(crate) mod rounds;
 pub(crate) mod screen;
 mod session;
 mod session_id;
-mod settle;
 mod signal;
 mod start;
 mod status;
@@ -129,13 +127,9 @@ enum Command {
     #[command(subcommand)]
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
-    Answer(answer::Args),
-    #[command(hide = true)]
     Supervise,
-    #[command(hide = true)]
-    Settle(settle::Args),
-    #[command(hide = true)]
-    Press(press::Args),
+    #[command(hide = true, subcommand)]
+    Delegate(delegate::DelegateCommand),
     #[command(hide = true)]
     Round,
     /// Print one line about this session's loop, for the client's status line
@@ -185,10 +179,8 @@ impl Command {
             Command::Context(_) => "context",
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
-            Command::Answer(_) => "answer",
             Command::Supervise => "supervise",
-            Command::Settle(_) => "settle",
-            Command::Press(_) => "press",
+            Command::Delegate(_) => "delegate",
             Command::Round => "round",
             Command::Doctor(args) if args.writes() => "doctor --fix",
             Command::Statusline(_) => "statusline",
@@ -241,10 +233,8 @@ pub fn run() -> ExitCode {
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
-        Command::Answer(args) => answer::run(&args),
         Command::Supervise => supervise::run(),
-        Command::Settle(args) => settle::run(&args),
-        Command::Press(args) => press::run(&args),
+        Command::Delegate(command) => delegate::run(&command),
         Command::Round => round::run(),
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),

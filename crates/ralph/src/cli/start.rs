@@ -9,7 +9,7 @@ use super::journal::note;
 use super::{number, screen, select_loop, session_id, verify};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
-use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
+use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};
 use ralph_core::{modes::loop_prompt, views::messages};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
@@ -98,6 +98,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         return repeat(&state);
     }
     let begun = begin::begin(&StartRequest {
+        mode: Mode::Loop,
         home: &here.home,
         request: &request,
         session_id: &session,
@@ -192,7 +193,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
     let (decision, heading, state) = match begun {
         StartOutcome::Answered => return Ok(Exit::Done),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Started(state) => ("started", loop_prompt::started_line(&state), state),
+        StartOutcome::Started(state, _) => ("started", loop_prompt::started_line(&state), state),
         StartOutcome::Continues(state) => ("continued", loop_prompt::continues_line(&state), state),
         StartOutcome::Planned(state) => {
             let state = with_options(here, request, state)?;

@@ -161,7 +161,6 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
             plan_hash: "",
             gates_own_question: if ours { Ok(()) } else { Err("it is another") },
             git_elsewhere: None,
-            only_reads: guard::only_reads,
         }),
         session: None,
     };

@@ -65,7 +65,7 @@ pub enum Checks {
     NotAsked,
     /// What is due is run, and each run ends so.
     Run(Outcome),
-    /// `ralph settle` could not be had, or had no time.
+    /// `ralph delegate criteria` could not be had, or had no time.
     NotRun,
 }
 
@@ -179,7 +179,7 @@ fn run(state: &mut State, number: usize, outcome: Outcome) {
     state.noted.evidence[number].see(outcome, before);
 }
 
-/// The checks of a request, as `ralph settle` runs them: what is due, again while it is due, up to
+/// The checks of a request, as `ralph delegate criteria` runs them: what is due, again while it is due, up to
 /// the number of rounds that `ralph` takes.
 fn prove(state: &mut State, checks: Checks) -> Proof {
     let Checks::Run(outcome) = checks else {

@@ -130,7 +130,6 @@ fn an_event_is_the_clients_if_the_client_made_its_input() {
         assert!(is(line, Input::Socket(CLIENT), true));
         assert!(!is(line, Input::Socket(80), true), "{line:?}");
         assert!(!is(line, Input::Other, true), "{line:?}");
-        assert!(is(line, Input::Hook, true));
     }
     assert!(is(&below, Input::Other, false) && is(&through, Input::Other, false));
     assert!(!is(&deep, Input::Other, false) && !is(&python, Input::Other, false));

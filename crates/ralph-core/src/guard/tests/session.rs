@@ -32,7 +32,6 @@ fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
             artefact: seen.artefact,
             next_call: seen.next_call,
             next: NEXT,
-            only_reads,
         }),
     };
     let call = ToolCall { tool, input, cwd: "/project", resolved: None, cut: false };

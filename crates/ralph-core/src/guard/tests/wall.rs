@@ -76,7 +76,6 @@ fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
             plan_hash: "0123456789abcdef0123",
             gates_own_question: seen.question,
             git_elsewhere: None,
-            only_reads: crate::guard::only_reads,
         }),
         session: None,
     };
@@ -240,7 +239,6 @@ fn a_plan_is_where_its_path_leads_to() {
             plan_hash: "",
             gates_own_question: Ok(()),
             git_elsewhere: None,
-            only_reads: crate::guard::only_reads,
         };
         let situation = Situation {
             mode: &Mode::Ralplan,

@@ -20,9 +20,10 @@ use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::driven::{self, Due};
 use ralph_core::modes::ralplan::{self as rules, AgentInput, NextPlanStep, Role};
 use ralph_core::protocol::permission::Need;
-use ralph_core::state::{EndingKind, LoopState, PauseCause};
+use ralph_core::state::{EndingKind, LoopState, Mode, PauseCause, StartedBy};
 use ralph_core::views::messages;
-use ralph_hooks::ralplan::{self, PlanningRequest, PlanningStart};
+use ralph_hooks::begin::{self, StartOutcome, StartRequest};
+use ralph_hooks::ralplan;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{
@@ -98,22 +99,24 @@ fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
 /// Begins one as the typed command does, or takes up what another tool has left.
 fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
     let request = LoopRequest { task: task(args)?, ..LoopRequest::default() };
-    let begun = ralplan::begin(&PlanningRequest {
+    let begun = begin::begin(&StartRequest {
+        mode: Mode::Ralplan,
         home: &here.home,
         request: &request,
         session_id: &random::uuid(),
         prompt_id: "",
         project_root: here.root.clone(),
+        started_by: StartedBy::Person,
         via: None,
     })?;
     let state = match begun {
-        PlanningStart::Started(state, told) => {
+        StartOutcome::Started(state, told) => {
             told.iter().for_each(|line| screen::tell(&screen::visible(line)));
             state
         }
-        PlanningStart::Continues(state) => state,
-        PlanningStart::Refused(why) => return Err(refused(Exit::No, why)),
-        PlanningStart::Answered => {
+        StartOutcome::Continues(state) => state,
+        StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
+        StartOutcome::Answered | StartOutcome::Planned(_) => {
             anyhow::bail!("could not begin: another process has just done so")
         }
     };

@@ -9,9 +9,8 @@ use crate::cli::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::orchestration::id::SessionId;
-use ralph_core::state::{LoopState, StartedBy};
-use ralph_hooks::begin::{StartOutcome, StartRequest};
-use ralph_hooks::orchestration;
+use ralph_core::state::{LoopState, Mode, StartedBy};
+use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client, project::environment};
 
 /// Agents that may be called, where nothing is said.
@@ -24,7 +23,8 @@ pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<FoundLoo
         options: options(args),
         ..LoopRequest::default()
     };
-    let begun = orchestration::begin(&StartRequest {
+    let begun = begin::begin(&StartRequest {
+        mode: Mode::Session,
         home: &here.home,
         request: &request,
         session_id: "",
@@ -35,7 +35,7 @@ pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<FoundLoo
     })
     .map_err(bad_state)?;
     let (state, how) = match begun {
-        StartOutcome::Started(state) => (state, "started"),
+        StartOutcome::Started(state, _) => (state, "started"),
         StartOutcome::Continues(state) => (state, "continued"),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
         StartOutcome::Answered | StartOutcome::Planned(_) => {

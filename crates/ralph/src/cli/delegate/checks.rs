@@ -1,14 +1,11 @@
-//! `ralph press`: what `ralph-backpressure` asks its neighbour after an edit, and `ralph-stop-hook`
-//! at the end of a turn.
-//!
-//! Not for people: it prints what the model is to read, or nothing. Its standard input is the life of
-//! the hook that asked: when that ends, however it does, nothing goes on here.
+//! The checks of edited files, after the edit or at the end of a turn. Prints what the model is to read, or
+//! nothing.
 
-use super::exit::Exit;
-use super::install::merge;
-use super::places::InstallPaths;
-use super::screen;
 use crate::check::{self, CheckOrder, Pace};
+use crate::cli::exit::Exit;
+use crate::cli::install::merge;
+use crate::cli::places::InstallPaths;
+use crate::cli::screen;
 use anyhow::{Context, Result};
 use ralph_core::project::check::answer;
 use ralph_core::project::check::choice::CheckSettings;
@@ -26,7 +23,7 @@ const LATE: Duration = Duration::from_secs(240);
 
 /// What is to be looked at.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// The state file of the loop
     #[arg(long)]
     state: Option<PathBuf>,

@@ -1,11 +1,8 @@
-//! `ralph settle`: what `ralph-stop-hook` asks its neighbour when completion is requested.
-//!
-//! Not for people: it runs the criteria that no receipt proves or disproves and prints what all of
-//! them are worth. A driver of ours asks in the same way. Its standard input is the life of the hook that asked: when that ends, however
-//! it does, nothing goes on here.
+//! The criteria of a loop for which completion is requested: runs those that no receipt proves or disproves,
+//! and prints what all receipts are worth. A driver of ours asks in the same way as the stop hook.
 
-use super::exit::{Exit, refused};
-use super::screen;
+use crate::cli::exit::{Exit, refused};
+use crate::cli::screen;
 use crate::verify::{self, CriteriaChoice, Pace, Silent, VerifyOrder, asked};
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::{By, Proof};
@@ -16,7 +13,7 @@ use std::path::PathBuf;
 
 /// The loop that is to be settled.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// Its state file
     state: PathBuf,
     /// The variables that were given their recorded values
@@ -26,7 +23,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let Some(by) = asked::by() else {
-        let why = "`ralph settle` answers Ralph's own stop hook; `ralph verify` runs the criteria";
+        let why = "`ralph delegate criteria` answers Ralph's own stop hook; `ralph verify` runs the criteria";
         return Err(refused(Exit::No, why));
     };
     // Nothing is proven where it fails, and the refusal says why.
