@@ -4,9 +4,8 @@
 //! the files.
 
 pub(crate) mod artefact;
-mod round;
 
-pub(crate) use round::{
+pub(crate) use crate::runs::refine::{
     Refiner, Rounded, asks_again, close_what_was_left, note_client, prompt as of_round, record,
     template as of_rounds,
 };

@@ -4,10 +4,8 @@
 //! round: at its end the client is ended, and all that it has started.
 
 use super::exit::{Exit, refused};
-use crate::driver::{
-    self,
-    wire::{self, RoundMessage, RoundOrder, Wire},
-};
+use crate::runs::client;
+use crate::runs::worker::{self, RoundMessage, RoundOrder, Wire};
 use anyhow::{Context, Result};
 use ralph_io::client::given;
 use ralph_io::process::interrupts::Interrupts;
@@ -20,9 +18,9 @@ pub(crate) fn run() -> Result<Exit> {
         .context("could not read the order")
         .map_err(|error| refused(Exit::Usage, format!("{error:#}")))?;
     let came = order.hold().and_then(|_alone| {
-        driver::run_at(&order.round, &interrupts, &order.policy(), &Wire::default())
+        client::run_at(&order.round, &interrupts, &order.policy(), &Wire::default())
     });
-    wire::tell(&match came {
+    worker::tell(&match came {
         Ok(came) => RoundMessage::Came(Box::new(came)),
         Err(error) => RoundMessage::failed(&error),
     });

@@ -3,8 +3,8 @@
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen::visible;
-use crate::driver::quoted;
 use crate::refine::artefact::{Artefact, PlanFile};
+use crate::runs::client::quoted;
 use anyhow::Result;
 use ralph_core::modes::refine::state::{RefineDocument, RefineSession, refused_name};
 use ralph_core::modes::refine::{Mode, Status};

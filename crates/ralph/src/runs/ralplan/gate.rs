@@ -2,15 +2,15 @@
 //!
 //! Silence is waiting, for as long as it takes. A decision that was given elsewhere is seen in the state.
 
-use super::super::super::exit::bad_state;
-use super::super::super::journal::note;
-use super::super::super::screen;
-use super::super::super::select_loop::FoundLoop;
-use super::super::decide;
 use super::{Driver, told};
+use crate::cli::context_dir::Here;
+use crate::cli::exit::bad_state;
+use crate::cli::journal::note;
+use crate::cli::screen;
+use crate::cli::select_loop::FoundLoop;
 use anyhow::Result;
-use ralph_core::state::{DecisionKind, LoopState, PlanPhase};
-use ralph_hooks::ralplan::Decided;
+use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PlanPhase};
+use ralph_hooks::ralplan::{self, Decided, DecisionRequest};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::process::person::{self, WaitEnd};
 use ralph_io::process::watch::Watch;
@@ -83,7 +83,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             Typed::Unknown => ask(asks, ASKS)?,
             Typed::Decided(kind, words) => {
                 let found = FoundLoop::seen(driver.file.clone(), state);
-                match decide::take(driver.here, &found, kind, &words, ManifestFate::Remove)? {
+                match take(driver.here, &found, kind, &words, ManifestFate::Remove)? {
                     Decided::Refused(why) => {
                         screen::tell(&screen::visible_lines(&format!(
                             "nothing was decided: {why}"
@@ -95,6 +95,25 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             }
         }
     }
+}
+
+/// Takes a person's decision, and notes it.
+pub(crate) fn take(
+    here: &Here,
+    found: &FoundLoop,
+    kind: DecisionKind,
+    text: &str,
+    entry: ManifestFate,
+) -> Result<Decided> {
+    let word = if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() };
+    let command = format!("ralplan {word}");
+    let said =
+        DecisionRequest { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
+    let decided = ralplan::decide(&here.home, &found.file, said, entry).map_err(bad_state)?;
+    let (decision, why) = decided.describe();
+    let file = decided.file().unwrap_or(&found.file);
+    note(here, file, &found.state, (&command, decision), &why);
+    Ok(decided)
 }
 
 fn ask(asks: bool, question: &str) -> Result<()> {

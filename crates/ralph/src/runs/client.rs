@@ -5,17 +5,12 @@
 //! Whatever happens, a round comes back to its caller, who may hold a claim; nothing that the client
 //! started is alive then.
 
-mod apart;
 mod attempt;
 mod command;
-pub(crate) mod many;
-mod one;
 mod preflight;
-pub(crate) mod shown;
-pub(crate) mod supervisor;
-pub(crate) mod wire;
 
-pub(crate) use apart::{run_apart, wait_for_earlier};
+use super::display::{DisplayedRound, RoundDisplay};
+use super::round_bar::RoundBar;
 pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
@@ -23,7 +18,6 @@ pub use preflight::{Preflight, preflight};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
-use one::RoundBar;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
 use ralph_core::transcript::tokens::Tokens;
@@ -31,7 +25,6 @@ use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::{process::clock, process::random};
 use serde::{Deserialize, Serialize};
-use shown::{DisplayedRound, RoundDisplay};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! One round on the screen: a line that is redrawn on a terminal, plain lines elsewhere.
 
-use super::shown::{RoundDisplay, THINKS, thousands};
+use super::display::{RoundDisplay, THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{ProgressBar, ProgressStyle};
 use ralph_core::text::plural::noun;

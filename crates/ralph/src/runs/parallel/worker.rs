@@ -3,9 +3,9 @@
 use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::cli::context_dir::Here;
 use crate::cli::exit::bad_state;
-use crate::driver::ClientRound;
-use crate::driver::supervisor::MemberExit;
-use crate::driver::wire::RoundOrder;
+use crate::runs::client::ClientRound;
+use crate::runs::engine::MemberExit;
+use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::parallel::headless_worker::{self, Begin, End};
 use ralph_core::modes::parallel::{self, AgentCall, AgentInput, Grant};

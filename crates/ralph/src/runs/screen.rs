@@ -3,7 +3,7 @@
 //!
 //! All of it is on standard error: standard output is the command's answer.
 
-use super::shown::{THINKS, thousands};
+use super::display::{THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::text::plural::noun;

@@ -1,11 +1,10 @@
 //! What `ralph plan`, `ralph build` and `ralph ralplan run` have in common: how many rounds, how the client is
 //! called, where their logs are, and after which round no other is begun.
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::number;
-use super::screen;
-use crate::driver::{self, Policy, RoundOutcome, RoundResult};
+use super::client::{Policy, RoundOutcome, RoundResult, preflight};
+use crate::cli::context_dir::Here;
+use crate::cli::exit::{Exit, refused};
+use crate::cli::{number, screen};
 use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::reply::bounded;
@@ -50,7 +49,7 @@ impl ClientOptions {
     /// When the client knows no such mode.
     pub(crate) fn tell(&self, here: &Here, needs: &[Need]) -> Result<bool> {
         let mode = self.permission_mode(here);
-        let preflight = driver::preflight(needs, mode.as_deref(), &here.root)?;
+        let preflight = preflight(needs, mode.as_deref(), &here.root)?;
         screen::tell(&format!("permission mode: {}", screen::visible(&preflight.mode)));
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));

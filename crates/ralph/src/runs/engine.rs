@@ -3,13 +3,13 @@
 //! One thread: what happens is taken up between two steps. What is begun, and what is made of an end, is its owner's,
 //! who decides each step anew from files: with this process nothing is lost but the clients that it holds.
 
-use super::RoundResult;
-use super::many::Many;
-use super::wire::{RoundMessage, RoundOrder};
+use super::client::RoundResult;
+use super::options;
+use super::screen::Many;
+use super::worker::{RoundMessage, RoundOrder};
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::journal::note;
-use crate::cli::rounds;
 use crate::cli::screen::visible;
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
@@ -356,7 +356,7 @@ impl<'a, V> Team<'a, V> {
         self.screen.remove(name);
         self.screen.tell(&visible(became));
         let Ok(Some(loaded)) = self.file.read() else { return };
-        let why = rounds::with_denials(became, came);
+        let why = options::with_denials(became, came);
         let Words { command, ended, .. } = self.words;
         note(self.here, self.file, &loaded.state, (command, ended), &why);
     }

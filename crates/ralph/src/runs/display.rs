@@ -3,7 +3,7 @@
 //! All of it is on standard error: standard output is the command's answer. Names and commands come
 //! from a model, so nothing in them may act on the terminal.
 
-use super::RoundOutcome;
+use super::client::RoundOutcome;
 use crate::cli::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -33,23 +33,23 @@ pub(crate) trait RoundDisplay {
 }
 
 /// A round that is shown.
-pub(super) struct DisplayedRound<'a> {
+pub(crate) struct DisplayedRound<'a> {
     place: &'a dyn RoundDisplay,
 }
 
 impl<'a> DisplayedRound<'a> {
-    pub(super) fn begin(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
+    pub(crate) fn begin(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
         place.now("begins", None);
         DisplayedRound::on(place)
     }
 
     /// One that has begun elsewhere.
-    pub(super) fn on(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
+    pub(crate) fn on(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
         DisplayedRound { place }
     }
 
     /// The tool in use and the tokens so far.
-    pub(super) fn works(&self, account: &Account) {
+    pub(crate) fn works(&self, account: &Account) {
         let tokens = Some(account.tokens().total());
         match (&account.retry, &account.tool) {
             (Some(retry), _) => {
@@ -70,17 +70,17 @@ impl<'a> DisplayedRound<'a> {
     }
 
     /// A call that did not happen.
-    pub(super) fn denied(&self, tool: &str, why: &str) {
+    pub(crate) fn denied(&self, tool: &str, why: &str) {
         self.place.say(&format!("{} was denied: {}", visible(tool), short(why)));
     }
 
     /// The client's own warning.
-    pub(super) fn warns(&self, text: &str) {
+    pub(crate) fn warns(&self, text: &str) {
         self.place.say(&short(text));
     }
 
     /// What a person's Ctrl-C does.
-    pub(super) fn asked(&self, asked: InterruptRequest) {
+    pub(crate) fn asked(&self, asked: InterruptRequest) {
         match asked {
             InterruptRequest::Nothing => {}
             InterruptRequest::Finish => {
@@ -93,7 +93,7 @@ impl<'a> DisplayedRound<'a> {
     }
 
     /// Why nothing happens for a while.
-    pub(super) fn waits(&self, showed: &Showed, until: Timestamp) {
+    pub(crate) fn waits(&self, showed: &Showed, until: Timestamp) {
         let why = match showed {
             Showed::Limited(_) => "the usage limit is reached",
             Showed::Busy(Busy::RateLimited) => "there were too many requests",
@@ -105,7 +105,7 @@ impl<'a> DisplayedRound<'a> {
     }
 
     /// The last line.
-    pub(super) fn end(&self, outcome: &RoundOutcome) {
+    pub(crate) fn end(&self, outcome: &RoundOutcome) {
         let words = match outcome {
             RoundOutcome::Finished { is_error: false, .. } => "finished".to_owned(),
             RoundOutcome::Finished { result, .. } => format!("failed: {}", short(result)),

@@ -1,16 +1,25 @@
 //! The orchestrator: asks the router, begins what it gives, waits for what happens.
 //!
-//! Every step is decided anew from the session's files. How clients are held and waited for is [`team`]'s.
+//! Every step is decided anew from the session's files. How clients are held and waited for is [`engine`]'s.
 
-use super::OrchestrationRun;
-use super::call::AtWork;
+mod call;
+mod conclude;
+pub(crate) mod leftovers;
+
+pub(crate) use call::{About, round};
+pub(crate) use conclude::conclude;
+
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::journal::note;
-use crate::driver::supervisor::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::orchestration::SessionContext;
+use crate::runs::engine::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::runs::options::ClientOptions;
 use anyhow::Result;
+use call::AtWork;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
@@ -20,24 +29,38 @@ use ralph_core::state::LoopState;
 use ralph_core::stop;
 use ralph_core::text::plural::noun;
 use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, process::random};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What is driven, and how.
+pub(crate) struct OrchestrationRun<'a> {
+    pub(crate) place: &'a SessionContext,
+    pub(crate) id: SessionId,
+    pub(crate) file: LoopFile,
+    pub(crate) client: &'a ClientOptions,
+    /// The folder for what the clients print.
+    pub(crate) logs: PathBuf,
+    /// What stands before the agents' names.
+    pub(crate) prefix: &'static str,
+}
 
 /// Why no call is begun any more: for a reason of every team, or because the router says so.
-pub(super) type OrchestrationEnd = supervisor::TeamEnd<Routed>;
+pub(crate) type OrchestrationEnd = engine::TeamEnd<Routed>;
 
 /// Works until the session ends, or something stands in the way.
 ///
 /// # Errors
 /// When the session or the loop cannot be read or written. Nothing that was started is alive then.
-pub(super) fn all(
+pub(crate) fn all(
     plan: &OrchestrationRun<'_>,
     interrupts: &Interrupts,
 ) -> Result<OrchestrationEnd> {
     let inputs = plan.place.sessions.inputs(&plan.id);
     let words = Words { command: "session run", members: "agents", ended: "call ended" };
     let watched = [plan.file.folder(), &inputs];
-    supervisor::work(DriveState {
+    engine::work(DriveState {
         plan,
         team: Team::begin((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
@@ -49,13 +72,13 @@ pub(super) fn all(
     })
 }
 
-pub(super) struct DriveState<'a> {
-    pub(super) plan: &'a OrchestrationRun<'a>,
-    pub(super) team: Team<'a, Routed>,
+struct DriveState<'a> {
+    plan: &'a OrchestrationRun<'a>,
+    team: Team<'a, Routed>,
     /// By the names of their clients.
-    pub(super) at_work: BTreeMap<String, AtWork>,
+    at_work: BTreeMap<String, AtWork>,
     /// How many calls were begun.
-    pub(super) number: u32,
+    number: u32,
     /// When the router has another answer, if nothing else happens.
     until: Option<Timestamp>,
     /// How long a call may take.

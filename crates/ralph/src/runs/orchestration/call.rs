@@ -3,13 +3,13 @@
 //! The client's words are not asked. A call whose folder shows what it was made for is met; one that was
 //! kept from it by a limit or by a person is made again, and any other has failed.
 
-use super::super::super::context_dir::Here;
-use super::super::super::rounds::{self, ClientOptions};
-use super::drive::{DriveState, OrchestrationEnd};
+use super::{DriveState, OrchestrationEnd, leftovers};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
-use crate::driver::supervisor::MemberExit;
-use crate::driver::wire::RoundOrder;
-use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
+use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
+use crate::runs::engine::MemberExit;
+use crate::runs::options::{self, ClientOptions};
+use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
@@ -33,15 +33,15 @@ pub(super) struct AtWork {
 }
 
 /// What a round is besides the call.
-pub(super) struct About<'a> {
-    pub(super) number: u32,
-    pub(super) session: &'a str,
-    pub(super) prefix: &'a str,
-    pub(super) id: &'a SessionId,
+pub(crate) struct About<'a> {
+    pub(crate) number: u32,
+    pub(crate) session: &'a str,
+    pub(crate) prefix: &'a str,
+    pub(crate) id: &'a SessionId,
 }
 
 /// The client of a call, started as its agent.
-pub(super) fn round(
+pub(crate) fn round(
     here: &Here,
     client: &ClientOptions,
     logs: &Path,
@@ -51,8 +51,8 @@ pub(super) fn round(
     let agent = call.agent().name();
     let name = format!("call-{}", about.number);
     let prompt = match call.prompt() {
-        prompt if prompt.len() <= driver::LONGEST_PROMPT && !prompt.contains('\0') => prompt,
-        prompt => driver::fit(prompt, &logs.join(format!("{name}.txt")), |file| {
+        prompt if prompt.len() <= client::LONGEST_PROMPT && !prompt.contains('\0') => prompt,
+        prompt => client::fit(prompt, &logs.join(format!("{name}.txt")), |file| {
             format!(
                 "What you are told is too long for here: read all of `{}` first.",
                 file.display()
@@ -183,7 +183,7 @@ impl DriveState<'_> {
         {
             let running = changed.before.running.iter().flatten();
             let begun = running.filter(|one| one.key == call.key).map(|one| one.since).min();
-            super::leftovers::say_again(plan.place, &plan.id, told, begun)?;
+            leftovers::say_again(plan.place, &plan.id, told, begun)?;
         }
         lifecycle::release(&plan.place.here.home, &plan.file, name)?;
         plan.place.sessions.forget_call(&plan.id, name);
@@ -214,7 +214,7 @@ impl DriveState<'_> {
             RoundOutcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
             _ => return,
         };
-        if let Some(why) = rounds::stops(&came.outcome) {
+        if let Some(why) = options::stops(&came.outcome) {
             self.team.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }

@@ -3,13 +3,14 @@
 //! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
 //! is open, and the next one who refines this session records it as cut.
 
-use super::Template;
-use super::artefact::{self, Artefact, ArtefactBefore, PlanFile};
+use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
+use super::options::{self, ClientOptions};
+use super::single::run_apart;
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
-use crate::driver::{self, ClientRound, RoundOutcome as Ended, RoundResult};
+use crate::refine::Template;
+use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::prompt::{Prompt, variable};
 use ralph_core::modes::refine::state::{RefineSession, RoundEntry};
@@ -71,7 +72,7 @@ impl Refiner<'_> {
         let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
             let round = self.order(&session, iteration)?;
             let came = self.run(&round, interrupts)?;
-            rounds::tell(&round.label, &came);
+            options::tell(&round.label, &came);
             self.take(&before, &round, came, iteration, interrupts)
         });
         if done.is_err() {
@@ -83,7 +84,7 @@ impl Refiner<'_> {
 
     fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
         let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
-        driver::run_apart(round, &alone, interrupts, &self.client.policy())
+        run_apart(round, &alone, interrupts, &self.client.policy())
     }
 
     /// The round as it is put to the client.
@@ -117,7 +118,7 @@ impl Refiner<'_> {
             other => {
                 let why = other.why("its client ended");
                 self.cut(before, iteration, &why)?;
-                return Ok(Rounded::Cut { why, stops: rounds::stops(other) });
+                return Ok(Rounded::Cut { why, stops: options::stops(other) });
             }
         };
         let message = match asks_again(&self.place, &self.name, &message)? {
@@ -180,7 +181,7 @@ impl Refiner<'_> {
             ..round.clone()
         };
         let came = self.run(&again, interrupts)?;
-        rounds::tell(&again.label, &came);
+        options::tell(&again.label, &came);
         Ok(match came.outcome {
             Ended::Finished { result, is_error: false } => result,
             _ => String::new(),

@@ -3,10 +3,10 @@
 //! That process holds the client, and ends it with all that it started when its standard input ends. So a
 //! driver that is killed, by whatever signal, leaves no client at work.
 
-use super::one::RoundBar;
-use super::shown::{DisplayedRound, RoundDisplay};
-use super::wire::{RoundMessage, RoundOrder};
-use super::{ClientRound, Policy, RoundResult};
+use super::client::{ClientRound, Policy, RoundResult};
+use super::display::{DisplayedRound, RoundDisplay};
+use super::round_bar::RoundBar;
+use super::worker::{RoundMessage, RoundOrder};
 use crate::cli::exit::{Exit, refused};
 use anyhow::{Context, Result};
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
@@ -22,11 +22,11 @@ const FAR: Duration = Duration::from_secs(3600);
 /// Longer than a client may take to end once it was told to.
 const TO_END: Duration = Duration::from_secs(20);
 
-/// Runs a round to its end, as [`super::run`] does, in a process of its own. That process holds the lock at
+/// Runs a round to its end, as [`super::client::run`] does, in a process of its own. That process holds the lock at
 /// `alone` until nothing of the round is alive.
 ///
 /// # Errors
-/// As [`super::run`].
+/// As [`super::client::run`].
 pub(crate) fn run_apart(
     round: &ClientRound,
     alone: &Path,

@@ -1,7 +1,7 @@
 //! A round in a process of its own: its order, and what it tells whoever gave it, as lines of JSON.
 
-use super::shown::RoundDisplay;
-use super::{ClientRound, Policy, RoundResult};
+use super::client::{ClientRound, Policy, RoundResult};
+use super::display::RoundDisplay;
 use crate::cli::exit::{self, Exit};
 use crate::cli::screen;
 use ralph_io::store::lock;

@@ -1,12 +1,11 @@
 //! How a run ends: what the router says becomes the ending of the loop, once the criteria were asked.
 
-use super::OrchestrationRun;
-use super::drive::OrchestrationEnd;
-use crate::cli::build;
+use super::{OrchestrationEnd, OrchestrationRun};
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::journal::note;
 use crate::cli::screen;
-use crate::driver::many::Many;
+use crate::runs::build;
+use crate::runs::screen::Many;
 use crate::verify;
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::Proof;
@@ -22,7 +21,7 @@ use ralph_io::process::watch::Watch;
 use std::time::{Duration, Instant};
 
 /// Ends the loop, or leaves it as it is, and says what comes next.
-pub(super) fn conclude(
+pub(crate) fn conclude(
     plan: &OrchestrationRun<'_>,
     interrupts: &Interrupts,
     loop_id: &str,

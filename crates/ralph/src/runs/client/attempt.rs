@@ -1,9 +1,9 @@
 //! One process of the client, from its start to its end.
 
 use super::command::arguments;
-use super::shown::DisplayedRound;
 use super::{ClientRound, Sum};
 use crate::cli::exit::{Exit, refused};
+use crate::runs::display::DisplayedRound;
 use anyhow::Result;
 use ralph_core::stop::rounds::{self, Policy, Showed};
 use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};

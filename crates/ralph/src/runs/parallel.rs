@@ -1,7 +1,7 @@
 //! Workers without a session above them: starts what can be started, merges what is done, waits.
 //!
 //! Every step is decided anew from the state, in which all workers are noted. How clients are held and waited for is
-//! [`team`]'s.
+//! [`engine`]'s.
 
 mod leftovers;
 mod worker;
@@ -10,13 +10,16 @@ pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 pub(crate) use worker::planned;
 
 use crate::cli::context_dir::Here;
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, bad_state};
 use crate::cli::journal::note;
-use crate::cli::rounds::{self, ClientOptions};
-use crate::driver::many::Whole;
-use crate::driver::supervisor::{self, MemberExit, Team, TeamOwner, Then, Words};
-use crate::driver::{RoundOutcome, RoundResult};
-use anyhow::Result;
+use crate::cli::screen;
+use crate::runs::build::{self, Builder};
+use crate::runs::client::{RoundOutcome, RoundResult};
+use crate::runs::engine::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::runs::options::{self, ClientOptions};
+use crate::runs::screen::Whole;
+use anyhow::{Context, Result};
+use ralph_core::modes::build as rules;
 use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
@@ -44,7 +47,7 @@ pub(crate) struct ParallelRun<'a> {
 pub(crate) struct AllMerged;
 
 /// Why no worker is started any more: for a reason of every team, or because all is done.
-pub(crate) type ParallelEnd = supervisor::TeamEnd<AllMerged>;
+pub(crate) type ParallelEnd = engine::TeamEnd<AllMerged>;
 
 /// Works until nothing is left to start, or something stands in the way.
 ///
@@ -53,7 +56,7 @@ pub(crate) type ParallelEnd = supervisor::TeamEnd<AllMerged>;
 pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<ParallelEnd> {
     let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
     let watched = [plan.file.folder()];
-    supervisor::work(ParallelState {
+    engine::work(ParallelState {
         plan,
         team: Team::begin((plan.here, plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
@@ -161,7 +164,7 @@ impl ParallelState<'_> {
     fn learn(&mut self, came: &RoundResult) {
         let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
-        if let Some((cause, why)) = rounds::rests(came, self.team.interrupts, self.crashes) {
+        if let Some((cause, why)) = options::rests(came, self.team.interrupts, self.crashes) {
             self.team.stop(ParallelEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }
@@ -178,4 +181,59 @@ impl ParallelState<'_> {
         };
         self.team.screen.whole(&at, what);
     }
+}
+
+/// Ends the loop, or leaves it as it is, and says what comes next.
+pub(crate) fn conclude(
+    plan: &ParallelRun<'_>,
+    interrupts: &Interrupts,
+    loop_id: &str,
+    ended: ParallelEnd,
+) -> Result<Exit> {
+    let (here, file) = (plan.here, plan.file);
+    match ended {
+        ParallelEnd::Decided(AllMerged) => {
+            // Nothing is left for workers: whoever goes on does so in the main work tree.
+            file.update(|state| state.parallel = false).map_err(bad_state)?;
+            let logs = plan.logs.clone();
+            let builder = Builder::new(here, plan.client, file.clone(), loop_id.to_owned(), logs);
+            builder.all(interrupts)
+        }
+        ParallelEnd::Failed(error) => Err(error),
+        ParallelEnd::Over => build::over(here, loop_id),
+        ParallelEnd::Bound => {
+            let now = clock::now();
+            file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+            build::over(here, loop_id)
+        }
+        ParallelEnd::Paused => {
+            let state = read(file)?;
+            rest(&state, "a person let it rest")?;
+            Ok(Exit::No)
+        }
+        ParallelEnd::Rest { cause, why, exit } => {
+            let now = clock::now();
+            let rested = file.update(|state| {
+                rules::rest(state, cause, &why, now);
+                state.clone()
+            });
+            let Some(state) = rested.map_err(bad_state)? else { return build::over(here, loop_id) };
+            note(here, file, &state, ("parallel run", "paused"), &why);
+            rest(&state, &why)?;
+            Ok(exit)
+        }
+    }
+}
+
+fn rest(state: &LoopState, why: &str) -> Result<()> {
+    let kept = kept(state).into_iter().map(|line| format!("\n{line}")).collect::<String>();
+    screen::print(&screen::visible_lines(&format!(
+        "loop {} rests at {}: {why}; `ralph parallel run` goes on{kept}",
+        state.loop_id,
+        state.position()
+    )))
+}
+
+fn read(file: &LoopFile) -> Result<LoopState> {
+    Ok(file.read().map_err(bad_state)?.context("the loop is gone")?.state)
 }
