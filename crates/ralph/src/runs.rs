@@ -13,7 +13,5 @@ pub(crate) mod parallel;
 pub(crate) mod plan;
 pub(crate) mod ralplan;
 pub(crate) mod refine;
-mod round_bar;
 pub(crate) mod screen;
-pub(crate) mod single;
 pub(crate) mod worker;

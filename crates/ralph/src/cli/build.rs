@@ -6,9 +6,9 @@ use super::screen;
 use super::select_loop::{self, LoopArgs, LoopFilter};
 use crate::runs::build::{self, Builder};
 use crate::runs::client;
+use crate::runs::engine::{self, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::{self, held_by_client};
-use crate::runs::single::wait_for_earlier;
 use anyhow::Result;
 use ralph_core::modes::build as rules;
 use ralph_io::process::interrupts::Interrupts;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     user_files::make_folders(&logs, 0o700)?;
     let state = build::take_up(&here, &found, "build", rules::free)?;
     screen::tell(&screen::visible_lines(&build::announcement(&state, &logs, "building")));
-    let mut builder = Builder::new(&here, &args.client, found.file, state.loop_id, logs);
-    builder.rounds = args.rounds;
-    builder.all(&Interrupts::catch()?)
+    let interrupts = Interrupts::catch()?;
+    let loop_file = (&here, &found.file);
+    engine::run(Builder::new(loop_file, &args.client, logs, args.rounds, &interrupts)?)
 }

@@ -9,8 +9,8 @@ use super::screen::{self, visible};
 use crate::refine::Template;
 use crate::refine::artefact;
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
+use crate::runs::engine;
 use crate::runs::options::{self, ClientOptions};
-use crate::runs::single::run_apart;
 use anyhow::Result;
 use ralph_core::modes::refine::ideas;
 use ralph_core::modes::refine::prompt::{Prompt, variable};
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     args.client.tell(&here, &[Need::Bash("ralph task list --all --markdown".to_owned())])?;
     user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
-    let found = look(&round, args, &Interrupts::catch()?)?;
+    let found = look(&here, &round, args, &Interrupts::catch()?)?;
     // As they are now: somebody may have worked on them meanwhile.
     let tasks = artefact::tasks(&artefact::in_no_session(&here))?;
     let all = ideas::behind(&tasks, &found);
@@ -66,10 +66,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// One that cannot be read is asked for once more, in the same conversation.
-fn look(round: &ClientRound, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>> {
+fn look(
+    here: &Here,
+    round: &ClientRound,
+    args: &Args,
+    interrupts: &Interrupts,
+) -> Result<Vec<Task>> {
     let alone = round.log.with_file_name("round");
-    let came = run_apart(round, &alone, interrupts, &args.client.policy())?;
-    let problems = match read(round, &came)? {
+    let came = engine::round(here, round, &alone, interrupts, &args.client.policy())?;
+    let problems = match read(&came)? {
         Ok(found) => return Ok(found),
         Err(problems) => problems,
     };
@@ -82,8 +87,8 @@ fn look(round: &ClientRound, args: &Args, interrupts: &Interrupts) -> Result<Vec
         label: format!("{}, asked again", round.label),
         ..round.clone()
     };
-    let came = run_apart(&again, &alone, interrupts, &args.client.policy())?;
-    read(&again, &came)?.map_err(|problems| {
+    let came = engine::round(here, &again, &alone, interrupts, &args.client.policy())?;
+    read(&came)?.map_err(|problems| {
         let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
         let log = visible(&round.log.display().to_string());
         options::broke_off(format!(
@@ -93,8 +98,7 @@ fn look(round: &ClientRound, args: &Args, interrupts: &Interrupts) -> Result<Vec
     })
 }
 
-fn read(round: &ClientRound, came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
-    options::tell(&round.label, came);
+fn read(came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
     match &came.outcome {
         RoundOutcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
         RoundOutcome::Finished { result, .. } => {

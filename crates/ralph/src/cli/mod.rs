@@ -31,7 +31,6 @@ mod refine;
 mod replay;
 mod report;
 mod resume;
-mod round;
 pub(crate) mod screen;
 mod session;
 mod session_id;
@@ -50,6 +49,7 @@ mod uninstall;
 mod verify;
 mod watch;
 
+use crate::runs::worker;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -244,7 +244,7 @@ pub fn run() -> ExitCode {
         Command::Supervise => supervise::run(),
         Command::Settle(args) => settle::run(&args),
         Command::Press(args) => press::run(&args),
-        Command::Round => round::run(),
+        Command::Round => worker::run(),
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -8,22 +8,22 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::journal::note;
 use crate::cli::screen;
 use crate::cli::select_loop::FoundLoop;
-use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
-use crate::runs::options::{self, ClientOptions};
+use crate::runs::client::ClientRound;
+use crate::runs::engine::{self, LoopOwner, MemberExit, Owner, RunEnd, Runner, Then};
+use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
-use crate::runs::single::run_apart;
+use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::build::{self, NextBuildStep};
 use ralph_core::protocol::permission::Need;
-use ralph_core::state::{EndingKind, LoopState, PauseCause};
-use ralph_core::stop::Withheld;
+use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::tasks::graph;
-use ralph_core::views::messages;
 use ralph_hooks::{begin, delegate};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lifecycle;
-use ralph_io::store::loop_file::{Loaded, LoopFile};
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, process::clock, process::random, project::environment, store::lock};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -126,198 +126,155 @@ pub(crate) fn round(
 
 /// Works off the tasks of a loop, one after another.
 pub(crate) struct Builder<'a> {
-    here: &'a Here,
+    runner: Runner<'a, Infallible>,
     client: &'a ClientOptions,
-    file: LoopFile,
-    loop_id: String,
+    file: &'a LoopFile,
     logs: PathBuf,
     /// At most so many rounds; 0 is no bound.
-    pub(crate) rounds: u32,
+    rounds: u32,
+    /// The round at work, or the last one.
+    number: u32,
 }
+
+type BuildEnd = RunEnd<Infallible>;
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(
-        here: &'a Here,
+        (here, file): (&'a Here, &'a LoopFile),
         client: &'a ClientOptions,
-        file: LoopFile,
-        loop_id: String,
         logs: PathBuf,
-    ) -> Builder<'a> {
-        Builder { here, client, file, loop_id, logs, rounds: 0 }
+        rounds: u32,
+        interrupts: &'a Interrupts,
+    ) -> Result<Builder<'a>> {
+        let runner = Runner::one((here, Some(file)), interrupts, "build")?;
+        Ok(Builder { runner, client, file, logs, rounds, number: 0 })
     }
 
-    /// Until nothing is ready, or something stands in the way.
-    pub(crate) fn all(&self, interrupts: &Interrupts) -> Result<Exit> {
-        let mut crashes = 0;
-        for number in 1.. {
-            if self.rounds > 0 && number > self.rounds {
-                return self.after_its_rounds();
-            }
-            let session = random::uuid();
-            let Some(label) = self.begin(&session, number)? else { return self.over() };
-            let Label::Round(label) = label else { return self.stuck(label) };
-            let round = ClientRound {
-                label,
-                ..round(self.here, self.client, &self.logs, (number, &session))
-            };
-            let came =
-                run_apart(&round, &held_by_client(&self.file), interrupts, &self.client.policy());
-            let came = came.inspect_err(|_| drop(self.end(&session, "it could not be started")))?;
-            options::tell(&round.label, &came);
-            let done =
-                self.end(&session, &came.outcome.why("its client ended without closing it"))?;
-            screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
-            self.note_round(number, &done, &came);
-            crashes =
-                if matches!(came.outcome, RoundOutcome::Crashed { .. }) { crashes + 1 } else { 0 };
-            if let Some((cause, why)) = options::rests(&came, interrupts, crashes) {
-                return self.rest(cause, &why, Exit::MissingProgram);
-            }
-        }
-        self.over()
-    }
-
-    /// What is left when it has made as many rounds as were asked for. Criteria that only have to be run need
-    /// no other round.
-    fn after_its_rounds(&self) -> Result<Exit> {
-        let Some(loaded) = self.file.read().map_err(bad_state)? else { return self.over() };
+    /// The end after as many rounds as were asked for. Criteria that only have to be run need no other round.
+    fn after_its_rounds(&self) -> Result<BuildEnd> {
+        let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(RunEnd::Over) };
         let summary = graph::summary(&loaded.state.task_graph, clock::now());
         if summary.all_done() && loaded.state.ending.is_none() && self.settle()? {
-            return self.over();
+            return Ok(RunEnd::Over);
         }
-        self.rest(PauseCause::Person, "as many rounds as were asked for", Exit::No)
+        Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
 
-    /// Binds the loop to the round; none if it is over.
-    fn begin(&self, session: &str, number: u32) -> Result<Option<Label>> {
-        let now = clock::now();
+    /// Binds the loop to the round, and returns its label; or why there is no round.
+    fn begin(&self, session: &str) -> Result<Result<String, BuildEnd>> {
+        let (now, number) = (clock::now(), self.number);
         let next =
             self.file.update(|state| (build::begin(state, session, number, now), state.clone()));
-        // It may have ended in the round before, and been put away there.
-        let Some((next, state)) = next.map_err(bad_state)? else { return Ok(None) };
+        // It may have ended in the round before, and been archived there.
+        let Some((next, state)) = next.map_err(bad_state)? else { return Ok(Err(RunEnd::Over)) };
+        let blocked = |why: &str| Ok(Err(RunEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No)));
         let label = match next {
             NextBuildStep::Task(claim) => {
                 format!("round {number}, {} {}", claim.task.id, claim.task.name)
             }
-            NextBuildStep::Stuck(_) => return Ok(Some(Label::Stuck(Box::new(state)))),
-            NextBuildStep::Withheld(why) => return Ok(Some(Label::Withheld(why))),
+            NextBuildStep::Stuck(_) => return blocked(&stuck(&state)),
+            NextBuildStep::Withheld(why) => return blocked(why.describe()),
             NextBuildStep::Over => {
-                self.put_away(&state)?;
-                return Ok(None);
+                engine::put_away(self.runner.here, self.file, &state)?;
+                return Ok(Err(RunEnd::Over));
             }
-            NextBuildStep::Criteria if self.settle()? => return Ok(None),
+            NextBuildStep::Criteria if self.settle()? => return Ok(Err(RunEnd::Over)),
             NextBuildStep::Criteria => {
                 self.file.update(|state| build::begin_for_criteria(state, session, number))?;
                 format!("round {number}, criteria")
             }
         };
-        lifecycle::bind(&self.here.home, &self.file, session)?;
-        Ok(Some(Label::Round(label)))
+        lifecycle::bind(&self.runner.here.home, self.file, session)?;
+        Ok(Ok(label))
     }
 
     /// Runs the criteria that are due; true if that ends the loop.
     fn settle(&self) -> Result<bool> {
         // In a process of its own, which can have the environment that was recorded.
-        let proof = delegate::prove(&self.file, A_DAY)?;
+        let proof = delegate::prove(self.file, A_DAY)?;
         if proof.trees.is_empty() && !proof.problem.is_empty() {
             bail!("could not run the criteria: {}", proof.problem);
         }
         let now = clock::now();
         let settled = self.file.update(|state| (build::settle(state, &proof, now), state.clone()));
         let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
-        if !is_settled {
-            return Ok(false);
+        if is_settled {
+            engine::put_away(self.runner.here, self.file, &state)?;
         }
-        self.put_away(&state)?;
-        Ok(true)
+        Ok(is_settled)
     }
 
-    /// What became of the round's task. The loop may have ended in it.
+    /// Ends the round, and returns what became of its task. The loop may have ended in it.
     fn end(&self, session: &str, why: &str) -> Result<String> {
         let told = self.file.update(|state| build::end(state, why)).map_err(bad_state)?;
-        lifecycle::release(&self.here.home, &self.file, session)?;
+        lifecycle::release(&self.runner.here.home, self.file, session)?;
         Ok(told.unwrap_or_else(|| "the loop has ended".to_owned()))
     }
 
-    /// What came of a round, for whoever asks later; also what its client was not permitted, which has
-    /// no event of its own in every mode. A loop that has ended has its own last line.
-    fn note_round(&self, number: u32, done: &str, came: &RoundResult) {
-        let Ok(Some(loaded)) = self.file.read() else { return };
-        let why = options::told(number, done, came);
-        note(self.here, &self.file, &loaded.state, ("build", "round ended"), &why);
+    fn could_not_start(&self, session: &str) {
+        // The error of the start is the one that is reported.
+        drop(self.end(session, "it could not be started"));
+    }
+}
+
+impl<'a> Owner<'a> for Builder<'a> {
+    type Verdict = Infallible;
+
+    fn runner(&mut self) -> &mut Runner<'a, Infallible> {
+        &mut self.runner
     }
 
-    fn rest(&self, cause: PauseCause, why: &str, exit: Exit) -> Result<Exit> {
-        let now = clock::now();
-        let rested = self.file.update(|state| {
-            build::rest(state, cause, why, now);
-            state.clone()
-        });
-        let Some(state) = rested.map_err(bad_state)? else { return self.over() };
-        note(self.here, &self.file, &state, ("build", "paused"), why);
-        screen::print(&screen::visible_lines(&format!(
-            "loop {} rests at {}: {why}; `ralph build` goes on",
-            state.loop_id,
-            state.position()
-        )))?;
-        Ok(exit)
-    }
-
-    fn stuck(&self, label: Label) -> Result<Exit> {
-        let state = match label {
-            Label::Stuck(state) => state,
-            Label::Withheld(why) => {
-                return self.rest(PauseCause::BlockedOnHuman, why.describe(), Exit::No);
+    fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
+        if self.rounds > 0 && self.number >= self.rounds {
+            let end = self.after_its_rounds()?;
+            self.runner.stop(end);
+            return Ok(Then::Again);
+        }
+        self.number += 1;
+        let session = random::uuid();
+        match self.begin(&session)? {
+            Err(end) => self.runner.stop(end),
+            Ok(label) => {
+                let which = (self.number, session.as_str());
+                let round = round(self.runner.here, self.client, &self.logs, which);
+                let round = ClientRound { label: label.clone(), ..round };
+                let alone = held_by_client(self.file);
+                let order = RoundOrder::new(round, &self.client.policy(), &alone);
+                let started = self.runner.start(&session, (&label, ""), &order);
+                started.inspect_err(|_| self.could_not_start(&session))?;
             }
-            Label::Round(_) => return self.over(),
-        };
-        let open = state.task_graph.iter().filter(|task| task.result.is_some());
-        let open: Vec<String> = open
-            .filter(|task| task.status != ralph_core::state::TaskStatus::Done)
-            .map(|task| {
-                format!("{} {}: {}", task.id, task.status, task.result.as_deref().unwrap_or(""))
-            })
-            .collect();
-        let why = format!("no task is ready; {}", open.join("; "));
-        self.rest(PauseCause::BlockedOnHuman, &why, Exit::No)
+        }
+        Ok(Then::Again)
     }
 
-    fn over(&self) -> Result<Exit> {
-        over(self.here, &self.loop_id)
-    }
-
-    fn put_away(&self, state: &LoopState) -> Result<()> {
-        put_away(self.here, &self.file, state)
+    fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
+        let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
+        let why = came.outcome.why("its client ended without closing it");
+        let done = self.end(session, &why)?;
+        let became = format!("{}: {done}", self.runner.screen.label(session));
+        let noted = format!("round {}: {done}", self.number);
+        self.runner.show_end(session, &became, &noted, &came);
+        self.runner.learn(&came);
+        Ok(())
     }
 }
 
-/// How the loop has ended, wherever it stands now.
-pub(crate) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
-    let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
-    let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
-    put_away(here, &file, &state)?;
-    screen::print(&screen::visible_lines(&messages::ended(&state)))?;
-    let kind = state.ending.as_ref().map(|ending| &ending.kind);
-    let is_good = matches!(kind, Some(EndingKind::Complete | EndingKind::CompleteUnverified));
-    Ok(if is_good { Exit::Done } else { Exit::No })
-}
-
-/// As what it has ended, wherever it stands now.
-pub(crate) fn ending(here: &Here, loop_id: &str) -> Result<Option<EndingKind>> {
-    let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
-    let (_, Loaded { state, .. }) = found.context("the loop is gone")?;
-    Ok(state.ending.map(|ending| ending.kind))
-}
-
-fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
-    if state.ending.is_some() && !lifecycle::is_put_away(&here.home, file) {
-        lifecycle::let_go(&here.home, file, state)?;
+impl<'a> LoopOwner<'a> for Builder<'a> {
+    fn file(&self) -> &'a LoopFile {
+        self.file
     }
-    Ok(())
+
+    fn decided(&mut self, verdict: Infallible) -> Result<Exit> {
+        match verdict {}
+    }
 }
 
-enum Label {
-    Round(String),
-    Stuck(Box<LoopState>),
-    Withheld(Withheld),
+fn stuck(state: &LoopState) -> String {
+    let open = state.task_graph.iter().filter(|task| task.status != TaskStatus::Done);
+    let open: Vec<String> = open
+        .filter_map(|task| {
+            Some(format!("{} {}: {}", task.id, task.status, task.result.as_deref()?))
+        })
+        .collect();
+    format!("no task is ready; {}", open.join("; "))
 }

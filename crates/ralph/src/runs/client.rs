@@ -10,7 +10,7 @@ mod command;
 mod preflight;
 
 use super::display::{DisplayedRound, RoundDisplay};
-use super::round_bar::RoundBar;
+use super::screen::Screen;
 pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
@@ -146,7 +146,9 @@ impl RoundResult {
 /// # Errors
 /// When the client is missing or cannot be started, or the log cannot be made.
 pub fn run(round: &ClientRound, interrupts: &Interrupts, policy: &Policy) -> Result<RoundResult> {
-    run_at(round, interrupts, policy, &RoundBar::begin(&round.label))
+    let screen = Screen::one();
+    screen.add("", &round.label, "");
+    run_at(round, interrupts, policy, &screen)
 }
 
 /// As [`run`], shown somewhere else than on a line of its own.

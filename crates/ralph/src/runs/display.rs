@@ -40,11 +40,6 @@ pub(crate) struct DisplayedRound<'a> {
 impl<'a> DisplayedRound<'a> {
     pub(crate) fn begin(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
         place.now("begins", None);
-        DisplayedRound::on(place)
-    }
-
-    /// One that has begun elsewhere.
-    pub(crate) fn on(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
         DisplayedRound { place }
     }
 
@@ -81,15 +76,7 @@ impl<'a> DisplayedRound<'a> {
 
     /// What a person's Ctrl-C does.
     pub(crate) fn asked(&self, asked: InterruptRequest) {
-        match asked {
-            InterruptRequest::Nothing => {}
-            InterruptRequest::Finish => {
-                self.place.answer_person(
-                    "this round will be finished, and no other begun; Ctrl-C again ends it at once",
-                );
-            }
-            InterruptRequest::End => self.place.answer_person("ending the client"),
-        }
+        answer_user(asked, |words| self.place.answer_person(words));
     }
 
     /// Why nothing happens for a while.
@@ -130,6 +117,16 @@ impl<'a> DisplayedRound<'a> {
 impl Drop for DisplayedRound<'_> {
     fn drop(&mut self) {
         self.place.end();
+    }
+}
+
+pub(crate) fn answer_user(asked: InterruptRequest, say: impl FnOnce(&str)) {
+    match asked {
+        InterruptRequest::Nothing => {}
+        InterruptRequest::Finish => {
+            say("this round will be finished, and no other begun; Ctrl-C again ends it at once");
+        }
+        InterruptRequest::End => say("ending the client"),
     }
 }
 

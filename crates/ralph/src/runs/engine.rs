@@ -1,65 +1,79 @@
-//! Rounds side by side under one loop: begun, shown, waited for, and ended when a person or the loop's end says so.
+//! Holds the clients of a run: starts them, shows them, waits, and ends them when the user or the loop's end says so.
 //!
-//! One thread: what happens is taken up between two steps. What is begun, and what is made of an end, is its owner's,
-//! who decides each step anew from files: with this process nothing is lost but the clients that it holds.
+//! An [`Owner`] decides what is begun and what an end means, each step anew from files: when this process is
+//! killed, only its clients are lost. There is one thread; events are handled between two steps.
 
-use super::client::RoundResult;
+use super::client::{ClientRound, Policy, RoundOutcome, RoundResult};
 use super::options;
-use super::screen::Many;
-use super::worker::{RoundMessage, RoundOrder};
+use super::screen::Screen;
+use super::worker::{self, RoundMessage, RoundOrder};
 use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state};
+use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::journal::note;
-use crate::cli::screen::visible;
-use anyhow::Result;
+use crate::cli::screen::{self, visible};
+use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::state::{LoopState, PauseCause, Phase};
+use ralph_core::modes::build;
+use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
+use ralph_core::stop;
+use ralph_core::views::messages;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};
 use ralph_io::process::watch::Watch;
-use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, process::programs, store::lifecycle};
+use ralph_io::store::loop_file::{Loaded, LoopFile};
+use ralph_io::{process::clock, process::programs, store::lifecycle, store::lock};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Where the system cannot tell of changes, everything is looked at again after this time.
+/// The files are read again after this time, in case the system cannot report changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// Why nothing is begun any more.
-pub(crate) enum TeamEnd<V> {
-    /// The loop has ended elsewhere.
+/// Longer than a client may take to end once it was told to.
+const TO_END: Duration = Duration::from_secs(20);
+
+/// Why a run begins no more clients.
+pub(crate) enum RunEnd<V> {
+    /// The loop has ended.
     Over,
-    /// Somebody let it rest.
+    /// The user paused the loop.
     Paused,
-    /// A bound of it is reached.
+    /// A bound of the loop is reached.
     Bound,
-    /// Its owner says so, and how.
+    /// The owner says so.
     Decided(V),
-    /// Something failed that is not the work: the disk, git, a program.
+    /// Something other than the work failed: the disk, git, a program.
     Failed(anyhow::Error),
-    /// It rests, for this reason.
+    /// The run pauses.
     Rest {
-        /// The cause.
         cause: PauseCause,
-        /// In words.
         why: String,
         /// How the command ends.
         exit: Exit,
     },
 }
 
-impl<V> TeamEnd<V> {
-    pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> TeamEnd<V> {
-        TeamEnd::Rest { cause, why: why.to_owned(), exit }
+impl<V> RunEnd<V> {
+    pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> RunEnd<V> {
+        RunEnd::Rest { cause, why: why.to_owned(), exit }
     }
 }
 
-/// What a member has come to whose client is gone.
+/// The result of a client that is gone.
 pub(crate) struct MemberExit {
     pub(crate) came: RoundResult,
-    /// Where its round could not be carried out: why, and as what a command ends by that.
+    /// Why its round could not be carried out, and the exit code for that.
     pub(crate) failed: Option<(String, Exit)>,
+}
+
+impl MemberExit {
+    /// The result, where a round that could not be carried out ends the run.
+    pub(crate) fn result(self) -> Result<RoundResult> {
+        match self.failed {
+            Some((why, exit)) => Err(refused(exit, why)),
+            None => Ok(self.came),
+        }
+    }
 }
 
 /// What follows a step of an owner.
@@ -71,148 +85,278 @@ pub(crate) enum Then {
     Wait,
 }
 
-/// Who decides what a team does.
-pub(crate) trait TeamOwner<'a> {
-    /// What the owner ends the work with.
-    type DriveVerdict;
+/// Who decides what a run does.
+pub(crate) trait Owner<'a> {
+    /// What the owner ends the run with.
+    type Verdict;
 
-    fn team(&mut self) -> &mut Team<'a, Self::DriveVerdict>;
+    fn runner(&mut self) -> &mut Runner<'a, Self::Verdict>;
 
-    /// Begins what is due. Not asked once the team has been told to stop.
-    fn go_on(&mut self, state: &LoopState) -> Result<Then>;
+    /// Begins what is due. Not called once the run is told to stop, nor while the only client of a run is at work. A run
+    /// of several clients gets its loop's state.
+    fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then>;
 
     /// When something is due though nothing has happened.
     fn next_moment(&mut self) -> Option<Timestamp> {
         None
     }
 
-    /// Takes up that a member is gone. Nothing that it started is alive.
+    /// Takes the result of a client that is gone. Nothing that it started is alive.
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
-    /// Does what is left when the last is gone, where the loop has not ended.
+    /// Finishes when the last client is gone and the loop has not ended.
     fn conclude(&mut self, _state: &LoopState) -> Result<()> {
         Ok(())
     }
 }
 
-/// How a team is spoken of.
+/// The owner of a run that works on a loop, and how it leaves the loop.
+pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
+    /// The exit code where the user paused the loop.
+    const PAUSED: Exit = Exit::No;
+
+    fn file(&self) -> &'a LoopFile;
+
+    fn decided(&mut self, verdict: Self::Verdict) -> Result<Exit>;
+
+    fn failed(&mut self, error: anyhow::Error) -> Result<Exit> {
+        Err(error)
+    }
+
+    /// Pauses the loop in its state.
+    fn pause(&self, state: &mut LoopState, cause: PauseCause, why: &str) {
+        build::rest(state, cause, why, clock::now());
+    }
+
+    /// The last line of a run that pauses.
+    fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
+        let command = self.runner().words.command;
+        let (id, position) = (&state.loop_id, state.position());
+        format!("loop {id} rests at {position}: {why}; `ralph {command}` goes on")
+    }
+
+    /// Prints how the loop has ended, wherever its file is now.
+    fn over(&mut self) -> Result<Exit> {
+        over(self.runner().here, self.file()).map(|(exit, _)| exit)
+    }
+}
+
+/// Runs an owner until it, the loop or the user ends the run; then pauses the loop, or prints how it has ended.
+///
+/// # Errors
+/// As [`work`], and when the loop cannot be written.
+pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
+    let file = owner.file();
+    match work(&mut owner)? {
+        RunEnd::Failed(error) => owner.failed(error),
+        RunEnd::Over => owner.over(),
+        RunEnd::Bound => {
+            let now = clock::now();
+            file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+            owner.over()
+        }
+        RunEnd::Paused => {
+            let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+            let line = owner.paused_line(&state, "a person let it rest");
+            screen::print(&screen::visible_lines(&line))?;
+            Ok(O::PAUSED)
+        }
+        RunEnd::Rest { cause, why, exit } => rest(&mut owner, cause, &why, exit),
+        RunEnd::Decided(verdict) => owner.decided(verdict),
+    }
+}
+
+/// Pauses the loop, unless it has ended meanwhile.
+pub(crate) fn rest<'a, O: LoopOwner<'a>>(
+    owner: &mut O,
+    cause: PauseCause,
+    why: &str,
+    exit: Exit,
+) -> Result<Exit> {
+    let file = owner.file();
+    let rested = file.update(|state| {
+        if state.ending.is_none() {
+            owner.pause(state, cause, why);
+        }
+        state.clone()
+    });
+    let Some(state) = rested.map_err(bad_state)?.filter(|state| state.ending.is_none()) else {
+        return owner.over();
+    };
+    let runner = owner.runner();
+    note(runner.here, file, &state, (runner.words.command, "paused"), why);
+    screen::print(&screen::visible_lines(&owner.paused_line(&state, why)))?;
+    Ok(exit)
+}
+
+/// Archives a loop that has ended, prints how it ended, and returns that.
+pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<(Exit, Option<EndingKind>)> {
+    let found = lifecycle::read_by_id(&here.home, id(file)).map_err(bad_state)?;
+    let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
+    put_away(here, &file, &state)?;
+    screen::print(&screen::visible_lines(&messages::ended(&state)))?;
+    let kind = state.ending.map(|ending| ending.kind);
+    let is_good = matches!(
+        kind,
+        Some(EndingKind::Complete | EndingKind::CompleteUnverified | EndingKind::Approved)
+    );
+    Ok((if is_good { Exit::Done } else { Exit::No }, kind))
+}
+
+/// Archives a loop that has ended.
+pub(crate) fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if state.ending.is_some() && !lifecycle::is_put_away(&here.home, file) {
+        lifecycle::let_go(&here.home, file, state)?;
+    }
+    Ok(())
+}
+
+fn id(file: &LoopFile) -> &str {
+    file.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// What the messages call a run.
 pub(crate) struct Words {
-    /// The command that owns it.
     pub(crate) command: &'static str,
-    /// Its members.
+    /// Its clients.
     pub(crate) members: &'static str,
-    /// What the journal says at the end of one.
+    /// The journal's word for the end of one.
     pub(crate) ended: &'static str,
 }
 
-/// Those who are at work, and what is known of the loop, its person and their clients.
-pub(crate) struct Team<'a, V> {
-    here: &'a Here,
-    file: &'a LoopFile,
+/// The clients at work, and what is known of the loop and the user.
+pub(crate) struct Runner<'a, V> {
+    pub(crate) here: &'a Here,
+    file: Option<&'a LoopFile>,
     pub(crate) interrupts: &'a Interrupts,
     words: Words,
     watch: Watch,
     crew: Crew,
-    pub(crate) screen: Many,
-    /// The last words of members.
+    pub(crate) screen: Screen,
+    /// Several clients at once. They end when their loop ends, and none is begun once it is paused; in a run of one
+    /// client at a time the owner looks for that between two rounds.
+    is_many: bool,
+    /// The last messages of clients.
     told: BTreeMap<String, RoundMessage>,
-    /// What the person at the keyboard wants.
     asked: InterruptRequest,
-    over: Option<TeamEnd<V>>,
+    over: Option<RunEnd<V>>,
     /// True where something may be due that was not before.
     has_news: bool,
+    /// How many clients in a row have crashed.
+    crashes: u32,
 }
 
-/// Works until the owner, the loop or a person ends it, and everybody is gone.
+/// Works until the owner, the loop or the user ends the run, and all clients are gone.
 ///
 /// # Errors
 /// When the owner fails, or the loop cannot be read. Nothing that was started is alive then.
-pub(crate) fn work<'a, O: TeamOwner<'a>>(mut owner: O) -> Result<TeamEnd<O::DriveVerdict>> {
+pub(crate) fn work<'a, O: Owner<'a>>(owner: &mut O) -> Result<RunEnd<O::Verdict>> {
     loop {
-        match step(&mut owner) {
+        match step(owner) {
             Ok(None) => {}
             Ok(Some(ended)) => return Ok(ended),
             Err(error) => {
-                abandon(&mut owner);
+                abandon(owner);
                 return Err(error);
             }
         }
     }
 }
 
-/// One step; how it ended, where nothing is left to do.
-fn step<'a, O: TeamOwner<'a>>(owner: &mut O) -> Result<Option<TeamEnd<O::DriveVerdict>>> {
-    owner.team().hear_person();
-    let state = owner.team().look()?;
-    if let Some(state) = &state
-        && owner.team().over.is_none()
-        && owner.go_on(state)? == Then::Again
-    {
+/// One step; returns the end where nothing remains to do.
+fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<RunEnd<O::Verdict>>> {
+    let runner = owner.runner();
+    runner.hear_user();
+    let state = runner.look()?;
+    let may_begin = runner.over.is_none() && (runner.is_many || runner.crew.is_empty());
+    if may_begin && owner.go_on(state.as_ref())? == Then::Again {
         return Ok(None);
     }
-    if owner.team().over.is_none() || !owner.team().crew.is_empty() {
+    if owner.runner().over.is_none() || !owner.runner().crew.is_empty() {
         let until = owner.next_moment();
         return wait(owner, until).map(|()| None);
     }
     if let Some(state) = &state {
         owner.conclude(state)?;
     }
-    Ok(owner.team().over.take())
+    Ok(owner.runner().over.take())
 }
 
-/// Waits until something is heard or changes, or that moment has come, and takes it up.
-fn wait<'a, O: TeamOwner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
+/// Waits until something happens or that moment has come, and handles it.
+fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
     let longest = until.map_or(LOOK_AGAIN, |moment| time_to(moment).min(LOOK_AGAIN));
-    let heard = owner.team().listen(longest)?;
+    let heard = owner.runner().listen(longest)?;
     heard.into_iter().try_for_each(|(name, heard)| hear(owner, &name, heard))
 }
 
-fn hear<'a, O: TeamOwner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
+fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
     match heard {
         MemberEvent::Line(line) => {
-            owner.team().take_down(name, &line);
+            owner.runner().take_down(name, &line);
             Ok(())
         }
         MemberEvent::Gone(how) => {
-            let gone = owner.team().came(name, &how);
+            let gone = owner.runner().came(name, &how);
             owner.gone(name, gone)
         }
     }
 }
 
-/// After an error: nothing may go on without us.
-fn abandon<'a, O: TeamOwner<'a>>(owner: &mut O) {
-    owner.team().end_all();
-    while !owner.team().crew.is_empty() {
-        let Ok(heard) = owner.team().listen(LOOK_AGAIN) else { return };
+/// Ends all clients after an error.
+fn abandon<'a, O: Owner<'a>>(owner: &mut O) {
+    owner.runner().end_all();
+    while !owner.runner().crew.is_empty() {
+        let Ok(heard) = owner.runner().listen(LOOK_AGAIN) else { return };
         for (name, heard) in heard {
-            // The first error is the one that is told.
+            // The first error is the one that is reported.
             let _ = hear(owner, &name, heard);
         }
     }
 }
 
-impl<'a, V> Team<'a, V> {
-    /// Nobody yet. What changes in these places from now on is news.
-    pub(crate) fn begin(
+impl<'a, V> Runner<'a, V> {
+    /// A run of several clients at once. A change in these places is news.
+    pub(crate) fn many(
         (here, file): (&'a Here, &'a LoopFile),
         interrupts: &'a Interrupts,
         words: Words,
         places: &[&Path],
     ) -> Result<Self> {
-        Ok(Team {
+        let runner = Self::begin(here, interrupts, words, (Screen::many("all"), places))?;
+        Ok(Runner { file: Some(file), is_many: true, ..runner })
+    }
+
+    /// A run of one client after another, on a loop or on none.
+    pub(crate) fn one(
+        (here, file): (&'a Here, Option<&'a LoopFile>),
+        interrupts: &'a Interrupts,
+        command: &'static str,
+    ) -> Result<Self> {
+        let words = Words { command, members: "", ended: "round ended" };
+        Ok(Runner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
+    }
+
+    fn begin(
+        here: &'a Here,
+        interrupts: &'a Interrupts,
+        words: Words,
+        (screen, places): (Screen, &[&Path]),
+    ) -> Result<Self> {
+        Ok(Runner {
             here,
-            file,
+            file: None,
             interrupts,
             words,
-            // Before anything is looked at, so that no change falls between.
+            // Before any file is read, so that no change falls between.
             watch: Watch::begin(places)?,
             crew: Crew::new()?,
-            screen: Many::begin("all"),
+            screen,
+            is_many: false,
             told: BTreeMap::new(),
             asked: InterruptRequest::Nothing,
             over: None,
             has_news: true,
+            crashes: 0,
         })
     }
 
@@ -223,15 +367,16 @@ impl<'a, V> Team<'a, V> {
         (label, about): (&str, &str),
         order: &RoundOrder,
     ) -> Result<()> {
-        self.crew.start(name, &programs::running()?, &["round"], &serde_json::to_vec(order)?)?;
+        let order = serde_json::to_vec(order).context("could not write the order of a round")?;
+        self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;
         self.screen.add(name, label, about);
         // Another may be due beside it.
         self.has_news = true;
         Ok(())
     }
 
-    /// Nothing is begun any more. The first reason counts.
-    pub(crate) fn stop(&mut self, why: TeamEnd<V>) {
+    /// Begins no more clients. The first reason counts.
+    pub(crate) fn stop(&mut self, why: RunEnd<V>) {
         self.over.get_or_insert(why);
     }
 
@@ -239,23 +384,23 @@ impl<'a, V> Team<'a, V> {
         self.over.is_some()
     }
 
-    /// True once for all that has happened since this was asked last.
+    /// True once for all that has happened since the last call.
     pub(crate) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    /// How many are at work.
+    /// How many clients are at work.
     pub(crate) fn len(&self) -> usize {
         self.crew.len()
     }
 
-    /// True where a person at the keyboard, or whoever ended the loop, lets nothing be begun.
+    /// True where the user, or the end of the loop, lets nothing be begun.
     pub(crate) fn was_asked(&self) -> bool {
         self.asked != InterruptRequest::Nothing
     }
 
-    /// Ends one of them at once.
-    pub(crate) fn end(&self, name: &str) {
+    /// Ends one client at once.
+    pub(crate) fn end(&mut self, name: &str) {
         self.crew.ask_one(name, InterruptRequest::End);
     }
 
@@ -264,53 +409,54 @@ impl<'a, V> Team<'a, V> {
         self.crew.ask(InterruptRequest::End);
     }
 
-    /// The loop as it is; none if it is over. Others may have ended it, or let it rest.
+    /// The loop as it is now; none once it is over, and in a run of one client.
     pub(crate) fn look(&mut self) -> Result<Option<LoopState>> {
-        let state = self.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+        let Some(file) = self.file.filter(|_| self.is_many) else { return Ok(None) };
+        let state = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
         let Some(state) = state.filter(|state| state.ending.is_none()) else {
-            if self.asked < InterruptRequest::End && !self.crew.is_empty() && !self.may_finish() {
+            if self.asked < InterruptRequest::End && !self.crew.is_empty() && !self.may_finish(file)
+            {
                 self.end_all();
                 let members = self.words.members;
                 self.screen.tell(&format!("the loop has ended: ending all {members}"));
             }
-            self.over = Some(TeamEnd::Over);
+            self.over = Some(RunEnd::Over);
             return Ok(None);
         };
         if state.phase == Phase::Paused {
-            self.stop(TeamEnd::Paused);
+            self.stop(RunEnd::Paused);
         }
         Ok(Some(state))
     }
 
-    /// True if whoever ended the loop lets those finish that are at work.
-    fn may_finish(&self) -> bool {
-        let id = self.file.folder().file_name().and_then(|name| name.to_str());
-        let found = id.and_then(|id| lifecycle::read_by_id(&self.here.home, id).ok().flatten());
+    /// True if the loop was ended so that clients at work may finish.
+    fn may_finish(&self, file: &LoopFile) -> bool {
+        let found = lifecycle::read_by_id(&self.here.home, id(file)).ok().flatten();
         found.is_some_and(|(_, loaded)| loaded.state.let_finish)
     }
 
-    /// What a person at the keyboard wants.
-    fn hear_person(&mut self) {
+    fn hear_user(&mut self) {
         let asked = self.interrupts.asked();
         if asked <= self.asked {
             return;
         }
         self.asked = asked;
         self.crew.ask(asked);
-        self.stop(TeamEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
-        self.screen.tell(&match asked {
-            InterruptRequest::End => format!("ending all {}", self.words.members),
-            _ => {
-                "those at work will be finished, and no other begun; Ctrl-C again ends them at once"
-                    .to_owned()
+        self.stop(RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
+        match (self.is_many, asked) {
+            (true, InterruptRequest::End) => {
+                self.screen.tell(&format!("ending all {}", self.words.members));
             }
-        });
+            (true, _) => self.screen.tell(
+                "those at work will be finished, and no other begun; Ctrl-C again ends them at once",
+            ),
+            (false, _) => self.screen.answer_user(asked),
+        }
     }
 
     fn listen(&mut self, longest: Duration) -> Result<Vec<(String, MemberEvent)>> {
         let until = Instant::now() + longest;
-        let (heard, has_changed) =
-            self.crew.wait_for_either(self.interrupts, &self.watch, until)?;
+        let (heard, has_changed) = self.crew.wait(self.interrupts, &self.watch, until)?;
         self.has_news |= has_changed || Instant::now() >= until;
         Ok(heard)
     }
@@ -340,9 +486,17 @@ impl<'a, V> Team<'a, V> {
         }
     }
 
-    /// Shows what became of a member that is gone, and what was noticed of its client; and keeps it for whoever asks
-    /// later.
-    pub(crate) fn show_end(&self, name: &str, became: &str, came: &RoundResult) {
+    /// Pauses the run where the result of a client says that no other is begun.
+    pub(crate) fn learn(&mut self, came: &RoundResult) {
+        let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
+        self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
+        if let Some((cause, why)) = options::rests(came, self.interrupts, self.crashes) {
+            self.stop(RunEnd::rest(cause, &why, Exit::MissingProgram));
+        }
+    }
+
+    /// Shows what was noticed of a client that is gone, besides what was shown as it ran.
+    pub(crate) fn remove(&self, name: &str, came: &RoundResult) {
         for denial in &came.denials {
             self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
         }
@@ -354,16 +508,81 @@ impl<'a, V> Team<'a, V> {
             self.screen.say(name, problem);
         }
         self.screen.remove(name);
+    }
+
+    /// The same, with what became of its work; the journal gets that too, and the calls that were not permitted.
+    pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
+        self.remove(name, came);
         self.screen.tell(&visible(became));
-        let Ok(Some(loaded)) = self.file.read() else { return };
-        let why = options::with_denials(became, came);
+        let Some((file, Ok(Some(loaded)))) = self.file.map(|file| (file, file.read())) else {
+            return;
+        };
+        let why = options::with_denials(noted, came);
         let Words { command, ended, .. } = self.words;
-        note(self.here, self.file, &loaded.state, (command, ended), &why);
+        note(self.here, file, &loaded.state, (command, ended), &why);
     }
 }
 
 fn time_to(moment: Timestamp) -> Duration {
-    // A little later: whoever waits compares with the moment itself.
+    // A little later: the owner compares with the moment itself.
     let left = moment.duration_since(clock::now()) + SignedDuration::from_millis(5);
     Duration::try_from(left).unwrap_or_default()
+}
+
+/// Runs one round to its end. After the first Ctrl-C it continues; where it was only waiting, it ends.
+///
+/// # Errors
+/// When the client is missing or cannot be started, or the log cannot be made.
+pub(crate) fn round(
+    here: &Here,
+    round: &ClientRound,
+    alone: &Path,
+    interrupts: &Interrupts,
+    policy: &Policy,
+) -> Result<RoundResult> {
+    let mut single = Single { runner: Runner::one((here, None), interrupts, "")?, came: None };
+    let order = RoundOrder::new(round.clone(), policy, alone);
+    single.runner.start("", (&round.label, ""), &order)?;
+    work(&mut single)?;
+    single.came.context("the round ended without a result")
+}
+
+struct Single<'a> {
+    runner: Runner<'a, ()>,
+    came: Option<RoundResult>,
+}
+
+impl<'a> Owner<'a> for Single<'a> {
+    type Verdict = ();
+
+    fn runner(&mut self) -> &mut Runner<'a, ()> {
+        &mut self.runner
+    }
+
+    fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
+        self.runner.stop(RunEnd::Decided(()));
+        Ok(Then::Again)
+    }
+
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+        let came = gone.result()?;
+        self.runner.remove(name, &came);
+        self.came = Some(came);
+        Ok(())
+    }
+}
+
+/// Waits until nothing is alive of a round that an earlier run began with this lock.
+///
+/// # Errors
+/// When something is still alive.
+pub(crate) fn wait_for_earlier(alone: &Path) -> Result<()> {
+    // Without the file there was no round.
+    if !alone.with_extension("lock").exists() {
+        return Ok(());
+    }
+    lock::take(alone, TO_END)
+        .map(drop)
+        .context("a client of an earlier run is alive")
+        .map_err(|error| refused(Exit::No, format!("{error:#}")))
 }

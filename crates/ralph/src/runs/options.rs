@@ -72,23 +72,6 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Tells what came of a round, besides what was shown as it ran.
-pub(crate) fn tell(label: &str, came: &RoundResult) {
-    for denial in &came.denials {
-        screen::tell(&screen::visible(&format!(
-            "{label}: not permitted: {} {}",
-            denial.tool, denial.about
-        )));
-    }
-    if !came.leftovers.is_empty() {
-        let names = came.leftovers.join(", ");
-        screen::tell(&screen::visible(&format!("{label}: ended what was left running: {names}")));
-    }
-    if let Some(problem) = &came.log_problem {
-        screen::tell(&screen::visible(&format!("{label}: {problem}")));
-    }
-}
-
 /// Why no other round is begun after this one; none if the next may begin.
 pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
     match outcome {
@@ -133,18 +116,7 @@ pub(crate) fn rests(
 /// A round's line of the journal is cut here.
 const TOLD: usize = 1_000;
 
-/// What came of a round, for the journal; also what its client was not permitted, which has no event of
-/// its own in every mode.
-pub(crate) fn told(number: u32, done: &str, came: &RoundResult) -> String {
-    told_of(&format!("round {number}"), done, came)
-}
-
-/// The same for a round that is called otherwise.
-pub(crate) fn told_of(label: &str, done: &str, came: &RoundResult) -> String {
-    with_denials(&format!("{label}: {done}"), came)
-}
-
-/// The same where the round is named already.
+/// A round's line for the journal, with the calls that were not permitted: no event reports those in every mode.
 pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
     let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
     let denied = denied.collect::<Vec<_>>();

@@ -7,12 +7,11 @@ mod conclude;
 pub(crate) mod leftovers;
 
 pub(crate) use call::{About, round};
-pub(crate) use conclude::conclude;
 
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::journal::note;
 use crate::orchestration::SessionContext;
-use crate::runs::engine::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::runs::engine::{self, MemberExit, Owner, RunEnd, Runner, Then, Words};
 use crate::runs::options::ClientOptions;
 use anyhow::Result;
 use call::AtWork;
@@ -47,22 +46,19 @@ pub(crate) struct OrchestrationRun<'a> {
 }
 
 /// Why no call is begun any more: for a reason of every team, or because the router says so.
-pub(crate) type OrchestrationEnd = engine::TeamEnd<Routed>;
+pub(crate) type OrchestrationEnd = RunEnd<Routed>;
 
 /// Works until the session ends, or something stands in the way.
 ///
 /// # Errors
 /// When the session or the loop cannot be read or written. Nothing that was started is alive then.
-pub(crate) fn all(
-    plan: &OrchestrationRun<'_>,
-    interrupts: &Interrupts,
-) -> Result<OrchestrationEnd> {
+pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let inputs = plan.place.sessions.inputs(&plan.id);
     let words = Words { command: "session run", members: "agents", ended: "call ended" };
     let watched = [plan.file.folder(), &inputs];
-    engine::work(DriveState {
+    engine::run(DriveState {
         plan,
-        team: Team::begin((&plan.place.here, &plan.file), interrupts, words, &watched)?,
+        runner: Runner::many((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
         until: None,
@@ -74,7 +70,7 @@ pub(crate) fn all(
 
 struct DriveState<'a> {
     plan: &'a OrchestrationRun<'a>,
-    team: Team<'a, Routed>,
+    runner: Runner<'a, Routed>,
     /// By the names of their clients.
     at_work: BTreeMap<String, AtWork>,
     /// How many calls were begun.
@@ -96,16 +92,17 @@ struct RouterStep {
     most: SignedDuration,
 }
 
-impl<'a> TeamOwner<'a> for DriveState<'a> {
-    type DriveVerdict = Routed;
+impl<'a> Owner<'a> for DriveState<'a> {
+    type Verdict = Routed;
 
-    fn team(&mut self) -> &mut Team<'a, Routed> {
-        &mut self.team
+    fn runner(&mut self) -> &mut Runner<'a, Routed> {
+        &mut self.runner
     }
 
-    fn go_on(&mut self, state: &LoopState) -> Result<Then> {
+    fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then> {
+        let Some(state) = state else { return Ok(Then::Wait) };
         // The router reads the whole folder, and says the same until something happens.
-        if !self.team.take_news() {
+        if !self.runner.take_news() {
             return Ok(Then::Wait);
         }
         self.ask(state).map(|()| Then::Again)
@@ -116,7 +113,7 @@ impl<'a> TeamOwner<'a> for DriveState<'a> {
         self.end_overdue();
         let ends = self.at_work.values().filter(|one| !one.is_overdue);
         // Who asks no more does not wake up for an answer.
-        let until = self.until.filter(|_| !self.team.is_stopped());
+        let until = self.until.filter(|_| !self.runner.is_stopped());
         ends.map(|one| one.since + self.most).chain(until).min()
     }
 
@@ -151,7 +148,7 @@ impl DriveState<'_> {
         }
         self.show(&asked.after, &step, state);
         match &step.act {
-            Act::Invoke(_) if begun.is_empty() => self.team.stop(OrchestrationEnd::Bound),
+            Act::Invoke(_) if begun.is_empty() => self.runner.stop(OrchestrationEnd::Bound),
             Act::Invoke(_) => {
                 let calls = u32::try_from(begun.len()).unwrap_or(u32::MAX);
                 // Counted before they are begun: who is killed in between gets none for nothing.
@@ -166,7 +163,7 @@ impl DriveState<'_> {
             Act::Wait { until, .. } => self.until = *until,
             Act::Paused(_) => {}
             Act::Stopped(_) | Act::Complete | Act::AwaitingFeedback(_) | Act::Failed(_) => {
-                self.team.stop(OrchestrationEnd::Decided(step.routed(&asked.after)));
+                self.runner.stop(OrchestrationEnd::Decided(step.routed(&asked.after)));
             }
         }
         Ok(())
@@ -177,10 +174,10 @@ impl DriveState<'_> {
         for (name, one) in &mut self.at_work {
             if !one.is_overdue && now > one.since + self.most {
                 one.is_overdue = true;
-                self.team.end(name);
+                self.runner.end(name);
                 let minutes = self.most.as_mins();
                 let over = noun(minutes, "minute is", "minutes are");
-                self.team.screen.say(name, &format!("{minutes} {over} over: ending it"));
+                self.runner.screen.say(name, &format!("{minutes} {over} over: ending it"));
             }
         }
     }
@@ -201,11 +198,11 @@ impl DriveState<'_> {
             tasks.total,
             at_most(after, step.state)
         );
-        self.team.screen.whole_in_words(words, state.usage.total());
+        self.runner.screen.whole_in_words(words, state.usage.total());
         for finding in step.findings.iter().filter(|one| one.weight != Weight::Notice) {
             let text = finding.to_string();
             if self.found.insert(text.clone()) {
-                self.team.screen.tell(&text);
+                self.runner.screen.tell(&text);
             }
         }
         let waits_for = match &step.act {
@@ -219,7 +216,7 @@ impl DriveState<'_> {
             _ => String::new(),
         };
         if !waits_for.is_empty() && waits_for != self.waits_for {
-            self.team.screen.tell(&waits_for);
+            self.runner.screen.tell(&waits_for);
             let plan = self.plan;
             note(&plan.place.here, &plan.file, state, ("session run", "waits"), &waits_for);
         }

@@ -12,14 +12,11 @@ pub(crate) use worker::planned;
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::journal::note;
-use crate::cli::screen;
-use crate::runs::build::{self, Builder};
-use crate::runs::client::{RoundOutcome, RoundResult};
-use crate::runs::engine::{self, MemberExit, Team, TeamOwner, Then, Words};
-use crate::runs::options::{self, ClientOptions};
+use crate::runs::build::Builder;
+use crate::runs::engine::{self, LoopOwner, MemberExit, Owner, RunEnd, Runner, Then, Words};
+use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
-use anyhow::{Context, Result};
-use ralph_core::modes::build as rules;
+use anyhow::Result;
 use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
@@ -47,70 +44,68 @@ pub(crate) struct ParallelRun<'a> {
 pub(crate) struct AllMerged;
 
 /// Why no worker is started any more: for a reason of every team, or because all is done.
-pub(crate) type ParallelEnd = engine::TeamEnd<AllMerged>;
+pub(crate) type ParallelEnd = RunEnd<AllMerged>;
 
 /// Works until nothing is left to start, or something stands in the way.
 ///
 /// # Errors
 /// When the loop cannot be read or written. Nothing that was started is alive then.
-pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<ParallelEnd> {
+pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
     let watched = [plan.file.folder()];
-    engine::work(ParallelState {
+    engine::run(ParallelState {
         plan,
-        team: Team::begin((plan.here, plan.file), interrupts, words, &watched)?,
+        runner: Runner::many((plan.here, plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
-        crashes: 0,
         can_merge: true,
     })
 }
 
 struct ParallelState<'a> {
     plan: &'a ParallelRun<'a>,
-    team: Team<'a, AllMerged>,
+    runner: Runner<'a, AllMerged>,
     /// By their calls.
     at_work: BTreeMap<String, AtWork>,
     /// How many workers were started.
     number: u32,
-    /// How many clients in a row have crashed.
-    crashes: u32,
     /// False once nothing of what is done could be merged.
     can_merge: bool,
 }
 
-impl<'a> TeamOwner<'a> for ParallelState<'a> {
-    type DriveVerdict = AllMerged;
+impl<'a> Owner<'a> for ParallelState<'a> {
+    type Verdict = AllMerged;
 
-    fn team(&mut self) -> &mut Team<'a, AllMerged> {
-        &mut self.team
+    fn runner(&mut self) -> &mut Runner<'a, AllMerged> {
+        &mut self.runner
     }
 
-    fn go_on(&mut self, state: &LoopState) -> Result<Then> {
+    fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then> {
+        let Some(state) = state else { return Ok(Then::Wait) };
         self.show(state, "");
         match parallel::next(state, clock::now()) {
             NextParallelStep::Start { .. }
                 if !stop::may_go_on(&mut state.clone(), clock::now()) =>
             {
-                self.team.stop(ParallelEnd::Bound);
+                self.runner.stop(ParallelEnd::Bound);
             }
             NextParallelStep::Start { calls } => {
                 for call in &calls {
-                    if !self.team.is_stopped() {
+                    if !self.runner.is_stopped() {
                         self.start(call)?;
                     }
                 }
             }
             NextParallelStep::Merge { .. } => self.merge(state)?,
             NextParallelStep::Wait { .. } => return Ok(Then::Wait),
-            NextParallelStep::Finished => self.team.stop(ParallelEnd::Decided(AllMerged)),
+            NextParallelStep::Finished => self.runner.stop(ParallelEnd::Decided(AllMerged)),
             NextParallelStep::NoTasks => {
                 let why = stop::Withheld::NoTasks.describe();
-                self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
+                self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
             }
             NextParallelStep::Stuck { why } => {
                 let why = format!("no task is ready; {}", why.join("; "));
-                self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+                self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
             }
         }
         Ok(Then::Again)
@@ -118,7 +113,7 @@ impl<'a> TeamOwner<'a> for ParallelState<'a> {
 
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)?;
-        if let Some(state) = self.team.look()? {
+        if let Some(state) = self.runner.look()? {
             self.show(&state, "");
         }
         Ok(())
@@ -130,6 +125,26 @@ impl<'a> TeamOwner<'a> for ParallelState<'a> {
             true => self.merge(state),
             false => Ok(()),
         }
+    }
+}
+
+impl<'a> LoopOwner<'a> for ParallelState<'a> {
+    fn file(&self) -> &'a LoopFile {
+        self.plan.file
+    }
+
+    fn decided(&mut self, _: AllMerged) -> Result<Exit> {
+        let (here, file) = (self.plan.here, self.plan.file);
+        // Nothing is left for workers: the rounds of a build go on in the main work tree.
+        file.update(|state| state.parallel = false).map_err(bad_state)?;
+        let (client, logs) = (self.plan.client, self.plan.logs.clone());
+        engine::run(Builder::new((here, file), client, logs, 0, self.runner.interrupts)?)
+    }
+
+    fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
+        let kept: String = kept(state).into_iter().map(|line| format!("\n{line}")).collect();
+        let (id, position) = (&state.loop_id, state.position());
+        format!("loop {id} rests at {position}: {why}; `ralph parallel run` goes on{kept}")
     }
 }
 
@@ -145,28 +160,19 @@ impl ParallelState<'_> {
         let merged = (self.plan.merge)(self.plan.here, self.plan.file);
         let said = match merged {
             Ok(lines) => {
-                lines.iter().for_each(|line| self.team.screen.tell(line));
+                lines.iter().for_each(|line| self.runner.screen.tell(line));
                 lines.join("; ")
             }
             Err(error) => format!("{error:#}"),
         };
-        let Some(state) = self.team.look()? else { return Ok(()) };
+        let Some(state) = self.runner.look()? else { return Ok(()) };
         note(self.plan.here, self.plan.file, &state, ("parallel run", "merged"), &said);
         if due(&state) == tasks {
             self.can_merge = false;
             let why = format!("could not merge {}: {said}", tasks.join(", "));
-            self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+            self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
         }
         Ok(())
-    }
-
-    /// What the end of a client says about those that could be started.
-    fn learn(&mut self, came: &RoundResult) {
-        let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
-        self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
-        if let Some((cause, why)) = options::rests(came, self.team.interrupts, self.crashes) {
-            self.team.stop(ParallelEnd::rest(cause, &why, Exit::MissingProgram));
-        }
     }
 
     fn show(&self, state: &LoopState, what: &str) {
@@ -175,65 +181,10 @@ impl ParallelState<'_> {
             n_done: state.task_graph.iter().filter(is_done).count(),
             n_tasks: state.task_graph.len(),
             n_merged: state.workers.iter().filter(|worker| !worker.merged.is_empty()).count(),
-            n_running: self.team.len(),
+            n_running: self.runner.len(),
             most: state.limits.max_workers as usize,
             tokens: state.usage.total(),
         };
-        self.team.screen.whole(&at, what);
+        self.runner.screen.whole(&at, what);
     }
-}
-
-/// Ends the loop, or leaves it as it is, and says what comes next.
-pub(crate) fn conclude(
-    plan: &ParallelRun<'_>,
-    interrupts: &Interrupts,
-    loop_id: &str,
-    ended: ParallelEnd,
-) -> Result<Exit> {
-    let (here, file) = (plan.here, plan.file);
-    match ended {
-        ParallelEnd::Decided(AllMerged) => {
-            // Nothing is left for workers: whoever goes on does so in the main work tree.
-            file.update(|state| state.parallel = false).map_err(bad_state)?;
-            let logs = plan.logs.clone();
-            let builder = Builder::new(here, plan.client, file.clone(), loop_id.to_owned(), logs);
-            builder.all(interrupts)
-        }
-        ParallelEnd::Failed(error) => Err(error),
-        ParallelEnd::Over => build::over(here, loop_id),
-        ParallelEnd::Bound => {
-            let now = clock::now();
-            file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
-            build::over(here, loop_id)
-        }
-        ParallelEnd::Paused => {
-            let state = read(file)?;
-            rest(&state, "a person let it rest")?;
-            Ok(Exit::No)
-        }
-        ParallelEnd::Rest { cause, why, exit } => {
-            let now = clock::now();
-            let rested = file.update(|state| {
-                rules::rest(state, cause, &why, now);
-                state.clone()
-            });
-            let Some(state) = rested.map_err(bad_state)? else { return build::over(here, loop_id) };
-            note(here, file, &state, ("parallel run", "paused"), &why);
-            rest(&state, &why)?;
-            Ok(exit)
-        }
-    }
-}
-
-fn rest(state: &LoopState, why: &str) -> Result<()> {
-    let kept = kept(state).into_iter().map(|line| format!("\n{line}")).collect::<String>();
-    screen::print(&screen::visible_lines(&format!(
-        "loop {} rests at {}: {why}; `ralph parallel run` goes on{kept}",
-        state.loop_id,
-        state.position()
-    )))
-}
-
-fn read(file: &LoopFile) -> Result<LoopState> {
-    Ok(file.read().map_err(bad_state)?.context("the loop is gone")?.state)
 }

@@ -7,12 +7,14 @@ use crate::cli::context_dir::Here;
 use crate::cli::exit::Exit;
 use crate::cli::select_loop::{self, LoopArgs};
 use crate::runs::client::{self, ClientRound, RoundOutcome};
+use crate::runs::engine::{self, MemberExit, Owner, RunEnd, Runner, Then};
 use crate::runs::options::{self, ClientOptions};
-use crate::runs::single::run_apart;
+use crate::runs::worker::RoundOrder;
 use anyhow::Result;
+use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::text::plural::counted;
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::interrupts::Interrupts;
 use std::path::{Path, PathBuf};
 
 /// What is planned, and how.
@@ -23,24 +25,60 @@ pub(crate) struct Planner<'a> {
     pub(crate) logs: PathBuf,
 }
 
+/// The rounds of a plan.
+struct PlanRounds<'a> {
+    plan: &'a Planner<'a>,
+    runner: Runner<'a, ()>,
+    /// The round at work, or the last one.
+    number: u32,
+    failed: u32,
+    /// Why no other round follows.
+    stops: Option<String>,
+}
+
+impl<'a> Owner<'a> for PlanRounds<'a> {
+    type Verdict = ();
+
+    fn runner(&mut self) -> &mut Runner<'a, ()> {
+        &mut self.runner
+    }
+
+    fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
+        if self.stops.is_some() || self.number >= self.plan.rounds {
+            self.runner.stop(RunEnd::Decided(()));
+            return Ok(Then::Again);
+        }
+        self.number += 1;
+        let round = self.plan.round(self.number)?;
+        let label = round.label.clone();
+        let alone = self.plan.logs.join("round");
+        let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
+        self.runner.start(&label, (&label, ""), &order).map(|()| Then::Again)
+    }
+
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+        let came = gone.result()?;
+        self.runner.remove(name, &came);
+        let went_well = matches!(came.outcome, RoundOutcome::Finished { is_error: false, .. });
+        self.failed += u32::from(!went_well);
+        self.stops = options::stops(&came.outcome);
+        Ok(())
+    }
+}
+
 impl Planner<'_> {
     pub(crate) fn all(&self) -> Result<Exit> {
         let interrupts = Interrupts::catch()?;
-        let mut failed = 0;
-        for number in 1..=self.rounds {
-            let round = self.round(number)?;
-            let came =
-                run_apart(&round, &self.logs.join("round"), &interrupts, &self.client.policy())?;
-            options::tell(&round.label, &came);
-            let went_well = matches!(came.outcome, RoundOutcome::Finished { is_error: false, .. });
-            failed += u32::from(!went_well);
-            let stops = options::stops(&came.outcome);
-            if let Some(why) = stops.or_else(|| asked_to_stop(&interrupts, number, self.rounds)) {
-                return Err(options::broke_off(format!(
-                    "planning ended after round {number} of {}: {why}",
-                    self.rounds
-                )));
-            }
+        let runner = Runner::one((self.here, None), &interrupts, "plan")?;
+        let mut run = PlanRounds { plan: self, runner, number: 0, failed: 0, stops: None };
+        engine::work(&mut run)?;
+        let PlanRounds { number, failed, stops, .. } = run;
+        let asked = (number < self.rounds).then(|| "as you asked".to_owned());
+        if let Some(why) = stops.or(asked) {
+            return Err(options::broke_off(format!(
+                "planning ended after round {number} of {}: {why}",
+                self.rounds
+            )));
         }
         match failed {
             0 => Ok(Exit::Done),
@@ -67,11 +105,6 @@ impl Planner<'_> {
             ..ClientRound::default()
         })
     }
-}
-
-fn asked_to_stop(interrupts: &Interrupts, number: u32, rounds: u32) -> Option<String> {
-    (number < rounds && interrupts.asked() != InterruptRequest::Nothing)
-        .then(|| "as you asked".to_owned())
 }
 
 /// As `ralph task list --all --markdown` prints it; nothing where nothing is planned. Of the loop that

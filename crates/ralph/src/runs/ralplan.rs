@@ -8,22 +8,20 @@ mod told;
 
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
-use crate::cli::journal::note;
-use crate::cli::screen;
 use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
-use crate::runs::options::{self, ClientOptions};
+use crate::runs::engine::{self, LoopOwner, MemberExit, Owner, RunEnd, Runner, Then};
+use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
-use crate::runs::single::run_apart;
-use anyhow::{Context, Result};
+use crate::runs::worker::RoundOrder;
+use anyhow::Result;
 use gate::Passed;
 use ralph_core::modes::ralplan::driven::{self, Due};
 use ralph_core::modes::ralplan::{AgentInput, Role};
-use ralph_core::state::{EndingKind, LoopState, PauseCause};
-use ralph_core::views::messages;
+use ralph_core::state::{LoopState, PauseCause};
 use ralph_hooks::ralplan;
-use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{process::clock, process::random, store::lifecycle};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 pub(crate) use gate::take;
@@ -61,119 +59,124 @@ pub(crate) fn of_agent(
 
 /// Drives one planning.
 pub(crate) struct Driver<'a> {
-    pub(crate) here: &'a Here,
+    pub(crate) runner: Runner<'a, Infallible>,
     pub(crate) client: &'a ClientOptions,
-    pub(crate) file: LoopFile,
-    /// As it was when this began; the file says how it is.
-    pub(crate) state: LoopState,
+    pub(crate) file: &'a LoopFile,
     pub(crate) logs: PathBuf,
     pub(crate) prefix: &'static str,
+    /// The rounds that have ended.
+    pub(crate) number: u32,
+    /// The planning before the round at work.
+    pub(crate) before: LoopState,
 }
 
 impl Driver<'_> {
-    /// Until the person has decided, or something stands in the way.
-    pub(crate) fn all(&self, interrupts: &Interrupts) -> Result<Exit> {
-        let (mut number, mut crashes) = (1, 0);
-        loop {
-            let session = random::uuid();
-            let bound = ralplan::RoundSession { session_id: &session, number, prefix: self.prefix };
-            let step = ralplan::drive(&self.here.home, &self.file, bound).map_err(bad_state)?;
-            let Some((due, before)) = step else { return self.over() };
-            let call = match due {
-                Due::Round(_, call) => call,
-                Due::Over => return self.over(),
-                Due::Rest(why) => return self.leave(PauseCause::BlockedOnHuman, &why, Exit::No),
-                Due::Person => match gate::wait(self, interrupts)? {
-                    Passed::GoesOn => continue,
-                    Passed::Over => return self.over(),
-                    Passed::Left => {
-                        return self.leave(PauseCause::Person, "nobody has decided yet", Exit::No);
-                    }
-                },
-            };
-            let root = Path::new(&before.project_root);
-            let about = About { number, session: &session, root };
-            let round = of_agent(self.here, self.client, &self.logs, &call, &about);
-            let came =
-                run_apart(&round, &held_by_client(&self.file), interrupts, &self.client.policy())?;
-            options::tell(&round.label, &came);
-            self.tell(&round.label, &session, &before, &came)?;
-            if matches!(came.outcome, RoundOutcome::Finished { .. }) && !self.was_heard()? {
-                return self.leave(PauseCause::BlockedOnHuman, UNHEARD, Exit::MissingProgram);
-            }
-            crashes =
-                if matches!(came.outcome, RoundOutcome::Crashed { .. }) { crashes + 1 } else { 0 };
-            if let Some((cause, why)) = options::rests(&came, interrupts, crashes) {
-                return self.leave(cause, &why, Exit::MissingProgram);
-            }
-            number += 1;
-        }
-    }
-
     /// False where no hook of the round's session has called.
     fn was_heard(&self) -> Result<bool> {
         let loaded = self.file.read().map_err(bad_state)?;
-        // One that is gone was ended, and it is a hook or a person that did so.
+        // A hook or the user ended one that is gone.
         Ok(loaded.is_none_or(|loaded| loaded.state.via.is_some() || !loaded.state.is_live()))
     }
 
-    /// What a round brought, by the log and the journal.
-    fn tell(
-        &self,
-        label: &str,
-        session: &str,
-        before: &LoopState,
-        came: &RoundResult,
-    ) -> Result<()> {
-        let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(()) };
-        let state = loaded.state;
+    /// Shows what a round brought, by the log of the planning.
+    fn show_end(&self, session: &str, came: &RoundResult) -> Result<()> {
+        let Some(loaded) = self.file.read().map_err(bad_state)? else {
+            self.runner.remove(session, came);
+            return Ok(());
+        };
         let log = |state: &LoopState| state.ralplan.clone().unwrap_or_default().log;
-        let after = log(&state);
-        let news = driven::news(&log(before), &after);
+        let after = log(&loaded.state);
+        let news = driven::news(&log(&self.before), &after);
         let done = match news.is_empty() {
             false => news.join("; "),
             true => told::nothing(self.file.folder(), session),
         };
-        screen::tell(&screen::visible(&format!("{label}: {done}")));
-        let number = before.round.as_ref().map_or(0, |round| round.number);
-        let why = options::told(number, &done, came);
-        note(self.here, &self.file, &state, ("ralplan run", "round ended"), &why);
+        let became = format!("{}: {done}", self.runner.screen.label(session));
+        let number = self.before.round.as_ref().map_or(0, |round| round.number);
+        self.runner.show_end(session, &became, &format!("round {number}: {done}"), came);
         Ok(())
     }
+}
 
-    /// Leaves it as it is. One that is over meanwhile is over.
-    fn leave(&self, cause: PauseCause, why: &str, exit: Exit) -> Result<Exit> {
-        let now = clock::now();
-        let left = self.file.update(|state| {
-            if state.ending.is_none() {
-                driven::leave(state, cause, why, now);
-            }
-            state.clone()
-        });
-        let Some(state) = left.map_err(bad_state)?.filter(|state| state.ending.is_none()) else {
-            return self.over();
-        };
-        note(self.here, &self.file, &state, ("ralplan run", "paused"), why);
-        let phase = state.ralplan.as_ref().map_or("", |plan| plan.phase.as_str());
-        screen::print(&screen::visible_lines(&format!(
-            "planning {} rests in {phase}: {why}; `ralph ralplan run` goes on",
-            state.loop_id
-        )))?;
-        Ok(exit)
+impl<'a> Owner<'a> for Driver<'a> {
+    type Verdict = Infallible;
+
+    fn runner(&mut self) -> &mut Runner<'a, Infallible> {
+        &mut self.runner
     }
 
-    /// How it has ended, wherever it stands now.
-    fn over(&self) -> Result<Exit> {
-        let home = &self.here.home;
-        let found = lifecycle::read_by_id(home, &self.state.loop_id).map_err(bad_state)?;
-        let (file, Loaded { state, .. }) = found.context("the planning is gone")?;
-        if state.ending.is_some() {
+    fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
+        let (session, number) = (random::uuid(), self.number + 1);
+        let bound = ralplan::RoundSession { session_id: &session, number, prefix: self.prefix };
+        let home = &self.runner.here.home;
+        let step = ralplan::drive(home, self.file, bound).map_err(bad_state)?;
+        let end = match step {
+            Some((Due::Round(_, call), before)) => {
+                let root = Path::new(&before.project_root);
+                let about = About { number, session: &session, root };
+                let round = of_agent(self.runner.here, self.client, &self.logs, &call, &about);
+                let label = round.label.clone();
+                let alone = held_by_client(self.file);
+                let order = RoundOrder::new(round, &self.client.policy(), &alone);
+                self.before = before;
+                self.runner.start(&session, (&label, ""), &order)?;
+                return Ok(Then::Again);
+            }
+            None | Some((Due::Over, _)) => RunEnd::Over,
+            Some((Due::Rest(why), _)) => RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No),
+            Some((Due::Person, _)) => match gate::wait(self, self.runner.interrupts)? {
+                Passed::GoesOn => return Ok(Then::Again),
+                Passed::Over => RunEnd::Over,
+                Passed::Left => {
+                    RunEnd::rest(PauseCause::Person, "nobody has decided yet", Exit::No)
+                }
+            },
+        };
+        self.runner.stop(end);
+        Ok(Then::Again)
+    }
+
+    fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
+        let came = gone.result()?;
+        self.show_end(session, &came)?;
+        self.number += 1;
+        if matches!(came.outcome, RoundOutcome::Finished { .. }) && !self.was_heard()? {
+            let cause = PauseCause::BlockedOnHuman;
+            self.runner.stop(RunEnd::rest(cause, UNHEARD, Exit::MissingProgram));
+        }
+        self.runner.learn(&came);
+        Ok(())
+    }
+}
+
+impl<'a> LoopOwner<'a> for Driver<'a> {
+    fn file(&self) -> &'a LoopFile {
+        self.file
+    }
+
+    fn decided(&mut self, verdict: Infallible) -> Result<Exit> {
+        match verdict {}
+    }
+
+    fn pause(&self, state: &mut LoopState, cause: PauseCause, why: &str) {
+        driven::leave(state, cause, why, clock::now());
+    }
+
+    fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
+        let phase = state.ralplan.as_ref().map_or("", |plan| plan.phase.as_str());
+        format!("planning {} rests in {phase}: {why}; `ralph ralplan run` goes on", state.loop_id)
+    }
+
+    fn over(&mut self) -> Result<Exit> {
+        let home = &self.runner.here.home;
+        let found = lifecycle::read_by_id(home, &self.before.loop_id).map_err(bad_state)?;
+        // A decision from another terminal leaves the entry of the round's session to this run.
+        if let Some((file, Loaded { state, .. })) = found
+            && state.ending.is_some()
+        {
             lifecycle::let_go(home, &file, &state)?;
         }
-        let is_approved =
-            state.ending.as_ref().is_some_and(|ending| ending.kind == EndingKind::Approved);
-        screen::print(&screen::visible_lines(&messages::ended(&state)))?;
-        Ok(if is_approved { Exit::Done } else { Exit::No })
+        engine::over(self.runner.here, self.file).map(|(exit, _)| exit)
     }
 }
 

@@ -4,8 +4,8 @@
 //! is open, and the next one who refines this session records it as cut.
 
 use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
+use super::engine;
 use super::options::{self, ClientOptions};
-use super::single::run_apart;
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
 use crate::cli::screen::{self, visible};
@@ -72,7 +72,6 @@ impl Refiner<'_> {
         let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
             let round = self.order(&session, iteration)?;
             let came = self.run(&round, interrupts)?;
-            options::tell(&round.label, &came);
             self.take(&before, &round, came, iteration, interrupts)
         });
         if done.is_err() {
@@ -84,7 +83,7 @@ impl Refiner<'_> {
 
     fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
         let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
-        run_apart(round, &alone, interrupts, &self.client.policy())
+        engine::round(self.here, round, &alone, interrupts, &self.client.policy())
     }
 
     /// The round as it is put to the client.
@@ -181,7 +180,6 @@ impl Refiner<'_> {
             ..round.clone()
         };
         let came = self.run(&again, interrupts)?;
-        options::tell(&again.label, &came);
         Ok(match came.outcome {
             Ended::Finished { result, is_error: false } => result,
             _ => String::new(),

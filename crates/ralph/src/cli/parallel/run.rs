@@ -66,8 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let interrupts = Interrupts::catch()?;
     let plan = plan(&here, &found.file, args, logs);
-    let ended = runs::all(&plan, &interrupts)?;
-    runs::conclude(&plan, &interrupts, &state.loop_id, ended)
+    runs::all(&plan, &interrupts)
 }
 
 /// Merges what is done; a line for each, in words.

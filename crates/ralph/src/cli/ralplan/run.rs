@@ -8,10 +8,10 @@ use super::super::journal::note;
 use super::super::screen;
 use super::super::select_loop::FoundLoop;
 use crate::runs::client as runner;
+use crate::runs::engine::{self, Runner, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::held_by_client;
 use crate::runs::ralplan::{About, Driver, of_agent};
-use crate::runs::single::wait_for_earlier;
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self as rules, NextPlanStep, Role};
@@ -51,7 +51,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     };
     let _alone = alone(&found.file)?;
     wait_for_earlier(&held_by_client(&found.file))?;
-    let state = if is_new { found.state } else { take_up(here, &found)? };
+    let state = if is_new { found.state.clone() } else { take_up(here, &found)? };
     user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&format!(
         "planning {} at iteration {}; logs in {}\nTask: {}",
@@ -61,8 +61,10 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         state.prompt
     )));
     let prefix = prefix(Path::new(&state.project_root));
-    let driver = Driver { here, client: &args.client, file: found.file, state, logs, prefix };
-    driver.all(&interrupts)
+    let file = &found.file;
+    let runner = Runner::one((here, Some(file)), &interrupts, "ralplan run")?;
+    let client = &args.client;
+    engine::run(Driver { runner, client, file, logs, prefix, number: 0, before: state })
 }
 
 /// The command of the first round.

@@ -86,8 +86,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));
     let plan = OrchestrationRun { place, id, file: found.file, client: &args.client, logs, prefix };
     let interrupts = Interrupts::catch()?;
-    let ended = orchestration::all(&plan, &interrupts)?;
-    orchestration::conclude(&plan, &interrupts, &found.state.loop_id, ended)
+    orchestration::all(&plan, &interrupts)
 }
 
 fn task(args: &Args) -> Result<Option<String>> {

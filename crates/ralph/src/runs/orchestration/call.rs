@@ -103,7 +103,7 @@ impl DriveState<'_> {
                 self.at_work.insert(name.to_owned(), at_work);
             }
             Err(error) => {
-                self.team.stop(OrchestrationEnd::Failed(
+                self.runner.stop(OrchestrationEnd::Failed(
                     error.context(format!("could not begin {label}")),
                 ));
                 self.close(name, &call, Judged::Blameless)?;
@@ -117,12 +117,10 @@ impl DriveState<'_> {
         // Bound to the loop, so that the hooks know whose it is.
         lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
         let about = About { number: self.number, session: name, prefix: plan.prefix, id: &plan.id };
-        let order = RoundOrder {
-            round: round(&plan.place.here, plan.client, &plan.logs, call, &about)?,
-            waits_for_limits: plan.client.policy().waits_for_limits,
-            alone: plan.place.sessions.call(&plan.id, name),
-        };
-        self.team.start(name, (label, call.agent().name()), &order)
+        let round = round(&plan.place.here, plan.client, &plan.logs, call, &about)?;
+        let alone = plan.place.sessions.call(&plan.id, name);
+        let order = RoundOrder::new(round, &plan.client.policy(), &alone);
+        self.runner.start(name, (label, call.agent().name()), &order)
     }
 
     /// Takes up that a client is gone: what became of its call, and what that says of the others.
@@ -132,7 +130,7 @@ impl DriveState<'_> {
         let missing = failed.filter(|(_, exit)| *exit == Exit::MissingProgram);
         let is_blameless = missing.is_some() || self.is_blameless(&came.outcome, &one);
         if let Some((why, exit)) = missing {
-            self.team.stop(OrchestrationEnd::rest(PauseCause::Crashed, &why, exit));
+            self.runner.stop(OrchestrationEnd::rest(PauseCause::Crashed, &why, exit));
         }
         let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
         let told = self.close(name, &one.call, judged)?;
@@ -146,7 +144,7 @@ impl DriveState<'_> {
     fn is_blameless(&self, outcome: &RoundOutcome, one: &AtWork) -> bool {
         match outcome {
             RoundOutcome::RateLimited { .. } | RoundOutcome::Overloaded { .. } => true,
-            RoundOutcome::Ended => !one.is_overdue && self.team.was_asked(),
+            RoundOutcome::Ended => !one.is_overdue && self.runner.was_asked(),
             RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => false,
         }
     }
@@ -203,7 +201,7 @@ impl DriveState<'_> {
             false => came.outcome.why("it ended without what it was called for"),
         };
         let became = format!("{}: {}", one.label, closed.describe(&why));
-        self.team.show_end(name, &became, came);
+        self.runner.show_end(name, &became, &became, came);
     }
 
     /// What the end of a client says about those that could be started.
@@ -215,7 +213,7 @@ impl DriveState<'_> {
             _ => return,
         };
         if let Some(why) = options::stops(&came.outcome) {
-            self.team.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
+            self.runner.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }
 }

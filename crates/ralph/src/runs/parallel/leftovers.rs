@@ -6,7 +6,7 @@
 use super::worker;
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::runs::single::wait_for_earlier;
+use crate::runs::engine::wait_for_earlier;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Worker};
 use ralph_core::transcript::tokens::Tokens;

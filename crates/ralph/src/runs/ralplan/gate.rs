@@ -38,7 +38,8 @@ const ELSEWHERE: &str = "It waits for you. In another terminal, in this project:
 
 /// Waits until somebody has decided.
 pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passed> {
-    let root = Path::new(&driver.state.project_root);
+    let here = driver.runner.here;
+    let root = Path::new(&driver.before.project_root);
     let document = plan_files::document(root);
     // Watched before anything is looked at, so that no change falls between.
     let watch = Watch::begin(&[driver.file.folder(), document.parent().unwrap_or(root)])?;
@@ -56,7 +57,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             person::forget_what_was_typed();
             screen::tell(&screen::visible_lines(&told::plan(&state)));
             ask(asks, ASKS)?;
-            note(driver.here, &driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
+            note(here, driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
             shown = true;
         }
         match person::wait(interrupts, &watch, asks)? {
@@ -83,7 +84,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             Typed::Unknown => ask(asks, ASKS)?,
             Typed::Decided(kind, words) => {
                 let found = FoundLoop::seen(driver.file.clone(), state);
-                match take(driver.here, &found, kind, &words, ManifestFate::Remove)? {
+                match take(here, &found, kind, &words, ManifestFate::Remove)? {
                     Decided::Refused(why) => {
                         screen::tell(&screen::visible_lines(&format!(
                             "nothing was decided: {why}"
