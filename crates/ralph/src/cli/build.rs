@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let logs = options::logs(&here, "build");
     if args.client.dry_run {
         let round = build::round(&here, &args.client, &logs, (1, "ID"));
-        screen::print(&screen::visible_lines(&client::command_line(&round)?))?;
+        options::show(&round)?;
         return Ok(Exit::Done);
     }
     client::client()?;

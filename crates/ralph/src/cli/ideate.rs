@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     if args.client.dry_run {
         let round = round(&here, args, &logs)?;
-        screen::print(&screen::visible_lines(&client::command_line(&round)?))?;
+        options::show(&round)?;
         return Ok(Exit::Done);
     }
     client::client()?;

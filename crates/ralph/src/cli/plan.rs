@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let planner = Planner { here: &here, client: &args.client, rounds: args.rounds, logs };
     if args.client.dry_run {
         let round = planner.round(1)?;
-        screen::print(&screen::visible_lines(&client::command_line(&round)?))?;
+        options::show(&round)?;
         return Ok(Exit::Done);
     }
     client::client()?;

@@ -114,13 +114,8 @@ pub(crate) fn round(
     ClientRound {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
-        resume: None,
-        env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
-        extra_args: client.args.clone(),
-        permission_mode: client.permission_mode(here),
-        log: logs.join(format!("round-{number}.jsonl")),
-        folder: Some(PathBuf::from(&here.root)),
         label: format!("round {number}"),
+        ..client.round(here, "build", logs.join(format!("round-{number}.jsonl")))
     }
 }
 

@@ -9,7 +9,7 @@ mod attempt;
 mod command;
 mod preflight;
 
-use super::display::{DisplayedRound, RoundDisplay};
+use super::display::RoundDisplay;
 use super::screen::Screen;
 pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
@@ -156,21 +156,21 @@ pub(crate) fn run_at(
     round: &ClientRound,
     interrupts: &Interrupts,
     policy: &Policy,
-    place: &dyn RoundDisplay,
+    shown: &dyn RoundDisplay,
 ) -> Result<RoundResult> {
     let client = client()?;
-    let shown = DisplayedRound::begin(place);
+    shown.now("begins", None);
     let began = Instant::now();
     let mut sum = Sum::default();
     for number in 1.. {
         let attempt = Attempt { client: &client, round, so_far: &sum, policy };
-        let tried = attempt.run(interrupts, &shown)?;
+        let tried = attempt.run(interrupts, shown)?;
         let now = clock::now();
         let showed = sum.add(tried, number);
         let next = rounds::next(&showed, number, now, policy, random::fraction());
-        if !rest(&next, now, interrupts, &shown, &showed) {
+        if !rest(&next, now, interrupts, shown, &showed) {
             let outcome = outcome(showed, number, &sum, &round.env);
-            shown.end(&outcome);
+            shown.finish(&outcome);
             return Ok(sum.came(outcome, began.elapsed()));
         }
     }
@@ -232,7 +232,7 @@ fn rest(
     next: &NextRound,
     now: Timestamp,
     interrupts: &Interrupts,
-    shown: &DisplayedRound<'_>,
+    shown: &dyn RoundDisplay,
     showed: &Showed,
 ) -> bool {
     let at = match next {

@@ -18,31 +18,18 @@ const LONGEST: usize = 100;
 /// What the client is said to do where no tool is in use.
 pub(crate) const THINKS: &str = "thinks";
 
-/// Where a round is shown.
 pub(crate) trait RoundDisplay {
     /// What goes on now, and the tokens so far where they are known.
     fn now(&self, what: &str, tokens: Option<u64>);
-    /// Something that stays.
     fn say(&self, words: &str);
     /// What a person's Ctrl-C does. Where several rounds are shown, it is said once for all.
     fn answer_person(&self, words: &str) {
         self.say(words);
     }
-    /// Nothing more will come.
     fn end(&self);
 }
 
-/// A round that is shown.
-pub(crate) struct DisplayedRound<'a> {
-    place: &'a dyn RoundDisplay,
-}
-
-impl<'a> DisplayedRound<'a> {
-    pub(crate) fn begin(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
-        place.now("begins", None);
-        DisplayedRound { place }
-    }
-
+impl dyn RoundDisplay + '_ {
     /// The tool in use and the tokens so far.
     pub(crate) fn works(&self, account: &Account) {
         let tokens = Some(account.tokens().total());
@@ -55,28 +42,28 @@ impl<'a> DisplayedRound<'a> {
                     retry.attempt,
                     retry.most
                 );
-                self.place.now(&words, tokens);
+                self.now(&words, tokens);
             }
             (None, Some((name, about))) => {
-                self.place.now(&format!("{} {}", visible(name), short(about)), tokens)
+                self.now(&format!("{} {}", visible(name), short(about)), tokens)
             }
-            (None, None) => self.place.now(THINKS, tokens),
+            (None, None) => self.now(THINKS, tokens),
         }
     }
 
     /// A call that did not happen.
     pub(crate) fn denied(&self, tool: &str, why: &str) {
-        self.place.say(&format!("{} was denied: {}", visible(tool), short(why)));
+        self.say(&format!("{} was denied: {}", visible(tool), short(why)));
     }
 
     /// The client's own warning.
     pub(crate) fn warns(&self, text: &str) {
-        self.place.say(&short(text));
+        self.say(&short(text));
     }
 
     /// What a person's Ctrl-C does.
     pub(crate) fn asked(&self, asked: InterruptRequest) {
-        answer_user(asked, |words| self.place.answer_person(words));
+        answer_user(asked, |words| self.answer_person(words));
     }
 
     /// Why nothing happens for a while.
@@ -87,12 +74,11 @@ impl<'a> DisplayedRound<'a> {
             _ => "the API is overloaded or out of reach",
         };
         let at = until.to_zoned(TimeZone::system()).strftime("%F %H:%M:%S").to_string();
-        self.place.say(&format!("{why}: waiting until {at}; Ctrl-C ends the wait"));
-        self.place.now(&format!("waits until {at}"), None);
+        self.say(&format!("{why}: waiting until {at}; Ctrl-C ends the wait"));
+        self.now(&format!("waits until {at}"), None);
     }
 
-    /// The last line.
-    pub(crate) fn end(&self, outcome: &RoundOutcome) {
+    pub(crate) fn finish(&self, outcome: &RoundOutcome) {
         let words = match outcome {
             RoundOutcome::Finished { is_error: false, .. } => "finished".to_owned(),
             RoundOutcome::Finished { result, .. } => format!("failed: {}", short(result)),
@@ -109,14 +95,8 @@ impl<'a> DisplayedRound<'a> {
             RoundOutcome::Crashed { why } => short(why),
             RoundOutcome::Ended => "ended by a person".to_owned(),
         };
-        self.place.say(&words);
-        self.place.end();
-    }
-}
-
-impl Drop for DisplayedRound<'_> {
-    fn drop(&mut self) {
-        self.place.end();
+        self.say(&words);
+        self.end();
     }
 }
 

@@ -34,17 +34,14 @@ const TO_END: Duration = Duration::from_secs(20);
 
 /// Why a run begins no more clients.
 pub(crate) enum RunEnd<V> {
-    /// The loop has ended.
     Over,
     /// The user paused the loop.
     Paused,
     /// A bound of the loop is reached.
     Bound,
-    /// The owner says so.
     Decided(V),
     /// Something other than the work failed: the disk, git, a program.
     Failed(anyhow::Error),
-    /// The run pauses.
     Rest {
         cause: PauseCause,
         why: String,
@@ -142,9 +139,6 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 }
 
 /// Runs an owner until it, the loop or the user ends the run; then pauses the loop, or prints how it has ended.
-///
-/// # Errors
-/// As [`work`], and when the loop cannot be written.
 pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let file = owner.file();
     match work(&mut owner)? {
@@ -530,9 +524,6 @@ fn time_to(moment: Timestamp) -> Duration {
 }
 
 /// Runs one round to its end. After the first Ctrl-C it continues; where it was only waiting, it ends.
-///
-/// # Errors
-/// When the client is missing or cannot be started, or the log cannot be made.
 pub(crate) fn round(
     here: &Here,
     round: &ClientRound,
@@ -573,9 +564,6 @@ impl<'a> Owner<'a> for Single<'a> {
 }
 
 /// Waits until nothing is alive of a round that an earlier run began with this lock.
-///
-/// # Errors
-/// When something is still alive.
 pub(crate) fn wait_for_earlier(alone: &Path) -> Result<()> {
     // Without the file there was no round.
     if !alone.with_extension("lock").exists() {

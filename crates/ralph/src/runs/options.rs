@@ -1,7 +1,7 @@
 //! What `ralph plan`, `ralph build` and `ralph ralplan run` have in common: how many rounds, how the client is
 //! called, where their logs are, and after which round no other is begun.
 
-use super::client::{Policy, RoundOutcome, RoundResult, preflight};
+use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult, preflight};
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
 use crate::cli::{number, screen};
@@ -43,10 +43,19 @@ impl ClientOptions {
         self.permission_mode.clone().or_else(said)
     }
 
+    /// A round with these options; `kind` is what the hooks know it by.
+    pub(crate) fn round(&self, here: &Here, kind: &str, log: PathBuf) -> ClientRound {
+        ClientRound {
+            env: vec![("RALPH_ROUND".to_owned(), kind.to_owned())],
+            extra_args: self.args.clone(),
+            permission_mode: self.permission_mode(here),
+            folder: Some(here.root.clone()),
+            log,
+            ..ClientRound::default()
+        }
+    }
+
     /// Says the mode, and what the client's settings have against these calls; true if it has nothing.
-    ///
-    /// # Errors
-    /// When the client knows no such mode.
     pub(crate) fn tell(&self, here: &Here, needs: &[Need]) -> Result<bool> {
         let mode = self.permission_mode(here);
         let preflight = preflight(needs, mode.as_deref(), &here.root)?;
@@ -56,6 +65,11 @@ impl ClientOptions {
         }
         Ok(preflight.obstacles.is_empty())
     }
+}
+
+/// Prints the command of a round, for `--dry-run`.
+pub(crate) fn show(round: &ClientRound) -> Result<()> {
+    screen::print(&screen::visible_lines(&client::command_line(round)?))
 }
 
 /// The folder of this run's logs: a file for each round.

@@ -1,6 +1,6 @@
-//! The orchestrator: asks the router, begins what it gives, waits for what happens.
+//! `ralph session run`: asks the router, begins the calls that it returns, waits.
 //!
-//! Every step is decided anew from the session's files. How clients are held and waited for is [`engine`]'s.
+//! Every step is decided anew from the files of the orchestration. The [`engine`] holds the clients.
 
 mod call;
 mod conclude;
@@ -45,10 +45,9 @@ pub(crate) struct OrchestrationRun<'a> {
     pub(crate) prefix: &'static str,
 }
 
-/// Why no call is begun any more: for a reason of every team, or because the router says so.
 pub(crate) type OrchestrationEnd = RunEnd<Routed>;
 
-/// Works until the session ends, or something stands in the way.
+/// Works until the orchestration ends, or the run must pause.
 ///
 /// # Errors
 /// When the session or the loop cannot be read or written. Nothing that was started is alive then.

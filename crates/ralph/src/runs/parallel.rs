@@ -1,7 +1,6 @@
-//! Workers without a session above them: starts what can be started, merges what is done, waits.
+//! `ralph parallel run`: starts the workers that can start, merges finished work, waits.
 //!
-//! Every step is decided anew from the state, in which all workers are noted. How clients are held and waited for is
-//! [`engine`]'s.
+//! Every step is decided anew from the state, which lists all workers. The [`engine`] holds their clients.
 
 mod leftovers;
 mod worker;
@@ -43,10 +42,9 @@ pub(crate) struct ParallelRun<'a> {
 /// All tasks are done and merged: the criteria decide.
 pub(crate) struct AllMerged;
 
-/// Why no worker is started any more: for a reason of every team, or because all is done.
 pub(crate) type ParallelEnd = RunEnd<AllMerged>;
 
-/// Works until nothing is left to start, or something stands in the way.
+/// Works until no task remains, or the run must pause.
 ///
 /// # Errors
 /// When the loop cannot be read or written. Nothing that was started is alive then.

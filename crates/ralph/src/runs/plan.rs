@@ -25,7 +25,6 @@ pub(crate) struct Planner<'a> {
     pub(crate) logs: PathBuf,
 }
 
-/// The rounds of a plan.
 struct PlanRounds<'a> {
     plan: &'a Planner<'a>,
     runner: Runner<'a, ()>,
@@ -96,13 +95,8 @@ impl Planner<'_> {
         let file = self.logs.join(format!("graph-{number}.md"));
         Ok(ClientRound {
             prompt: prompt(&graph(self.here)?, &file, self.client.dry_run)?,
-            env: vec![("RALPH_ROUND".to_owned(), "plan".to_owned())],
-            extra_args: self.client.args.clone(),
-            permission_mode: self.client.permission_mode(self.here),
-            log: self.logs.join(format!("round-{number}.jsonl")),
-            folder: Some(PathBuf::from(&self.here.root)),
             label,
-            ..ClientRound::default()
+            ..self.client.round(self.here, "plan", self.logs.join(format!("round-{number}.jsonl")))
         })
     }
 }

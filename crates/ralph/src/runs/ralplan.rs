@@ -46,18 +46,14 @@ pub(crate) fn of_agent(
     ClientRound {
         prompt: call.prompt.clone(),
         session_id: Some(about.session.to_owned()),
-        resume: None,
-        // By this the hooks take all that the session says for that agent's.
-        env: vec![("RALPH_ROUND".to_owned(), agent.to_owned())],
         extra_args,
-        permission_mode: client.permission_mode(here),
-        log: logs.join(format!("round-{}.jsonl", about.number)),
         folder: Some(about.root.to_owned()),
         label: format!("round {}, {agent}", about.number),
+        // By the agent's name the hooks take all that the session says for that agent's.
+        ..client.round(here, agent, logs.join(format!("round-{}.jsonl", about.number)))
     }
 }
 
-/// Drives one planning.
 pub(crate) struct Driver<'a> {
     pub(crate) runner: Runner<'a, Infallible>,
     pub(crate) client: &'a ClientOptions,

@@ -33,7 +33,6 @@ struct RoundLine {
     tokens: u64,
 }
 
-/// Where the whole stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Whole {
     pub(crate) n_done: usize,
@@ -82,7 +81,6 @@ impl Screen {
         self.now(round, "begins", None);
     }
 
-    /// What a round does now.
     pub(crate) fn now(&self, round: &str, what: &str, tokens: Option<u64>) {
         let mut rounds = self.rounds.borrow_mut();
         let Some(line) = rounds.get_mut(round) else { return };
@@ -124,7 +122,6 @@ impl Screen {
         self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
     }
 
-    /// A round is over.
     pub(crate) fn remove(&self, round: &str) {
         if let Some(line) = self.rounds.borrow_mut().remove(round) {
             line.bar.finish_and_clear();

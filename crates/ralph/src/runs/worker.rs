@@ -15,10 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-/// The hidden command.
 pub(crate) const COMMAND: &str = "round";
 
-/// Carries out the order.
 pub(crate) fn run() -> Result<Exit> {
     let interrupts = Interrupts::catch()?;
     let line = given::order()?;
@@ -35,10 +33,8 @@ pub(crate) fn run() -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is to be done.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RoundOrder {
-    /// The round.
     round: ClientRound,
     /// True if a usage limit is waited for.
     waits_for_limits: bool,
@@ -61,15 +57,11 @@ impl RoundOrder {
     }
 }
 
-/// What is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RoundMessage {
-    /// What goes on now.
     Now {
-        /// In words.
         what: String,
-        /// The tokens so far.
         tokens: Option<u64>,
     },
     /// Something that stays.
@@ -78,7 +70,6 @@ pub(crate) enum RoundMessage {
     Came(Box<RoundResult>),
     /// It could not be carried out. Nothing follows.
     Failed {
-        /// Why.
         why: String,
         /// True where a program is missing, or failed.
         is_missing: bool,

@@ -112,7 +112,7 @@ fn show(plan: &ParallelRun<'_>, args: &Args, mut state: LoopState) -> Result<Exi
         screen::tell("no task could be begun now");
     }
     for round in &rounds {
-        screen::print(&screen::visible_lines(&client::command_line(round)?))?;
+        options::show(round)?;
     }
     Ok(Exit::Done)
 }

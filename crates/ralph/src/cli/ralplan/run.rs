@@ -82,7 +82,7 @@ fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
         NextPlanStep::Call(call) => {
             let about = About { number: 1, session: "ID", root: &root };
             let round = of_agent(here, &args.client, logs, &call, &about);
-            screen::print(&screen::visible_lines(&runner::command_line(&round)?))?;
+            options::show(&round)?;
         }
         other => screen::print(&screen::visible_lines(&other.to_string()))?,
     }

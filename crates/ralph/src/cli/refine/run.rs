@@ -227,15 +227,12 @@ impl<'a> RefineSetup<'a> {
         let session = found.unwrap_or_else(|| self.new_session());
         let refiner = self.refiner();
         let round = refiner.order(&session, session.iterations_completed + 1)?;
-        screen::print(&screen::visible_lines(&client::command_line(&round)?))?;
+        options::show(&round)?;
         Ok(Exit::Done)
     }
 }
 
 /// Refused where the session has no other round, before anything is made for one.
-///
-/// # Errors
-/// The refusal.
 pub(super) fn may_begin(name: &str, stands: &RefineSession) -> Result<()> {
     let mut tried = RefineSession { round: None, ..stands.clone() };
     match step(&mut tried, RefineEvent::Begun { artefact: "" }, stands.started_at) {

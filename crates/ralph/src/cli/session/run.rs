@@ -172,7 +172,7 @@ fn show(place: &SessionContext, args: &Args, task: Option<&str>, logs: &Path) ->
     for (call, number) in calls.iter().zip(1..) {
         let about = orchestration::About { number, session: "ID", prefix, id: &seen.id };
         let round = orchestration::round(here, &args.client, logs, call, &about)?;
-        screen::print(&screen::visible_lines(&runner::command_line(&round)?))?;
+        options::show(&round)?;
     }
     Ok(Exit::Done)
 }

@@ -68,17 +68,14 @@ pub(crate) fn round(
     Ok(ClientRound {
         prompt,
         session_id: Some(about.session.to_owned()),
-        resume: None,
         // By these the hooks take all that the session says for that agent's, in that call.
         env: vec![
             ("RALPH_ROUND".to_owned(), agent.to_owned()),
             ("RALPH_SESSION_CALL".to_owned(), key.to_string()),
         ],
         extra_args,
-        permission_mode: client.permission_mode(here),
-        log: logs.join(format!("{name}.jsonl")),
-        folder: Some(here.root.clone()),
         label: label(call, about.number),
+        ..client.round(here, agent, logs.join(format!("{name}.jsonl")))
     })
 }
 
@@ -227,14 +224,12 @@ pub(super) enum Judged {
     Blameless,
 }
 
-/// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
     /// What it was made for is there.
     Met,
     /// It has failed, and this follows.
     Failed(Recovery),
-    /// It is still to be made.
     Open,
 }
 

@@ -70,13 +70,10 @@ fn round(
     ClientRound {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
-        resume: None,
-        env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
         extra_args,
-        permission_mode: plan.client.permission_mode(plan.here),
-        log: plan.logs.join(format!("worker-{number}.jsonl")),
         folder: Some(place.base.project_in(&place.worktree)),
         label: format!("worker {number}, {task}"),
+        ..plan.client.round(plan.here, "build", plan.logs.join(format!("worker-{number}.jsonl")))
     }
 }
 

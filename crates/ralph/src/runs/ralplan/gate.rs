@@ -18,12 +18,10 @@ use ralph_io::store::lifecycle::ManifestFate;
 use ralph_io::store::plan_files;
 use std::path::Path;
 
-/// How the waiting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passed {
     /// The planning goes on: back to the planner, or to what became of it.
     GoesOn,
-    /// It is over.
     Over,
     /// The person went away and has decided nothing.
     Left,
@@ -144,14 +142,12 @@ fn moved_on(state: &LoopState) -> Option<Passed> {
     }
 }
 
-/// What a typed line means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Typed {
     /// A decision, with the person's words.
     Decided(DecisionKind, String),
     /// To adjust, and the words come next.
     WordsCome,
-    /// To be asked no more.
     Wait,
     /// Nothing that is a decision. Silence is none either.
     Unknown,
