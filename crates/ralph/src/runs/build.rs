@@ -9,7 +9,7 @@ use crate::cli::journal::note;
 use crate::cli::screen;
 use crate::cli::select_loop::FoundLoop;
 use crate::runs::client::ClientRound;
-use crate::runs::engine::{self, LoopOwner, MemberExit, Owner, RunEnd, Runner, Then};
+use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
 use crate::runs::worker::RoundOrder;
@@ -121,7 +121,7 @@ pub(crate) fn round(
 
 /// Works off the tasks of a loop, one after another.
 pub(crate) struct Builder<'a> {
-    runner: Runner<'a, Infallible>,
+    runner: ClientRunner<'a, Infallible>,
     client: &'a ClientOptions,
     file: &'a LoopFile,
     logs: PathBuf,
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
         rounds: u32,
         interrupts: &'a Interrupts,
     ) -> Result<Builder<'a>> {
-        let runner = Runner::one((here, Some(file)), interrupts, "build")?;
+        let runner = ClientRunner::one((here, Some(file)), interrupts, "build")?;
         Ok(Builder { runner, client, file, logs, rounds, number: 0 })
     }
 
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
 impl<'a> Owner<'a> for Builder<'a> {
     type Verdict = Infallible;
 
-    fn runner(&mut self) -> &mut Runner<'a, Infallible> {
+    fn runner(&mut self) -> &mut ClientRunner<'a, Infallible> {
         &mut self.runner
     }
 

@@ -87,7 +87,7 @@ pub(crate) trait Owner<'a> {
     /// What the owner ends the run with.
     type Verdict;
 
-    fn runner(&mut self) -> &mut Runner<'a, Self::Verdict>;
+    fn runner(&mut self) -> &mut ClientRunner<'a, Self::Verdict>;
 
     /// Begins what is due. Not called once the run is told to stop, nor while the only client of a run is at work. A run
     /// of several clients gets its loop's state.
@@ -219,7 +219,7 @@ pub(crate) struct Words {
 }
 
 /// The clients at work, and what is known of the loop and the user.
-pub(crate) struct Runner<'a, V> {
+pub(crate) struct ClientRunner<'a, V> {
     pub(crate) here: &'a Here,
     file: Option<&'a LoopFile>,
     pub(crate) interrupts: &'a Interrupts,
@@ -308,7 +308,7 @@ fn abandon<'a, O: Owner<'a>>(owner: &mut O) {
     }
 }
 
-impl<'a, V> Runner<'a, V> {
+impl<'a, V> ClientRunner<'a, V> {
     /// A run of several clients at once. A change in these places is news.
     pub(crate) fn many(
         (here, file): (&'a Here, &'a LoopFile),
@@ -317,7 +317,7 @@ impl<'a, V> Runner<'a, V> {
         places: &[&Path],
     ) -> Result<Self> {
         let runner = Self::begin(here, interrupts, words, (Screen::many("all"), places))?;
-        Ok(Runner { file: Some(file), is_many: true, ..runner })
+        Ok(ClientRunner { file: Some(file), is_many: true, ..runner })
     }
 
     /// A run of one client after another, on a loop or on none.
@@ -327,7 +327,7 @@ impl<'a, V> Runner<'a, V> {
         command: &'static str,
     ) -> Result<Self> {
         let words = Words { command, members: "", ended: "round ended" };
-        Ok(Runner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
+        Ok(ClientRunner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
     }
 
     fn begin(
@@ -336,7 +336,7 @@ impl<'a, V> Runner<'a, V> {
         words: Words,
         (screen, places): (Screen, &[&Path]),
     ) -> Result<Self> {
-        Ok(Runner {
+        Ok(ClientRunner {
             here,
             file: None,
             interrupts,
@@ -531,7 +531,8 @@ pub(crate) fn round(
     interrupts: &Interrupts,
     policy: &Policy,
 ) -> Result<RoundResult> {
-    let mut single = Single { runner: Runner::one((here, None), interrupts, "")?, came: None };
+    let mut single =
+        Single { runner: ClientRunner::one((here, None), interrupts, "")?, came: None };
     let order = RoundOrder::new(round.clone(), policy, alone);
     single.runner.start("", (&round.label, ""), &order)?;
     work(&mut single)?;
@@ -539,14 +540,14 @@ pub(crate) fn round(
 }
 
 struct Single<'a> {
-    runner: Runner<'a, ()>,
+    runner: ClientRunner<'a, ()>,
     came: Option<RoundResult>,
 }
 
 impl<'a> Owner<'a> for Single<'a> {
     type Verdict = ();
 
-    fn runner(&mut self) -> &mut Runner<'a, ()> {
+    fn runner(&mut self) -> &mut ClientRunner<'a, ()> {
         &mut self.runner
     }
 

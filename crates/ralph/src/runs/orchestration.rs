@@ -11,7 +11,7 @@ pub(crate) use call::{About, round};
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::journal::note;
 use crate::orchestration::SessionContext;
-use crate::runs::engine::{self, MemberExit, Owner, RunEnd, Runner, Then, Words};
+use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;
 use anyhow::Result;
 use call::AtWork;
@@ -57,7 +57,7 @@ pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Resul
     let watched = [plan.file.folder(), &inputs];
     engine::run(DriveState {
         plan,
-        runner: Runner::many((&plan.place.here, &plan.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
         until: None,
@@ -69,7 +69,7 @@ pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Resul
 
 struct DriveState<'a> {
     plan: &'a OrchestrationRun<'a>,
-    runner: Runner<'a, Routed>,
+    runner: ClientRunner<'a, Routed>,
     /// By the names of their clients.
     at_work: BTreeMap<String, AtWork>,
     /// How many calls were begun.
@@ -94,7 +94,7 @@ struct RouterStep {
 impl<'a> Owner<'a> for DriveState<'a> {
     type Verdict = Routed;
 
-    fn runner(&mut self) -> &mut Runner<'a, Routed> {
+    fn runner(&mut self) -> &mut ClientRunner<'a, Routed> {
         &mut self.runner
     }
 

@@ -12,7 +12,7 @@ use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::journal::note;
 use crate::runs::build::Builder;
-use crate::runs::engine::{self, LoopOwner, MemberExit, Owner, RunEnd, Runner, Then, Words};
+use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
 use anyhow::Result;
@@ -53,7 +53,7 @@ pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exi
     let watched = [plan.file.folder()];
     engine::run(ParallelState {
         plan,
-        runner: Runner::many((plan.here, plan.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many((plan.here, plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
         can_merge: true,
@@ -62,7 +62,7 @@ pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exi
 
 struct ParallelState<'a> {
     plan: &'a ParallelRun<'a>,
-    runner: Runner<'a, AllMerged>,
+    runner: ClientRunner<'a, AllMerged>,
     /// By their calls.
     at_work: BTreeMap<String, AtWork>,
     /// How many workers were started.
@@ -74,7 +74,7 @@ struct ParallelState<'a> {
 impl<'a> Owner<'a> for ParallelState<'a> {
     type Verdict = AllMerged;
 
-    fn runner(&mut self) -> &mut Runner<'a, AllMerged> {
+    fn runner(&mut self) -> &mut ClientRunner<'a, AllMerged> {
         &mut self.runner
     }
 

@@ -7,7 +7,7 @@ use crate::cli::context_dir::Here;
 use crate::cli::exit::Exit;
 use crate::cli::select_loop::{self, LoopArgs};
 use crate::runs::client::{self, ClientRound, RoundOutcome};
-use crate::runs::engine::{self, MemberExit, Owner, RunEnd, Runner, Then};
+use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::worker::RoundOrder;
 use anyhow::Result;
@@ -27,7 +27,7 @@ pub(crate) struct Planner<'a> {
 
 struct PlanRounds<'a> {
     plan: &'a Planner<'a>,
-    runner: Runner<'a, ()>,
+    runner: ClientRunner<'a, ()>,
     /// The round at work, or the last one.
     number: u32,
     failed: u32,
@@ -38,7 +38,7 @@ struct PlanRounds<'a> {
 impl<'a> Owner<'a> for PlanRounds<'a> {
     type Verdict = ();
 
-    fn runner(&mut self) -> &mut Runner<'a, ()> {
+    fn runner(&mut self) -> &mut ClientRunner<'a, ()> {
         &mut self.runner
     }
 
@@ -68,7 +68,7 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
 impl Planner<'_> {
     pub(crate) fn all(&self) -> Result<Exit> {
         let interrupts = Interrupts::catch()?;
-        let runner = Runner::one((self.here, None), &interrupts, "plan")?;
+        let runner = ClientRunner::one((self.here, None), &interrupts, "plan")?;
         let mut run = PlanRounds { plan: self, runner, number: 0, failed: 0, stops: None };
         engine::work(&mut run)?;
         let PlanRounds { number, failed, stops, .. } = run;

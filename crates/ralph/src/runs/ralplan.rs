@@ -9,7 +9,7 @@ mod told;
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
 use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
-use crate::runs::engine::{self, LoopOwner, MemberExit, Owner, RunEnd, Runner, Then};
+use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
 use crate::runs::worker::RoundOrder;
@@ -55,7 +55,7 @@ pub(crate) fn of_agent(
 }
 
 pub(crate) struct Driver<'a> {
-    pub(crate) runner: Runner<'a, Infallible>,
+    pub(crate) runner: ClientRunner<'a, Infallible>,
     pub(crate) client: &'a ClientOptions,
     pub(crate) file: &'a LoopFile,
     pub(crate) logs: PathBuf,
@@ -97,7 +97,7 @@ impl Driver<'_> {
 impl<'a> Owner<'a> for Driver<'a> {
     type Verdict = Infallible;
 
-    fn runner(&mut self) -> &mut Runner<'a, Infallible> {
+    fn runner(&mut self) -> &mut ClientRunner<'a, Infallible> {
         &mut self.runner
     }
 

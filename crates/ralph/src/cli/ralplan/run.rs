@@ -8,7 +8,7 @@ use super::super::journal::note;
 use super::super::screen;
 use super::super::select_loop::FoundLoop;
 use crate::runs::client as runner;
-use crate::runs::engine::{self, Runner, wait_for_earlier};
+use crate::runs::engine::{self, ClientRunner, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::held_by_client;
 use crate::runs::ralplan::{About, Driver, of_agent};
@@ -62,7 +62,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     )));
     let prefix = prefix(Path::new(&state.project_root));
     let file = &found.file;
-    let runner = Runner::one((here, Some(file)), &interrupts, "ralplan run")?;
+    let runner = ClientRunner::one((here, Some(file)), &interrupts, "ralplan run")?;
     let client = &args.client;
     engine::run(Driver { runner, client, file, logs, prefix, number: 0, before: state })
 }
