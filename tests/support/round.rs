@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ralph::driver::{self, ClientRound, Policy, RoundOutcome, RoundResult};
+use ralph::runs::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
 use ralph_io::process::interrupts::Interrupts;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ pub fn carried_out() -> bool {
     let Ok(order) = std::env::var(ORDER) else { return false };
     let order: Value = serde_json::from_str(&order).unwrap();
     let interrupts = Interrupts::catch().unwrap();
-    let answer = match driver::run(&round(&order), &interrupts, &policy(&order)) {
+    let answer = match client::run(&round(&order), &interrupts, &policy(&order)) {
         Ok(came) => {
             let mut answer = described(&came);
             answer["asked"] = json!(format!("{:?}", interrupts.asked()));

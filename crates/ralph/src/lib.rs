@@ -4,10 +4,11 @@ mod check;
 pub mod cli;
 mod context;
 pub mod demo;
-pub mod driver;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod orchestration;
 mod parallel;
 mod refine;
+pub mod runs;
 pub mod standin;
 mod verify;

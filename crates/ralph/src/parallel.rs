@@ -3,7 +3,6 @@
 pub(crate) mod clean;
 mod criteria;
 pub(crate) mod merge;
-pub(crate) mod run;
 
 use ralph_core::modes::parallel::merge::ref_part;
 use ralph_core::state::LoopState;

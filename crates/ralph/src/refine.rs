@@ -4,9 +4,8 @@
 //! the files.
 
 pub(crate) mod artefact;
-mod round;
 
-pub(crate) use round::{
+pub(crate) use crate::runs::refine::{
     Refiner, Rounded, asks_again, close_what_was_left, note_client, prompt as of_round, record,
     template as of_rounds,
 };
@@ -30,9 +29,6 @@ pub(crate) struct Template {
 
 impl Template {
     /// The project's text where it has one, else ours.
-    ///
-    /// # Errors
-    /// When the project's text cannot be read, or cannot be this prompt.
     pub(crate) fn of(root: &Path, prompt: Prompt) -> Result<Template> {
         let Some(own) = brought(root, prompt.name()).map_err(bad_state)? else {
             return Ok(Template { prompt, text: text(prompt).into(), file: None });
@@ -51,9 +47,6 @@ impl Template {
     }
 
     /// The text with its variables in place.
-    ///
-    /// # Errors
-    /// When it names others than it is given.
     pub(crate) fn fill(&self, given: &[(&str, &str)]) -> Result<String> {
         render(&self.text, given).map_err(|flaws| {
             let flaws: Vec<String> = flaws.iter().map(ToString::to_string).collect();

@@ -43,6 +43,9 @@ struct Member {
     out: Option<PipeReader>,
     /// The beginning of a line whose end has not come yet.
     begun: Vec<u8>,
+    /// True once it has said a line: before that it may not catch signals yet.
+    has_spoken: bool,
+    asked: InterruptRequest,
 }
 
 /// Those that are at work.
@@ -90,7 +93,15 @@ impl Crew {
             let mut stdin = child.stdin.take().context("it has no standard input")?;
             stdin.write_all(order).and_then(|()| stdin.write_all(b"\n"))?;
             let name = name.to_owned();
-            Ok(Member { name, child, _order: stdin, out: Some(out), begun: Vec::new() })
+            Ok(Member {
+                name,
+                child,
+                _order: stdin,
+                out: Some(out),
+                begun: Vec::new(),
+                has_spoken: false,
+                asked: InterruptRequest::Nothing,
+            })
         };
         let started = started();
         let member = started.with_context(|| format!("could not start `{}`", program.display()))?;
@@ -99,46 +110,29 @@ impl Crew {
     }
 
     /// Passes on what a person has asked for.
-    pub fn ask(&self, asked: InterruptRequest) {
+    pub fn ask(&mut self, asked: InterruptRequest) {
         self.send(asked, |_| true);
     }
 
     /// Passes it on to one of them.
-    pub fn ask_one(&self, name: &str, asked: InterruptRequest) {
+    pub fn ask_one(&mut self, name: &str, asked: InterruptRequest) {
         self.send(asked, |member| member.name == name);
     }
 
-    fn send(&self, asked: InterruptRequest, holds: impl Fn(&Member) -> bool) {
-        let signal = match asked {
-            InterruptRequest::Nothing => return,
-            InterruptRequest::Finish => Signal::INT,
-            InterruptRequest::End => Signal::TERM,
-        };
-        for member in self.members.iter().filter(|member| holds(member)) {
-            let _ = kill_process(Pid::from_child(&member.child), signal);
+    fn send(&mut self, asked: InterruptRequest, holds: impl Fn(&Member) -> bool) {
+        for member in self.members.iter_mut().filter(|member| holds(member)) {
+            member.asked = asked;
+            member.pass_on();
         }
     }
 
     /// Waits until something is heard, until something changes in what is watched or a person asks
-    /// for something, at most until that time. Returns what was heard by then.
+    /// for something, at most until that time. Returns what was heard by then, and whether something has
+    /// changed; a change while something is heard is reported by the next wait.
     ///
     /// # Errors
     /// When a member cannot be waited for.
     pub fn wait(
-        &mut self,
-        interrupts: &Interrupts,
-        watch: &Watch,
-        until: Instant,
-    ) -> Result<Vec<(String, MemberEvent)>> {
-        self.wait_for_either(interrupts, watch, until).map(|(heard, _)| heard)
-    }
-
-    /// As [`Crew::wait`]; also says whether something has changed in what is watched. What changes while
-    /// something is heard is told by the next wait.
-    ///
-    /// # Errors
-    /// As [`Crew::wait`].
-    pub fn wait_for_either(
         &mut self,
         interrupts: &Interrupts,
         watch: &Watch,
@@ -200,6 +194,15 @@ impl Crew {
 }
 
 impl Member {
+    fn pass_on(&self) {
+        let signal = match self.asked {
+            InterruptRequest::Finish if self.has_spoken => Signal::INT,
+            InterruptRequest::End => Signal::TERM,
+            InterruptRequest::Nothing | InterruptRequest::Finish => return,
+        };
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
     fn take_in(&mut self, heard: &mut Vec<(String, MemberEvent)>) {
         let mut bytes = vec![0; PIECE];
         while let Some(out) = &mut self.out {
@@ -217,6 +220,9 @@ impl Member {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             self.begun.extend_from_slice(&piece[..end]);
             heard.push((self.name.clone(), MemberEvent::Line(std::mem::take(&mut self.begun))));
+            if !std::mem::replace(&mut self.has_spoken, true) {
+                self.pass_on();
+            }
             piece = &piece[end + 1..];
         }
         self.begun.extend_from_slice(piece);

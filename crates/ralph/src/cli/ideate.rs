@@ -5,11 +5,12 @@
 
 use super::context_dir::Here;
 use super::exit::{Exit, refused};
-use super::rounds::{self, ClientOptions};
 use super::screen::{self, visible};
-use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::refine::Template;
 use crate::refine::artefact;
+use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
+use crate::runs::engine;
+use crate::runs::options::{self, ClientOptions};
 use anyhow::Result;
 use ralph_core::modes::refine::ideas;
 use ralph_core::modes::refine::prompt::{Prompt, variable};
@@ -39,20 +40,20 @@ pub(crate) struct Args {
 /// Has them found, and prints them.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let logs = rounds::logs(&here, "ideate");
+    let logs = options::logs(&here, "ideate");
     if args.explain {
         super::refine::prompt::explain(&here);
     }
     if args.client.dry_run {
         let round = round(&here, args, &logs)?;
-        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        options::show(&round)?;
         return Ok(Exit::Done);
     }
-    driver::client()?;
+    client::client()?;
     args.client.tell(&here, &[Need::Bash("ralph task list --all --markdown".to_owned())])?;
     user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
-    let found = look(&round, args, &Interrupts::catch()?)?;
+    let found = look(&here, &round, args, &Interrupts::catch()?)?;
     // As they are now: somebody may have worked on them meanwhile.
     let tasks = artefact::tasks(&artefact::in_no_session(&here))?;
     let all = ideas::behind(&tasks, &found);
@@ -65,10 +66,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// One that cannot be read is asked for once more, in the same conversation.
-fn look(round: &ClientRound, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>> {
+fn look(
+    here: &Here,
+    round: &ClientRound,
+    args: &Args,
+    interrupts: &Interrupts,
+) -> Result<Vec<Task>> {
     let alone = round.log.with_file_name("round");
-    let came = driver::run_apart(round, &alone, interrupts, &args.client.policy())?;
-    let problems = match read(round, &came)? {
+    let came = engine::round(here, round, &alone, interrupts, &args.client.policy())?;
+    let problems = match read(&came)? {
         Ok(found) => return Ok(found),
         Err(problems) => problems,
     };
@@ -81,30 +87,29 @@ fn look(round: &ClientRound, args: &Args, interrupts: &Interrupts) -> Result<Vec
         label: format!("{}, asked again", round.label),
         ..round.clone()
     };
-    let came = driver::run_apart(&again, &alone, interrupts, &args.client.policy())?;
-    read(&again, &came)?.map_err(|problems| {
+    let came = engine::round(here, &again, &alone, interrupts, &args.client.policy())?;
+    read(&came)?.map_err(|problems| {
         let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
         let log = visible(&round.log.display().to_string());
-        rounds::broke_off(format!(
+        options::broke_off(format!(
             "the ideas cannot be read: {}; they are in {log}",
             shown.join("; ")
         ))
     })
 }
 
-fn read(round: &ClientRound, came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
-    rounds::tell(&round.label, came);
+fn read(came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
     match &came.outcome {
         RoundOutcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
         RoundOutcome::Finished { result, .. } => {
-            Err(rounds::broke_off(format!("the client failed: {result}")))
+            Err(options::broke_off(format!("the client failed: {result}")))
         }
         RoundOutcome::Crashed { why } => {
-            Err(rounds::broke_off(format!("the client broke off: {why}")))
+            Err(options::broke_off(format!("the client broke off: {why}")))
         }
         other => {
-            let why = rounds::stops(other).unwrap_or_else(|| "it was ended".to_owned());
-            Err(rounds::broke_off(format!("there are no ideas: {why}")))
+            let why = options::stops(other).unwrap_or_else(|| "it was ended".to_owned());
+            Err(options::broke_off(format!("there are no ideas: {why}")))
         }
     }
 }
@@ -131,7 +136,7 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
         (variable::WISH, wish),
     ];
     let prompt = Template::of(&here.root, Prompt::IdeaWizard)?.fill(&given)?;
-    if prompt.len() > driver::LONGEST_PROMPT {
+    if prompt.len() > client::LONGEST_PROMPT {
         return Err(refused(
             Exit::Usage,
             "the wish is too long; write it into a file and name that",

@@ -20,7 +20,7 @@ mod ideate;
 pub(crate) mod install;
 pub(crate) mod journal;
 mod man;
-mod number;
+pub(crate) mod number;
 mod parallel;
 mod pause;
 mod places;
@@ -30,8 +30,6 @@ mod refine;
 mod replay;
 mod report;
 mod resume;
-mod round;
-pub(crate) mod rounds;
 pub(crate) mod screen;
 mod session;
 mod session_id;
@@ -49,6 +47,7 @@ mod uninstall;
 mod verify;
 mod watch;
 
+use crate::runs::worker;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -235,7 +234,7 @@ pub fn run() -> ExitCode {
         Command::Criteria(command) => criteria::run(&command),
         Command::Supervise => supervise::run(),
         Command::Delegate(command) => delegate::run(&command),
-        Command::Round => round::run(),
+        Command::Round => worker::run(),
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -5,7 +5,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::journal::note;
 use super::screen;
 use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::parallel::run as parallel;
+use crate::runs::parallel;
 use anyhow::{Context, Result};
 use ralph_core::state::PauseCause;
 use ralph_core::views::messages;

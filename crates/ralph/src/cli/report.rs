@@ -9,10 +9,11 @@ use super::explain;
 use super::refine::report as refine;
 use super::screen::{self, visible};
 use super::select_loop::{self, LoopArgs};
-use super::session::SessionContext;
+use super::session;
 use super::status::looked::LoopView;
 use super::status::text::next;
-use crate::driver::quoted;
+use crate::orchestration::SessionContext;
+use crate::runs::client::quoted;
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::state::refused_name;
 use ralph_core::views::report::line::{LineRecord, ReportLine};
@@ -48,7 +49,7 @@ const LOOKED_AT: usize = 1_000;
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let report = match (&args.id, &args.refine) {
-        (Some(name), _) => SessionContext::gather(here)?.report(name)?,
+        (Some(name), _) => session::report(&SessionContext::gather(here)?, name)?,
         (None, Some(name)) => refine::of(&here, name)?,
         (None, None) => of_a_loop(here, args)?,
     };

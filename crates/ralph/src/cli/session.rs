@@ -11,12 +11,10 @@ mod send;
 mod waves;
 
 use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
+use super::exit::Exit;
+use crate::orchestration::{SessionContext, named};
 use anyhow::Result;
-use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
-use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::views::report::{self, Report, SessionSeen};
-use ralph_io::store::orchestration::{Sessions, SnapshotChange};
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
@@ -96,67 +94,8 @@ pub(crate) struct SessionArg {
     id: Option<String>,
 }
 
-/// Where the command was given, and the sessions there.
-#[derive(Debug)]
-pub(super) struct SessionContext {
-    here: Here,
-    sessions: Sessions,
-}
-
-impl SessionContext {
-    /// Of the project where the command was given.
-    pub(super) fn gather(here: Here) -> Result<SessionContext> {
-        let sessions = Sessions::of(&here.root, &here.home)?;
-        Ok(SessionContext { here, sessions })
-    }
-
-    /// Their names.
-    pub(super) fn names(&self) -> Vec<SessionId> {
-        self.sessions.list()
-    }
-
-    /// The report of one.
-    pub(super) fn report(&self, name: &str) -> Result<Report> {
-        let (files, step) = next::decided(self, &self.read(&named(name)?)?)?;
-        Ok(report::of_session(&SessionSeen { files: &files, step: &step, now: self.here.now }))
-    }
-
-    /// The session that is meant.
-    fn find(&self, which: &SessionArg) -> Result<SessionId> {
-        if let Some(name) = &which.id {
-            return named(name);
-        }
-        let meant = self.sessions.meant().map_err(bad_state)?;
-        meant.one(NONE, |id| format!("`--id {id}`")).map_err(|why| refused(Exit::No, why))
-    }
-
-    fn read(&self, id: &SessionId) -> Result<Snapshot> {
-        self.sessions.read(id).map_err(bad_state)?.ok_or_else(|| missing(id))
-    }
-
-    /// Reads, decides and writes in one step.
-    fn update<T>(
-        &self,
-        id: &SessionId,
-        decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
-    ) -> Result<SnapshotChange<T>> {
-        // What was refused says so itself; anything else is a file.
-        let as_bad_state = |error: anyhow::Error| match error.is::<super::exit::ExitError>() {
-            true => error,
-            false => bad_state(error),
-        };
-        self.sessions.update(id, decide).map_err(as_bad_state)?.ok_or_else(|| missing(id))
-    }
-}
-
-/// What is said where there is none.
-const NONE: &str = "there is no session here; `ralph session new TASK` begins one";
-
-fn named(name: &str) -> Result<SessionId> {
-    SessionId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
-}
-
-fn missing(id: &SessionId) -> anyhow::Error {
-    let what = format!("there is no session {id}; `ralph session new --id {id} TASK` begins it");
-    refused(Exit::No, what)
+/// The report of one.
+pub(super) fn report(place: &SessionContext, name: &str) -> Result<Report> {
+    let (files, step) = next::decided(place, &place.read(&named(name)?)?)?;
+    Ok(report::of_session(&SessionSeen { files: &files, step: &step, now: place.here.now }))
 }

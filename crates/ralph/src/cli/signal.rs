@@ -8,7 +8,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::journal::note;
 use super::screen;
 use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::parallel;
+use crate::runs::parallel;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SignalKind};
@@ -99,7 +99,7 @@ fn to_workers(
     text: &str,
 ) -> Result<Vec<(LoopState, String)>> {
     let mut all = Vec::new();
-    for (file, state) in parallel::run::of_loop(here, &above.loop_id) {
+    for (file, state) in parallel::of_loop(here, &above.loop_id) {
         if state.is_live() {
             let name = Mailbox::of(&file, &state).send(kind, text).map_err(bad_state)?;
             all.push((state, name));

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 /// A worktree, or a branch without one.
 #[derive(Debug, Serialize)]
 pub(crate) struct CleanItem {
-    /// The loop.
     pub(crate) loop_id: String,
     /// The task; empty where merges were made, and for a worker that had none.
     pub(crate) task: String,
@@ -33,9 +32,6 @@ pub(crate) struct CleanItem {
 }
 
 /// Looks at all that the project's loops have made, and removes what may go unless it is only asked.
-///
-/// # Errors
-/// When a merge is at work, or git fails.
 pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<CleanItem>> {
     let Ok(place) = merge::place(root)? else { return Ok(Vec::new()) };
     let _turn = merge::lock(home, root, OTHERS_TURN)?;

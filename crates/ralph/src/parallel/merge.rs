@@ -21,11 +21,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is to be merged.
 pub(crate) struct MergeOrder<'a> {
     /// Where the loop's state is.
     pub(crate) home: &'a Home,
-    /// The loop.
     pub(crate) file: &'a LoopFile,
     /// The tasks whose work is meant; none means all that is done.
     pub(crate) tasks: &'a [String],
@@ -35,10 +33,8 @@ pub(crate) struct MergeOrder<'a> {
     pub(crate) patience: Duration,
 }
 
-/// What came of it.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Merged {
-    /// The loop.
     pub(crate) loop_id: String,
     /// The commit that the loop stood on.
     pub(crate) base: String,
@@ -54,18 +50,15 @@ pub(crate) struct Merged {
     pub(crate) criteria_not_run: String,
 }
 
-/// One worker.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct WorkerMerge {
     /// What tells it from all others.
     pub(crate) call: String,
     /// Its task; empty for one that has none.
     pub(crate) task: String,
-    /// What it was for.
     pub(crate) about: String,
     /// The commit with all of its work; empty where that could not be had.
     pub(crate) commit: String,
-    /// What came of its work.
     #[serde(flatten)]
     pub(crate) outcome: MergeOutcome,
     /// What became of its task, in words.
@@ -74,7 +67,6 @@ pub(crate) struct WorkerMerge {
     pub(crate) kept_at: Option<String>,
 }
 
-/// Why nothing was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct MergeRefused {
     /// In words, with what to do.
@@ -110,10 +102,6 @@ impl Merged {
     }
 }
 
-/// Merges what is due.
-///
-/// # Errors
-/// When git, the disk or the state fails. A conflict is none, and a refusal neither.
 pub(crate) fn merge(order: &MergeOrder<'_>) -> Result<Merged> {
     let state = read(order)?;
     let root = PathBuf::from(&state.project_root);
@@ -185,7 +173,6 @@ fn one(worker: &Worker, commit: &str, outcome: MergeOutcome) -> WorkerMerge {
     }
 }
 
-/// A merge under way.
 struct MergeWork<'a> {
     order: &'a MergeOrder<'a>,
     state: LoopState,

@@ -19,10 +19,8 @@ use ralph_io::store::refine::{Copy, NewVersion, RefineStore, Versions, What};
 use ralph_io::{process::clock, store::refine};
 use std::path::{Path, PathBuf};
 
-/// What is refined.
 #[derive(Debug)]
 pub(crate) enum Artefact {
-    /// A plan.
     Plan(PlanFile),
     /// The beads of `bd`.
     Beads(Bd),
@@ -30,44 +28,33 @@ pub(crate) enum Artefact {
     Tasks(Here),
 }
 
-/// A plan in a file.
 #[derive(Debug)]
 pub(crate) struct PlanFile {
     /// As the document names it.
     pub(crate) name: String,
-    /// The file itself.
     pub(crate) real: PathBuf,
     /// What a round writes on.
     pub(crate) copy: Copy,
-    /// What was kept of it.
     pub(crate) versions: Versions,
 }
 
 /// It, as a round finds it.
 #[derive(Debug)]
 pub(crate) enum ArtefactBefore {
-    /// The plan's file.
     Plan(TextFile),
-    /// The beads or tasks.
     Pieces(Vec<Piece>),
 }
 
-/// What a round made of it.
 #[derive(Debug)]
 pub(crate) struct After {
     /// What changed; none where that is not known.
     pub(crate) measured: Option<ArtefactChange>,
-    /// What became of the plan.
     pub(crate) plan: PlanAfter,
     /// Digest of what is there now.
     pub(crate) digest: String,
 }
 
 impl PlanFile {
-    /// The plan of a session.
-    ///
-    /// # Errors
-    /// When there is no such file, or it is no text.
     pub(crate) fn find(place: &RefineStore, session: &str, path: &Path) -> Result<PlanFile> {
         let (name, real) =
             refine::plan(place, path).map_err(|error| refused(Exit::No, format!("{error:#}")))?;
@@ -82,9 +69,6 @@ impl PlanFile {
 
 impl Artefact {
     /// The project's beads where `bd` keeps them, else its own tasks.
-    ///
-    /// # Errors
-    /// When there is neither.
     pub(crate) fn tasks(here: &Here) -> Result<Artefact> {
         let lacks = match beads::has_store(&here.root) {
             true => match Bd::find() {
@@ -129,10 +113,6 @@ impl Artefact {
         }
     }
 
-    /// As it is now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub(crate) fn look(&self) -> Result<ArtefactBefore> {
         Ok(match self {
             Artefact::Plan(plan) => {
@@ -148,9 +128,6 @@ impl Artefact {
     }
 
     /// Keeps it as it was found, and lays out what the round writes on.
-    ///
-    /// # Errors
-    /// When that cannot be written.
     pub(crate) fn lay_out(&self, before: &ArtefactBefore, round: u32) -> Result<()> {
         let (Artefact::Plan(plan), ArtefactBefore::Plan(found)) = (self, before) else {
             return Ok(());
@@ -162,9 +139,6 @@ impl Artefact {
 
     /// Takes what the round made. `wants` is asked about a plan that would become the plan, with what it
     /// is in place of; a person may not want it.
-    ///
-    /// # Errors
-    /// When the plan cannot be read or written.
     pub(crate) fn take(
         &self,
         before: &ArtefactBefore,
@@ -183,9 +157,6 @@ impl Artefact {
     }
 
     /// What a round came to that was cut: what it wrote is kept, and the plan is left alone.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub(crate) fn leave(&self, before: &ArtefactBefore, round: u32) -> Result<After> {
         let (Artefact::Plan(plan), ArtefactBefore::Plan(found)) = (self, before) else {
             let ArtefactBefore::Pieces(pieces) = before else {
@@ -205,9 +176,6 @@ impl Artefact {
     }
 
     /// As [`Artefact::leave`], for a round whose driver is gone: only the session knows of it.
-    ///
-    /// # Errors
-    /// When what is there cannot be read or kept.
     pub(crate) fn leave_behind(&self, session: &RefineSession, round: u32) -> Result<After> {
         let now = self.look()?;
         let digest = digest(&now);

@@ -3,32 +3,31 @@
 //! As `ralph build`, but each task is done in a worktree of its own and merged when it is done. When all
 //! are, the criteria are run on the whole, and what they lack is left to rounds of a build.
 
-use crate::cli::build::{self, Builder};
+use crate::cli::build::EXIT_CODES;
 use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::journal::note;
+use crate::cli::exit::{Exit, refused};
 use crate::cli::number;
-use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen;
 use crate::cli::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::driver;
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, MergeOrder};
-use crate::parallel::run::{self, AllMerged, ParallelEnd, ParallelRun};
+use crate::runs::options::{self, ClientOptions};
+use crate::runs::parallel::{self as runs, ParallelRun};
+use crate::runs::{build, client};
 use crate::verify::Silent;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ralph_core::modes::build as rules;
 use ralph_core::modes::parallel;
 use ralph_core::state::LoopState;
-use ralph_core::{modes::build as rules, stop};
 use ralph_io::git::worker_base;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, project::user_files, store::lifecycle};
+use ralph_io::{project::user_files, store::lifecycle};
 use std::path::PathBuf;
 
 /// How many at once, and how the client is called.
 #[derive(Debug, clap::Args)]
-#[command(after_help = build::EXIT_CODES)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
     /// At most so many workers at once, from now on [default: the loop's own limit, 4 if none is set]
     #[arg(short = 'n', long = "workers", value_name = "N", value_parser = number::max_workers)]
@@ -49,26 +48,25 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     build::nobody_works(&found.state)?;
     let base = worker_base::look(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
-    let logs = rounds::logs(&here, "parallel");
+    let logs = options::logs(&here, "parallel");
     if args.client.dry_run {
         return show(&plan(&here, &found.file, args, logs), args, found.state);
     }
-    driver::client()?;
+    client::client()?;
     args.client.tell(&here, &build::needs())?;
     tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;
     user_files::make_folders(&logs, 0o700)?;
-    let freed = run::free(&here, &found.file)?;
+    let freed = runs::free(&here, &found.file)?;
     let state = take_up(&here, &found, args)?;
     let about = build::announcement(&state, &logs, "workers of");
     screen::tell(&screen::visible_lines(&about));
-    for line in freed.into_iter().chain(run::kept(&state)) {
+    for line in freed.into_iter().chain(runs::kept(&state)) {
         screen::tell(&screen::visible(&line));
     }
     let interrupts = Interrupts::catch()?;
     let plan = plan(&here, &found.file, args, logs);
-    let ended = run::all(&plan, &interrupts)?;
-    conclude(&plan, &interrupts, &state.loop_id, ended)
+    runs::all(&plan, &interrupts)
 }
 
 /// Merges what is done; a line for each, in words.
@@ -109,12 +107,12 @@ fn plan<'a>(here: &'a Here, file: &'a LoopFile, args: &'a Args, logs: PathBuf) -
 fn show(plan: &ParallelRun<'_>, args: &Args, mut state: LoopState) -> Result<Exit> {
     rules::go_on(&mut state, plan.here.now);
     state.limits.max_workers = args.workers.unwrap_or(state.limits.max_workers);
-    let rounds = run::planned(plan, &state)?;
+    let rounds = runs::planned(plan, &state)?;
     if rounds.is_empty() {
         screen::tell("no task could be begun now");
     }
     for round in &rounds {
-        screen::print(&screen::visible_lines(&driver::command_line(round)?))?;
+        options::show(round)?;
     }
     Ok(Exit::Done)
 }
@@ -127,58 +125,4 @@ fn tell_of_uncommitted(files: &[String]) {
             "not committed, so the workers begin without it: {names}"
         )));
     }
-}
-
-fn conclude(
-    plan: &ParallelRun<'_>,
-    interrupts: &Interrupts,
-    loop_id: &str,
-    ended: ParallelEnd,
-) -> Result<Exit> {
-    let (here, file) = (plan.here, plan.file);
-    match ended {
-        ParallelEnd::Decided(AllMerged) => {
-            // Nothing is left for workers: whoever goes on does so in the main work tree.
-            file.update(|state| state.parallel = false).map_err(bad_state)?;
-            let logs = plan.logs.clone();
-            let builder = Builder::new(here, plan.client, file.clone(), loop_id.to_owned(), logs);
-            builder.all(interrupts)
-        }
-        ParallelEnd::Failed(error) => Err(error),
-        ParallelEnd::Over => build::over(here, loop_id),
-        ParallelEnd::Bound => {
-            let now = clock::now();
-            file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
-            build::over(here, loop_id)
-        }
-        ParallelEnd::Paused => {
-            let state = read(file)?;
-            rest(&state, "a person let it rest")?;
-            Ok(Exit::No)
-        }
-        ParallelEnd::Rest { cause, why, exit } => {
-            let now = clock::now();
-            let rested = file.update(|state| {
-                rules::rest(state, cause, &why, now);
-                state.clone()
-            });
-            let Some(state) = rested.map_err(bad_state)? else { return build::over(here, loop_id) };
-            note(here, file, &state, ("parallel run", "paused"), &why);
-            rest(&state, &why)?;
-            Ok(exit)
-        }
-    }
-}
-
-fn rest(state: &LoopState, why: &str) -> Result<()> {
-    let kept = run::kept(state).into_iter().map(|line| format!("\n{line}")).collect::<String>();
-    screen::print(&screen::visible_lines(&format!(
-        "loop {} rests at {}: {why}; `ralph parallel run` goes on{kept}",
-        state.loop_id,
-        state.position()
-    )))
-}
-
-fn read(file: &LoopFile) -> Result<LoopState> {
-    Ok(file.read().map_err(bad_state)?.context("the loop is gone")?.state)
 }

@@ -1,13 +1,13 @@
 //! `ralph ralplan approve`, `adjust` and `discard`: a person's decision about a plan, in a terminal.
 
 use super::super::context_dir::Here;
-use super::super::exit::{Exit, bad_state, refused};
-use super::super::journal::note;
+use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible_lines};
-use super::super::select_loop::{FoundLoop, LoopArgs};
+use super::super::select_loop::LoopArgs;
+use crate::runs::ralplan::take;
 use anyhow::Result;
-use ralph_core::state::{DecidedBy, DecisionKind, LoopState};
-use ralph_hooks::ralplan::{self, Decided, DecisionRequest};
+use ralph_core::state::{DecisionKind, LoopState};
+use ralph_hooks::ralplan::Decided;
 use ralph_io::store::lifecycle::ManifestFate;
 
 /// Which planning.
@@ -49,25 +49,6 @@ fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Resu
         Decided::Adjusted(state) => told(&format!("{why}{}", goes_on(state))),
         Decided::Approved { .. } | Decided::Discarded { .. } => told(&why),
     }
-}
-
-/// Takes a person's decision, and notes it.
-pub(super) fn take(
-    here: &Here,
-    found: &FoundLoop,
-    kind: DecisionKind,
-    text: &str,
-    entry: ManifestFate,
-) -> Result<Decided> {
-    let word = if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() };
-    let command = format!("ralplan {word}");
-    let said =
-        DecisionRequest { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
-    let decided = ralplan::decide(&here.home, &found.file, said, entry).map_err(bad_state)?;
-    let (decision, why) = decided.describe();
-    let file = decided.file().unwrap_or(&found.file);
-    note(here, file, &found.state, (&command, decision), &why);
-    Ok(decided)
 }
 
 fn told(text: &str) -> Result<Exit> {

@@ -44,9 +44,6 @@ pub(super) fn activity(here: &Here, name: &str) -> Activity {
 }
 
 /// Refused where another conversation refines this thing, under whatever name.
-///
-/// # Errors
-/// The refusal.
 pub(super) fn none_beside(
     here: &Here,
     document: &RefineDocument,
@@ -79,9 +76,6 @@ pub(super) fn none_beside(
 }
 
 /// The loop of this conversation for a round of this session; none in a terminal, which no hook watches.
-///
-/// # Errors
-/// When there can be none, or it has called as many agents as it may.
 pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<LoopFile>> {
     let Some(session_id) = &here.session else { return Ok(None) };
     let what = match stands.mode {
@@ -125,9 +119,6 @@ pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<O
 }
 
 /// Refused where this conversation has made all of its rounds, under whatever names.
-///
-/// # Errors
-/// The refusal.
 pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
     let Some(session_id) = &here.session else { return Ok(()) };
     let is_live = all(here).iter().any(|found| found.state.session_id == *session_id);
@@ -150,9 +141,6 @@ pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
 const FULL: &str = "a conversation has room for no more agents";
 
 /// Brings the loop to how the session stands. Returns why it is over, where only the conversation is.
-///
-/// # Errors
-/// When the state cannot be read or written.
 pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<String>> {
     put_away(here, name)?;
     let Some(found) = live(here, name) else { return Ok(None) };
@@ -224,9 +212,6 @@ fn end(
 }
 
 /// Ends the loop by a person's wish, as `ralph cancel` does: its conversation hears of it.
-///
-/// # Errors
-/// When the state cannot be written.
 pub(super) fn cancel(here: &Here, name: &str) -> Result<()> {
     let Some(found) = live(here, name) else { return Ok(()) };
     let ended = cancel::end_loop(&here.home, &found.file, "by `ralph refine kill`", false)?;

@@ -11,9 +11,6 @@ use ralph_io::store::refine::{KeptVersion, RefineStore, What};
 use std::path::Path;
 
 /// The report of the session of this name.
-///
-/// # Errors
-/// When there is none, or it cannot be read.
 pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = session::one(&place, Some(name), |_| true)?;

@@ -7,11 +7,12 @@ use super::{background, conversation, notice, prompt, session};
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
 use crate::cli::number;
-use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
-use crate::driver;
 use crate::refine::artefact::{Artefact, PlanFile};
 use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
+use crate::runs::client;
+use crate::runs::engine::wait_for_earlier;
+use crate::runs::options::{self, ClientOptions};
 use anyhow::Result;
 use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::RefineSession;
@@ -105,7 +106,7 @@ pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
     if !args.background || args.run.client.dry_run {
         return start.run(Rounds::All);
     }
-    driver::client()?;
+    client::client()?;
     start.is_free()?;
     args.run.client.tell(here, &needs(&start.artefact))?;
     if background::start(&start.place, &start.name)? {
@@ -163,7 +164,7 @@ impl<'a> RefineSetup<'a> {
         if self.args.client.dry_run {
             return self.show();
         }
-        driver::client()?;
+        client::client()?;
         self.place.prepare(&self.here.home)?;
         let held = self.place.hold(&self.artefact.mode(), self.artefact.plan_file())?;
         let Some(_held) = held else {
@@ -176,7 +177,7 @@ impl<'a> RefineSetup<'a> {
         self.is_in_no_conversation()?;
         self.args.client.tell(self.here, &needs(&self.artefact))?;
         let of_round = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
-        driver::wait_for_earlier(&of_round)?;
+        wait_for_earlier(&of_round)?;
         let stands = self.open().map_err(session::told)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
         let notifies = wanted == Rounds::All && !self.args.no_notify;
@@ -208,7 +209,7 @@ impl<'a> RefineSetup<'a> {
             here: self.here,
             client: &self.args.client,
             model: &self.args.model,
-            logs: rounds::logs(self.here, "refine"),
+            logs: options::logs(self.here, "refine"),
             place: self.place,
             name: self.name,
             artefact: self.artefact,
@@ -226,15 +227,12 @@ impl<'a> RefineSetup<'a> {
         let session = found.unwrap_or_else(|| self.new_session());
         let refiner = self.refiner();
         let round = refiner.order(&session, session.iterations_completed + 1)?;
-        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        options::show(&round)?;
         Ok(Exit::Done)
     }
 }
 
 /// Refused where the session has no other round, before anything is made for one.
-///
-/// # Errors
-/// The refusal.
 pub(super) fn may_begin(name: &str, stands: &RefineSession) -> Result<()> {
     let mut tried = RefineSession { round: None, ..stands.clone() };
     match step(&mut tried, RefineEvent::Begun { artefact: "" }, stands.started_at) {
@@ -405,7 +403,7 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
         }
         Ok(RunEnd::Rests(why)) => {
             tell(&format!("it rests: {why}"));
-            Err(rounds::broke_off(format!("refinement rests: {why}; {goes_on}")))
+            Err(options::broke_off(format!("refinement rests: {why}; {goes_on}")))
         }
         Ok(RunEnd::Said(outcome)) => {
             let document = session::document(&refiner.place)?;

@@ -3,17 +3,14 @@
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen::visible;
-use crate::driver::quoted;
 use crate::refine::artefact::{Artefact, PlanFile};
+use crate::runs::client::quoted;
 use anyhow::Result;
 use ralph_core::modes::refine::state::{RefineDocument, RefineSession, refused_name};
 use ralph_core::modes::refine::{Mode, Status};
 use ralph_io::store::refine::{self as kept, RefineStore};
 
 /// The session that is named, else the project's only one that fits.
-///
-/// # Errors
-/// When there is none, several, or one that cannot be read.
 pub(super) fn one(
     place: &RefineStore,
     name: Option<&str>,
@@ -62,9 +59,6 @@ fn there_are(document: &RefineDocument) -> String {
 }
 
 /// What a session refines.
-///
-/// # Errors
-/// When it is gone.
 pub(super) fn artefact(
     here: &Here,
     place: &RefineStore,
@@ -81,9 +75,6 @@ pub(super) fn artefact(
 }
 
 /// A name that can be one.
-///
-/// # Errors
-/// When it cannot, with what can.
 pub(super) fn sound(name: &str) -> Result<()> {
     refused_name(name).map_or(Ok(()), |why| Err(refused(Exit::Usage, visible(&why))))
 }

@@ -2,7 +2,7 @@
 
 use super::super::exit::Exit;
 use super::super::screen::{self, visible};
-use super::{NONE, SessionContext};
+use crate::orchestration::{NONE, SessionContext};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;
 use ralph_core::text::plural::noun;

@@ -47,7 +47,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     let home = &place.here.home;
     let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
     let changed = place.update(&id, |seen| {

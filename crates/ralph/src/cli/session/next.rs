@@ -47,7 +47,7 @@ pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Resul
     if !begin {
         return status(place, args);
     }
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     if let Some((_, state)) = orchestration::driving(&place.here.home, &place.here.root, &id) {
         let why = format!("loop {} drives session {id} and makes its calls", state.loop_id);
         return Err(refused(Exit::No, format!("{why}; `ralph session next` shows them")));
@@ -70,7 +70,7 @@ pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Resul
 }
 
 pub(super) fn status(place: &SessionContext, args: &Args) -> Result<Exit> {
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     let (after, step) = decided(place, &place.read(&id)?)?;
     show(&after, &step, args.json)
 }

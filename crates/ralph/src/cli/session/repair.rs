@@ -24,7 +24,7 @@ pub(crate) struct Repair {
 }
 
 pub(super) fn validate(place: &SessionContext, args: &Validate) -> Result<Exit> {
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     let found = findings(&place.read(&id)?);
     match found.is_empty() {
         true => screen::print(&format!("session {id}: nothing is wrong"))?,
@@ -34,7 +34,7 @@ pub(super) fn validate(place: &SessionContext, args: &Validate) -> Result<Exit> 
 }
 
 pub(super) fn repair(place: &SessionContext, args: &Repair) -> Result<Exit> {
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     let now = place.here.now;
     let changed = place.update(&id, |seen| {
         let mended = mended(seen, clock::local(now));

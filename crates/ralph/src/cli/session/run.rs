@@ -4,18 +4,15 @@
 //! in the folder says how it went. Nothing is remembered here that the session's files do not hold.
 
 mod bound;
-mod call;
-mod conclude;
-mod drive;
-mod leftovers;
 
 use super::super::exit::{Exit, bad_state, refused};
 use super::super::number;
-use super::super::rounds::{self, ClientOptions};
 use super::super::screen;
 use super::super::select_loop::FoundLoop;
 use super::{SessionArg, SessionContext};
-use crate::driver;
+use crate::runs::client as runner;
+use crate::runs::options::{self, ClientOptions};
+use crate::runs::orchestration::{self, OrchestrationRun, leftovers};
 use anyhow::Result;
 use ralph_core::modes::arguments;
 use ralph_core::modes::orchestration::agents::AgentRole;
@@ -26,7 +23,6 @@ use ralph_core::protocol::permission::Need;
 use ralph_core::state::Criterion;
 use ralph_hooks::begin;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, client::given, process::clock, project::user_files};
 use std::path::{Path, PathBuf};
 
@@ -58,28 +54,16 @@ fn criterion(text: &str) -> Result<Criterion, String> {
     arguments::parse_criterion(text).map_err(|refusal| refusal.to_string())
 }
 
-/// What is driven, and how.
-pub(super) struct OrchestrationRun<'a> {
-    place: &'a SessionContext,
-    id: SessionId,
-    file: LoopFile,
-    client: &'a ClientOptions,
-    /// The folder for what the clients print.
-    logs: PathBuf,
-    /// What stands before the agents' names.
-    prefix: &'static str,
-}
-
 /// Drives a session to its end, or to where a person is needed.
 pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     let here = &place.here;
     let task = task(args)?;
     task.as_deref().map_or(Ok(()), super::new::is_new)?;
-    let logs = rounds::logs(here, "session");
+    let logs = options::logs(here, "session");
     if args.client.dry_run {
         return show(place, args, task.as_deref(), &logs);
     }
-    driver::client()?;
+    runner::client()?;
     args.client.tell(here, &needs())?;
     let prefix = agents(&here.root)?;
     let lacking = begin::cannot_start(&args.criteria, &here.root);
@@ -88,7 +72,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     }
     let id = match &task {
         Some(task) => super::new::begin(place, task.trim(), args.which.id.as_deref())?,
-        None => place.find(&args.which)?,
+        None => place.find(args.which.id.as_deref())?,
     };
     // Asked before anything is locked: there has to be one.
     let seen = place.read(&id)?;
@@ -102,8 +86,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));
     let plan = OrchestrationRun { place, id, file: found.file, client: &args.client, logs, prefix };
     let interrupts = Interrupts::catch()?;
-    let ended = drive::all(&plan, &interrupts)?;
-    conclude::conclude(&plan, &interrupts, &found.state.loop_id, ended)
+    orchestration::all(&plan, &interrupts)
 }
 
 fn task(args: &Args) -> Result<Option<String>> {
@@ -178,7 +161,7 @@ fn show(place: &SessionContext, args: &Args, task: Option<&str>, logs: &Path) ->
             };
             Snapshot::new(id, task.trim())
         }
-        (None, _) => place.read(&place.find(&args.which)?)?,
+        (None, _) => place.read(&place.find(args.which.id.as_deref())?)?,
     };
     let step = machine::next(&Snapshot { running: Some(Vec::new()), ..seen.clone() }, clock::now());
     let Act::Invoke(calls) = &step.act else {
@@ -187,9 +170,9 @@ fn show(place: &SessionContext, args: &Args, task: Option<&str>, logs: &Path) ->
     };
     let prefix = agents(&here.root)?;
     for (call, number) in calls.iter().zip(1..) {
-        let about = call::About { number, session: "ID", prefix, id: &seen.id };
-        let round = call::round(here, &args.client, logs, call, &about)?;
-        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        let about = orchestration::About { number, session: "ID", prefix, id: &seen.id };
+        let round = orchestration::round(here, &args.client, logs, call, &about)?;
+        options::show(&round)?;
     }
     Ok(Exit::Done)
 }

@@ -2,7 +2,8 @@
 
 use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
-use super::{SessionArg, SessionContext, missing};
+use super::SessionArg;
+use crate::orchestration::{SessionContext, missing};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
@@ -57,7 +58,7 @@ pub(super) fn signal(place: &SessionContext, args: &SignalArgs) -> Result<Exit> 
     if text.trim().is_empty() && matches!(word, SignalKeyword::Steer | SignalKeyword::Info) {
         return Err(refused(Exit::Usage, "the text is missing; say it in words"));
     }
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     let sent = place.sessions.send(&id, (word, &text), place.here.now).map_err(bad_state)?;
     sent.ok_or_else(|| missing(&id))?;
     let when = match word {
@@ -70,7 +71,7 @@ pub(super) fn signal(place: &SessionContext, args: &SignalArgs) -> Result<Exit> 
 }
 
 pub(super) fn feedback(place: &SessionContext, args: &New) -> Result<Exit> {
-    let id = place.find(&args.which)?;
+    let id = place.find(args.which.id.as_deref())?;
     let (_, iteration) = machine::resolve(&Picture::of(&place.read(&id)?));
     let next = iteration + 1;
     let path = place.sessions.feedback(&id, next, place.here.now).map_err(bad_state)?;

@@ -51,7 +51,7 @@ pub(super) fn drawing(place: &SessionContext, args: &WavesArgs) -> Result<Exit> 
 }
 
 fn wanted(place: &SessionContext, which: &SessionArg) -> Result<TaskFiles> {
-    let picture = Picture::of(&place.read(&place.find(which)?)?);
+    let picture = Picture::of(&place.read(&place.find(which.id.as_deref())?)?);
     let progress = picture.progress.clone().unwrap_or_default();
     Ok(TaskFiles::of(&picture, &progress))
 }

@@ -242,5 +242,5 @@ fn signals(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
 }
 
 fn grouped(number: u64) -> String {
-    crate::driver::shown::thousands(number)
+    crate::runs::display::thousands(number)
 }

@@ -1,11 +1,10 @@
 //! What `ralph plan`, `ralph build` and `ralph ralplan run` have in common: how many rounds, how the client is
 //! called, where their logs are, and after which round no other is begun.
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::number;
-use super::screen;
-use crate::driver::{self, Policy, RoundOutcome, RoundResult};
+use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult, preflight};
+use crate::cli::context_dir::Here;
+use crate::cli::exit::{Exit, refused};
+use crate::cli::{number, screen};
 use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::reply::bounded;
@@ -44,19 +43,33 @@ impl ClientOptions {
         self.permission_mode.clone().or_else(said)
     }
 
+    /// A round with these options; `kind` is what the hooks know it by.
+    pub(crate) fn round(&self, here: &Here, kind: &str, log: PathBuf) -> ClientRound {
+        ClientRound {
+            env: vec![("RALPH_ROUND".to_owned(), kind.to_owned())],
+            extra_args: self.args.clone(),
+            permission_mode: self.permission_mode(here),
+            folder: Some(here.root.clone()),
+            log,
+            ..ClientRound::default()
+        }
+    }
+
     /// Says the mode, and what the client's settings have against these calls; true if it has nothing.
-    ///
-    /// # Errors
-    /// When the client knows no such mode.
     pub(crate) fn tell(&self, here: &Here, needs: &[Need]) -> Result<bool> {
         let mode = self.permission_mode(here);
-        let preflight = driver::preflight(needs, mode.as_deref(), &here.root)?;
+        let preflight = preflight(needs, mode.as_deref(), &here.root)?;
         screen::tell(&format!("permission mode: {}", screen::visible(&preflight.mode)));
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));
         }
         Ok(preflight.obstacles.is_empty())
     }
+}
+
+/// Prints the command of a round, for `--dry-run`.
+pub(crate) fn show(round: &ClientRound) -> Result<()> {
+    screen::print(&screen::visible_lines(&client::command_line(round)?))
 }
 
 /// The folder of this run's logs: a file for each round.
@@ -70,23 +83,6 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     match text {
         "0" => Ok(0),
         text => number::max_iterations(text),
-    }
-}
-
-/// Tells what came of a round, besides what was shown as it ran.
-pub(crate) fn tell(label: &str, came: &RoundResult) {
-    for denial in &came.denials {
-        screen::tell(&screen::visible(&format!(
-            "{label}: not permitted: {} {}",
-            denial.tool, denial.about
-        )));
-    }
-    if !came.leftovers.is_empty() {
-        let names = came.leftovers.join(", ");
-        screen::tell(&screen::visible(&format!("{label}: ended what was left running: {names}")));
-    }
-    if let Some(problem) = &came.log_problem {
-        screen::tell(&screen::visible(&format!("{label}: {problem}")));
     }
 }
 
@@ -134,18 +130,7 @@ pub(crate) fn rests(
 /// A round's line of the journal is cut here.
 const TOLD: usize = 1_000;
 
-/// What came of a round, for the journal; also what its client was not permitted, which has no event of
-/// its own in every mode.
-pub(crate) fn told(number: u32, done: &str, came: &RoundResult) -> String {
-    told_of(&format!("round {number}"), done, came)
-}
-
-/// The same for a round that is called otherwise.
-pub(crate) fn told_of(label: &str, done: &str, came: &RoundResult) -> String {
-    with_denials(&format!("{label}: {done}"), came)
-}
-
-/// The same where the round is named already.
+/// A round's line for the journal, with the calls that were not permitted: no event reports those in every mode.
 pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
     let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
     let denied = denied.collect::<Vec<_>>();

@@ -3,13 +3,14 @@
 //! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
 //! is open, and the next one who refines this session records it as cut.
 
-use super::Template;
-use super::artefact::{self, Artefact, ArtefactBefore, PlanFile};
+use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
+use super::engine;
+use super::options::{self, ClientOptions};
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, refused};
-use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
-use crate::driver::{self, ClientRound, RoundOutcome as Ended, RoundResult};
+use crate::refine::Template;
+use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::prompt::{Prompt, variable};
 use ralph_core::modes::refine::state::{RefineSession, RoundEntry};
@@ -26,7 +27,6 @@ pub(crate) struct Refiner<'a> {
     pub(crate) client: &'a ClientOptions,
     pub(crate) model: &'a str,
     pub(crate) place: RefineStore,
-    /// The session's name.
     pub(crate) name: String,
     pub(crate) artefact: Artefact,
     /// Read once: a round that changes the file changes no other round.
@@ -40,7 +40,6 @@ pub(crate) struct Refiner<'a> {
     pub(crate) lacks_commit: Cell<bool>,
 }
 
-/// What came of a round.
 pub(crate) enum Rounded {
     /// It ended by itself; what follows.
     Ended(RefineOutcome),
@@ -50,17 +49,10 @@ pub(crate) enum Rounded {
 
 impl Refiner<'_> {
     /// The session as it stands, changed by an event.
-    ///
-    /// # Errors
-    /// When the session is gone, or the event belongs elsewhere.
     fn step(&self, event: RefineEvent<'_>) -> Result<(RefineOutcome, RefineSession)> {
         record(&self.place, &self.name, event)
     }
 
-    /// Makes the next round.
-    ///
-    /// # Errors
-    /// When the client cannot be started, or something cannot be read or written.
     pub(crate) fn round(&self, interrupts: &Interrupts) -> Result<Rounded> {
         let before = self.artefact.look()?;
         let (begun, session) =
@@ -71,7 +63,6 @@ impl Refiner<'_> {
         let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
             let round = self.order(&session, iteration)?;
             let came = self.run(&round, interrupts)?;
-            rounds::tell(&round.label, &came);
             self.take(&before, &round, came, iteration, interrupts)
         });
         if done.is_err() {
@@ -83,7 +74,7 @@ impl Refiner<'_> {
 
     fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
         let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
-        driver::run_apart(round, &alone, interrupts, &self.client.policy())
+        engine::round(self.here, round, &alone, interrupts, &self.client.policy())
     }
 
     /// The round as it is put to the client.
@@ -94,13 +85,13 @@ impl Refiner<'_> {
         Ok(ClientRound {
             prompt: prompt(&self.template, &self.name, &self.artefact, (iteration, most))?,
             session_id: Some(random::uuid()),
-            env: vec![("RALPH_ROUND".to_owned(), "refine".to_owned())],
             extra_args,
-            permission_mode: self.client.permission_mode(self.here),
-            log: self.logs.join(format!("round-{iteration}.jsonl")),
-            folder: Some(self.here.root.clone()),
             label: format!("round {iteration}/{most}"),
-            ..ClientRound::default()
+            ..self.client.round(
+                self.here,
+                "refine",
+                self.logs.join(format!("round-{iteration}.jsonl")),
+            )
         })
     }
 
@@ -117,7 +108,7 @@ impl Refiner<'_> {
             other => {
                 let why = other.why("its client ended");
                 self.cut(before, iteration, &why)?;
-                return Ok(Rounded::Cut { why, stops: rounds::stops(other) });
+                return Ok(Rounded::Cut { why, stops: options::stops(other) });
             }
         };
         let message = match asks_again(&self.place, &self.name, &message)? {
@@ -180,7 +171,6 @@ impl Refiner<'_> {
             ..round.clone()
         };
         let came = self.run(&again, interrupts)?;
-        rounds::tell(&again.label, &came);
         Ok(match came.outcome {
             Ended::Finished { result, is_error: false } => result,
             _ => String::new(),
@@ -226,9 +216,6 @@ fn commit(
 }
 
 /// The prompt of the rounds on this.
-///
-/// # Errors
-/// When the project's own text cannot be used.
 pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
     let prompt = match artefact {
         Artefact::Plan(_) => Prompt::PlanImprover,
@@ -237,10 +224,6 @@ pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
     Template::of(root, prompt)
 }
 
-/// What a round is told.
-///
-/// # Errors
-/// When the prompt names a variable that it is not given.
 pub(crate) fn prompt(
     template: &Template,
     name: &str,
@@ -265,9 +248,6 @@ pub(crate) fn prompt(
 }
 
 /// Notes in the open round in which session of the client it is made.
-///
-/// # Errors
-/// When the document cannot be read or written.
 pub(crate) fn note_client(place: &RefineStore, name: &str, session_id: &str) -> Result<()> {
     place.update(|document| {
         let Some(mut session) = document.session(name)? else { return Ok(()) };
@@ -280,9 +260,6 @@ pub(crate) fn note_client(place: &RefineStore, name: &str, session_id: &str) -> 
 }
 
 /// What is asked about last lines that cannot be read; none where they can, or were asked for before.
-///
-/// # Errors
-/// When the document cannot be read or written.
 pub(crate) fn asks_again(place: &RefineStore, name: &str, message: &str) -> Result<Option<String>> {
     // Taken into the session only where it asks: an end needs to know what changed.
     let Some(mut session) = place.document()?.session(name)? else { return Ok(None) };
@@ -298,9 +275,6 @@ pub(crate) fn asks_again(place: &RefineStore, name: &str, message: &str) -> Resu
 }
 
 /// Takes an event into a session of the document, and returns what follows and how it stands.
-///
-/// # Errors
-/// When the session is gone, or the event belongs elsewhere.
 pub(crate) fn record(
     place: &RefineStore,
     name: &str,
@@ -318,9 +292,6 @@ pub(crate) fn record(
 }
 
 /// Records a round that was left open by somebody who is gone.
-///
-/// # Errors
-/// When what it left cannot be read or kept.
 pub(crate) fn close_what_was_left(
     place: &RefineStore,
     name: &str,

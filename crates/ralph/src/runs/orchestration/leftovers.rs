@@ -3,9 +3,9 @@
 //! Its clients end by themselves, since nobody holds their input any more; that is waited for. What an agent
 //! had finished by then counts, and what a person had said to the others is said again.
 
-use super::super::SessionContext;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen;
+use crate::orchestration::SessionContext;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
@@ -21,7 +21,7 @@ use std::time::Duration;
 const TO_END: Duration = Duration::from_secs(20);
 
 /// Waits for what is left, and makes the session one in which no call is under way.
-pub(super) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
+pub(crate) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
     let left = place.sessions.left_calls(id, TO_END);
     let left = left.map_err(|error| refused(Exit::No, format!("{error:#}")))?;
     let now = clock::now();

@@ -1,12 +1,13 @@
-//! Several rounds on one screen: a line for each and one for the whole, redrawn on a terminal; plain
-//! lines with the round's name in front elsewhere.
+//! Rounds on the screen: a line for each, and one for the whole where several run at once. Terminals redraw
+//! the lines; elsewhere they are plain lines with the round's name in front.
 //!
 //! All of it is on standard error: standard output is the command's answer.
 
-use super::shown::{THINKS, thousands};
+use super::display::{RoundDisplay, THINKS, answer_user, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::text::plural::noun;
+use ralph_io::process::interrupts::InterruptRequest;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,10 +18,10 @@ const TICK: Duration = Duration::from_millis(250);
 /// How much of a round's name fits beside what it does.
 const LABEL: usize = 18;
 
-/// The screen.
-pub(crate) struct Many {
+pub(crate) struct Screen {
     lines: MultiProgress,
-    whole: ProgressBar,
+    /// None where one round runs after another.
+    whole: Option<ProgressBar>,
     told_of_whole: RefCell<String>,
     rounds: RefCell<BTreeMap<String, RoundLine>>,
 }
@@ -32,7 +33,6 @@ struct RoundLine {
     tokens: u64,
 }
 
-/// Where the whole stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Whole {
     pub(crate) n_done: usize,
@@ -44,19 +44,36 @@ pub(crate) struct Whole {
     pub(crate) tokens: u64,
 }
 
-impl Many {
-    pub(crate) fn begin(label: &str) -> Many {
+impl Screen {
+    pub(crate) fn one() -> Screen {
         let lines = MultiProgress::new();
-        let whole = lines.add(bar("{prefix}  {elapsed}  {wide_msg}"));
+        Screen { lines, whole: None, told_of_whole: RefCell::default(), rounds: RefCell::default() }
+    }
+
+    pub(crate) fn many(label: &str) -> Screen {
+        let mut screen = Screen::one();
+        let whole = screen.lines.add(bar("{prefix}  {elapsed}  {wide_msg}"));
         whole.set_prefix(visible(label));
-        Many { lines, whole, told_of_whole: RefCell::default(), rounds: RefCell::default() }
+        screen.whole = Some(whole);
+        screen
     }
 
     /// A line for a round, above that for the whole. The name in front is its task's.
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
-        let bar = self.lines.insert_before(&self.whole, bar("{prefix} {elapsed:>4}  {wide_msg}"));
         let label = visible(label);
-        bar.set_prefix(format!("{:LABEL$}", cut(&format!("{label} {}", visible(about)))));
+        let bar = match &self.whole {
+            Some(whole) => {
+                let line = bar("{prefix} {elapsed:>4}  {wide_msg}");
+                let line = self.lines.insert_before(whole, line);
+                line.set_prefix(format!("{:LABEL$}", cut(&format!("{label} {}", visible(about)))));
+                line
+            }
+            None => {
+                let line = self.lines.add(bar("{prefix}  {spinner} {elapsed}  {wide_msg}"));
+                line.set_prefix(label.clone());
+                line
+            }
+        };
         let last = String::new();
         self.rounds
             .borrow_mut()
@@ -64,13 +81,18 @@ impl Many {
         self.now(round, "begins", None);
     }
 
-    /// What a round does now.
     pub(crate) fn now(&self, round: &str, what: &str, tokens: Option<u64>) {
         let mut rounds = self.rounds.borrow_mut();
         let Some(line) = rounds.get_mut(round) else { return };
         line.tokens = tokens.unwrap_or(line.tokens);
         let what = visible(what);
-        line.bar.set_message(format!("{:>7}  {what}", short(line.tokens)));
+        line.bar.set_message(match (&self.whole, tokens) {
+            (Some(_), _) => format!("{:>7}  {what}", short(line.tokens)),
+            (None, Some(tokens)) => {
+                format!("{what}  {} {}", thousands(tokens), noun(tokens, "token", "tokens"))
+            }
+            (None, None) => what.clone(),
+        });
         if line.bar.is_hidden() && what != THINKS && line.last != what {
             screen::tell(&format!("{}: {what}", line.label));
             line.last = what;
@@ -79,8 +101,20 @@ impl Many {
 
     /// Something about a round that stays.
     pub(crate) fn say(&self, round: &str, words: &str) {
-        let label = self.rounds.borrow().get(round).map(|line| line.label.clone());
-        self.tell(&format!("{}: {}", label.unwrap_or_default(), visible(words)));
+        self.tell(&format!("{}: {}", self.label(round), visible(words)));
+    }
+
+    /// What a Ctrl-C does to the round that is shown.
+    pub(crate) fn answer_user(&self, asked: InterruptRequest) {
+        let shown: Vec<String> = self.rounds.borrow().keys().cloned().collect();
+        for round in shown {
+            answer_user(asked, |words| self.say(&round, words));
+        }
+    }
+
+    /// The label of a round that is shown.
+    pub(crate) fn label(&self, round: &str) -> String {
+        self.rounds.borrow().get(round).map(|line| line.label.clone()).unwrap_or_default()
     }
 
     /// Something that stays, above all lines.
@@ -88,7 +122,6 @@ impl Many {
         self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
     }
 
-    /// A round is over.
     pub(crate) fn remove(&self, round: &str) {
         if let Some(line) = self.rounds.borrow_mut().remove(round) {
             line.bar.finish_and_clear();
@@ -103,21 +136,37 @@ impl Many {
 
     /// The same in the words of another kind of work; with the tokens of the rounds that have ended.
     pub(crate) fn whole_in_words(&self, words: String, tokens: u64) {
+        let Some(whole) = &self.whole else { return };
         let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
         let tokens = tokens.saturating_add(at_work);
         let noun = noun(tokens, "token", "tokens");
-        self.whole.set_message(format!("{words}  {} {noun}", thousands(tokens)));
-        if self.whole.is_hidden() && *self.told_of_whole.borrow() != words {
+        whole.set_message(format!("{words}  {} {noun}", thousands(tokens)));
+        if whole.is_hidden() && *self.told_of_whole.borrow() != words {
             screen::tell(&words);
             self.told_of_whole.replace(words);
         }
     }
 }
 
-impl Drop for Many {
+/// The only round.
+impl RoundDisplay for Screen {
+    fn now(&self, what: &str, tokens: Option<u64>) {
+        self.now("", what, tokens);
+    }
+
+    fn say(&self, words: &str) {
+        self.say("", words);
+    }
+
+    fn end(&self) {
+        self.remove("");
+    }
+}
+
+impl Drop for Screen {
     fn drop(&mut self) {
         self.rounds.borrow().values().for_each(|line| line.bar.finish_and_clear());
-        self.whole.finish_and_clear();
+        self.whole.iter().for_each(ProgressBar::finish_and_clear);
     }
 }
 

@@ -3,13 +3,13 @@
 //! The client's words are not asked. A call whose folder shows what it was made for is met; one that was
 //! kept from it by a limit or by a person is made again, and any other has failed.
 
-use super::super::super::context_dir::Here;
-use super::super::super::rounds::{self, ClientOptions};
-use super::drive::{DriveState, OrchestrationEnd};
+use super::{DriveState, OrchestrationEnd, leftovers};
+use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state};
-use crate::driver::supervisor::MemberExit;
-use crate::driver::wire::RoundOrder;
-use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
+use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
+use crate::runs::engine::MemberExit;
+use crate::runs::options::{self, ClientOptions};
+use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
@@ -33,15 +33,15 @@ pub(super) struct AtWork {
 }
 
 /// What a round is besides the call.
-pub(super) struct About<'a> {
-    pub(super) number: u32,
-    pub(super) session: &'a str,
-    pub(super) prefix: &'a str,
-    pub(super) id: &'a SessionId,
+pub(crate) struct About<'a> {
+    pub(crate) number: u32,
+    pub(crate) session: &'a str,
+    pub(crate) prefix: &'a str,
+    pub(crate) id: &'a SessionId,
 }
 
 /// The client of a call, started as its agent.
-pub(super) fn round(
+pub(crate) fn round(
     here: &Here,
     client: &ClientOptions,
     logs: &Path,
@@ -51,8 +51,8 @@ pub(super) fn round(
     let agent = call.agent().name();
     let name = format!("call-{}", about.number);
     let prompt = match call.prompt() {
-        prompt if prompt.len() <= driver::LONGEST_PROMPT && !prompt.contains('\0') => prompt,
-        prompt => driver::fit(prompt, &logs.join(format!("{name}.txt")), |file| {
+        prompt if prompt.len() <= client::LONGEST_PROMPT && !prompt.contains('\0') => prompt,
+        prompt => client::fit(prompt, &logs.join(format!("{name}.txt")), |file| {
             format!(
                 "What you are told is too long for here: read all of `{}` first.",
                 file.display()
@@ -68,17 +68,14 @@ pub(super) fn round(
     Ok(ClientRound {
         prompt,
         session_id: Some(about.session.to_owned()),
-        resume: None,
         // By these the hooks take all that the session says for that agent's, in that call.
         env: vec![
             ("RALPH_ROUND".to_owned(), agent.to_owned()),
             ("RALPH_SESSION_CALL".to_owned(), key.to_string()),
         ],
         extra_args,
-        permission_mode: client.permission_mode(here),
-        log: logs.join(format!("{name}.jsonl")),
-        folder: Some(here.root.clone()),
         label: label(call, about.number),
+        ..client.round(here, agent, logs.join(format!("{name}.jsonl")))
     })
 }
 
@@ -103,7 +100,7 @@ impl DriveState<'_> {
                 self.at_work.insert(name.to_owned(), at_work);
             }
             Err(error) => {
-                self.team.stop(OrchestrationEnd::Failed(
+                self.runner.stop(OrchestrationEnd::Failed(
                     error.context(format!("could not begin {label}")),
                 ));
                 self.close(name, &call, Judged::Blameless)?;
@@ -117,12 +114,10 @@ impl DriveState<'_> {
         // Bound to the loop, so that the hooks know whose it is.
         lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
         let about = About { number: self.number, session: name, prefix: plan.prefix, id: &plan.id };
-        let order = RoundOrder {
-            round: round(&plan.place.here, plan.client, &plan.logs, call, &about)?,
-            waits_for_limits: plan.client.policy().waits_for_limits,
-            alone: plan.place.sessions.call(&plan.id, name),
-        };
-        self.team.start(name, (label, call.agent().name()), &order)
+        let round = round(&plan.place.here, plan.client, &plan.logs, call, &about)?;
+        let alone = plan.place.sessions.call(&plan.id, name);
+        let order = RoundOrder::new(round, &plan.client.policy(), &alone);
+        self.runner.start(name, (label, call.agent().name()), &order)
     }
 
     /// Takes up that a client is gone: what became of its call, and what that says of the others.
@@ -132,7 +127,7 @@ impl DriveState<'_> {
         let missing = failed.filter(|(_, exit)| *exit == Exit::MissingProgram);
         let is_blameless = missing.is_some() || self.is_blameless(&came.outcome, &one);
         if let Some((why, exit)) = missing {
-            self.team.stop(OrchestrationEnd::rest(PauseCause::Crashed, &why, exit));
+            self.runner.stop(OrchestrationEnd::rest(PauseCause::Crashed, &why, exit));
         }
         let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
         let told = self.close(name, &one.call, judged)?;
@@ -146,7 +141,7 @@ impl DriveState<'_> {
     fn is_blameless(&self, outcome: &RoundOutcome, one: &AtWork) -> bool {
         match outcome {
             RoundOutcome::RateLimited { .. } | RoundOutcome::Overloaded { .. } => true,
-            RoundOutcome::Ended => !one.is_overdue && self.team.was_asked(),
+            RoundOutcome::Ended => !one.is_overdue && self.runner.was_asked(),
             RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => false,
         }
     }
@@ -183,7 +178,7 @@ impl DriveState<'_> {
         {
             let running = changed.before.running.iter().flatten();
             let begun = running.filter(|one| one.key == call.key).map(|one| one.since).min();
-            super::leftovers::say_again(plan.place, &plan.id, told, begun)?;
+            leftovers::say_again(plan.place, &plan.id, told, begun)?;
         }
         lifecycle::release(&plan.place.here.home, &plan.file, name)?;
         plan.place.sessions.forget_call(&plan.id, name);
@@ -203,7 +198,7 @@ impl DriveState<'_> {
             false => came.outcome.why("it ended without what it was called for"),
         };
         let became = format!("{}: {}", one.label, closed.describe(&why));
-        self.team.show_end(name, &became, came);
+        self.runner.show_end(name, &became, &became, came);
     }
 
     /// What the end of a client says about those that could be started.
@@ -214,8 +209,8 @@ impl DriveState<'_> {
             RoundOutcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
             _ => return,
         };
-        if let Some(why) = rounds::stops(&came.outcome) {
-            self.team.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
+        if let Some(why) = options::stops(&came.outcome) {
+            self.runner.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }
 }
@@ -229,14 +224,12 @@ pub(super) enum Judged {
     Blameless,
 }
 
-/// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
     /// What it was made for is there.
     Met,
     /// It has failed, and this follows.
     Failed(Recovery),
-    /// It is still to be made.
     Open,
 }
 

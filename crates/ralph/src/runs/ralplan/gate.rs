@@ -2,15 +2,15 @@
 //!
 //! Silence is waiting, for as long as it takes. A decision that was given elsewhere is seen in the state.
 
-use super::super::super::exit::bad_state;
-use super::super::super::journal::note;
-use super::super::super::screen;
-use super::super::super::select_loop::FoundLoop;
-use super::super::decide;
 use super::{Driver, told};
+use crate::cli::context_dir::Here;
+use crate::cli::exit::bad_state;
+use crate::cli::journal::note;
+use crate::cli::screen;
+use crate::cli::select_loop::FoundLoop;
 use anyhow::Result;
-use ralph_core::state::{DecisionKind, LoopState, PlanPhase};
-use ralph_hooks::ralplan::Decided;
+use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PlanPhase};
+use ralph_hooks::ralplan::{self, Decided, DecisionRequest};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::process::person::{self, WaitEnd};
 use ralph_io::process::watch::Watch;
@@ -18,12 +18,10 @@ use ralph_io::store::lifecycle::ManifestFate;
 use ralph_io::store::plan_files;
 use std::path::Path;
 
-/// How the waiting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passed {
     /// The planning goes on: back to the planner, or to what became of it.
     GoesOn,
-    /// It is over.
     Over,
     /// The person went away and has decided nothing.
     Left,
@@ -38,7 +36,8 @@ const ELSEWHERE: &str = "It waits for you. In another terminal, in this project:
 
 /// Waits until somebody has decided.
 pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passed> {
-    let root = Path::new(&driver.state.project_root);
+    let here = driver.runner.here;
+    let root = Path::new(&driver.before.project_root);
     let document = plan_files::document(root);
     // Watched before anything is looked at, so that no change falls between.
     let watch = Watch::begin(&[driver.file.folder(), document.parent().unwrap_or(root)])?;
@@ -56,7 +55,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             person::forget_what_was_typed();
             screen::tell(&screen::visible_lines(&told::plan(&state)));
             ask(asks, ASKS)?;
-            note(driver.here, &driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
+            note(here, driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
             shown = true;
         }
         match person::wait(interrupts, &watch, asks)? {
@@ -83,7 +82,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             Typed::Unknown => ask(asks, ASKS)?,
             Typed::Decided(kind, words) => {
                 let found = FoundLoop::seen(driver.file.clone(), state);
-                match decide::take(driver.here, &found, kind, &words, ManifestFate::Remove)? {
+                match take(here, &found, kind, &words, ManifestFate::Remove)? {
                     Decided::Refused(why) => {
                         screen::tell(&screen::visible_lines(&format!(
                             "nothing was decided: {why}"
@@ -95,6 +94,25 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             }
         }
     }
+}
+
+/// Takes a person's decision, and notes it.
+pub(crate) fn take(
+    here: &Here,
+    found: &FoundLoop,
+    kind: DecisionKind,
+    text: &str,
+    entry: ManifestFate,
+) -> Result<Decided> {
+    let word = if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() };
+    let command = format!("ralplan {word}");
+    let said =
+        DecisionRequest { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
+    let decided = ralplan::decide(&here.home, &found.file, said, entry).map_err(bad_state)?;
+    let (decision, why) = decided.describe();
+    let file = decided.file().unwrap_or(&found.file);
+    note(here, file, &found.state, (&command, decision), &why);
+    Ok(decided)
 }
 
 fn ask(asks: bool, question: &str) -> Result<()> {
@@ -124,14 +142,12 @@ fn moved_on(state: &LoopState) -> Option<Passed> {
     }
 }
 
-/// What a typed line means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Typed {
     /// A decision, with the person's words.
     Decided(DecisionKind, String),
     /// To adjust, and the words come next.
     WordsCome,
-    /// To be asked no more.
     Wait,
     /// Nothing that is a decision. Silence is none either.
     Unknown,

@@ -6,7 +6,7 @@
 use super::worker;
 use crate::cli::context_dir::Here;
 use crate::cli::exit::{Exit, bad_state, refused};
-use crate::driver;
+use crate::runs::engine::wait_for_earlier;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Worker};
 use ralph_core::transcript::tokens::Tokens;
@@ -28,7 +28,7 @@ pub(crate) fn free(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
     let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
     let below = of_loop(here, &state.loop_id);
     for (file, _) in &below {
-        driver::wait_for_earlier(&held_by_client(file))?;
+        wait_for_earlier(&held_by_client(file))?;
     }
     let mut told = Vec::new();
     for one in state.workers.iter().filter(|worker| worker.is_running()) {

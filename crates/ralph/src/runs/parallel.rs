@@ -1,7 +1,6 @@
-//! Workers without a session above them: starts what can be started, merges what is done, waits.
+//! `ralph parallel run`: starts the workers that can start, merges finished work, waits.
 //!
-//! Every step is decided anew from the state, in which all workers are noted. How clients are held and waited for is
-//! [`team`]'s.
+//! Every step is decided anew from the state, which lists all workers. The [`engine`] holds their clients.
 
 mod leftovers;
 mod worker;
@@ -10,12 +9,12 @@ pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 pub(crate) use worker::planned;
 
 use crate::cli::context_dir::Here;
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, bad_state};
 use crate::cli::journal::note;
-use crate::cli::rounds::{self, ClientOptions};
-use crate::driver::many::Whole;
-use crate::driver::supervisor::{self, MemberExit, Team, TeamOwner, Then, Words};
-use crate::driver::{RoundOutcome, RoundResult};
+use crate::runs::build::Builder;
+use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then, Words};
+use crate::runs::options::ClientOptions;
+use crate::runs::screen::Whole;
 use anyhow::Result;
 use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
@@ -43,71 +42,68 @@ pub(crate) struct ParallelRun<'a> {
 /// All tasks are done and merged: the criteria decide.
 pub(crate) struct AllMerged;
 
-/// Why no worker is started any more: for a reason of every team, or because all is done.
-pub(crate) type ParallelEnd = supervisor::TeamEnd<AllMerged>;
+pub(crate) type ParallelEnd = RunEnd<AllMerged>;
 
-/// Works until nothing is left to start, or something stands in the way.
+/// Works until no task remains, or the run must pause.
 ///
 /// # Errors
 /// When the loop cannot be read or written. Nothing that was started is alive then.
-pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<ParallelEnd> {
+pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
     let watched = [plan.file.folder()];
-    supervisor::work(ParallelState {
+    engine::run(ParallelState {
         plan,
-        team: Team::begin((plan.here, plan.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many((plan.here, plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
-        crashes: 0,
         can_merge: true,
     })
 }
 
 struct ParallelState<'a> {
     plan: &'a ParallelRun<'a>,
-    team: Team<'a, AllMerged>,
+    runner: ClientRunner<'a, AllMerged>,
     /// By their calls.
     at_work: BTreeMap<String, AtWork>,
     /// How many workers were started.
     number: u32,
-    /// How many clients in a row have crashed.
-    crashes: u32,
     /// False once nothing of what is done could be merged.
     can_merge: bool,
 }
 
-impl<'a> TeamOwner<'a> for ParallelState<'a> {
-    type DriveVerdict = AllMerged;
+impl<'a> Owner<'a> for ParallelState<'a> {
+    type Verdict = AllMerged;
 
-    fn team(&mut self) -> &mut Team<'a, AllMerged> {
-        &mut self.team
+    fn runner(&mut self) -> &mut ClientRunner<'a, AllMerged> {
+        &mut self.runner
     }
 
-    fn go_on(&mut self, state: &LoopState) -> Result<Then> {
+    fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then> {
+        let Some(state) = state else { return Ok(Then::Wait) };
         self.show(state, "");
         match parallel::next(state, clock::now()) {
             NextParallelStep::Start { .. }
                 if !stop::may_go_on(&mut state.clone(), clock::now()) =>
             {
-                self.team.stop(ParallelEnd::Bound);
+                self.runner.stop(ParallelEnd::Bound);
             }
             NextParallelStep::Start { calls } => {
                 for call in &calls {
-                    if !self.team.is_stopped() {
+                    if !self.runner.is_stopped() {
                         self.start(call)?;
                     }
                 }
             }
             NextParallelStep::Merge { .. } => self.merge(state)?,
             NextParallelStep::Wait { .. } => return Ok(Then::Wait),
-            NextParallelStep::Finished => self.team.stop(ParallelEnd::Decided(AllMerged)),
+            NextParallelStep::Finished => self.runner.stop(ParallelEnd::Decided(AllMerged)),
             NextParallelStep::NoTasks => {
                 let why = stop::Withheld::NoTasks.describe();
-                self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
+                self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
             }
             NextParallelStep::Stuck { why } => {
                 let why = format!("no task is ready; {}", why.join("; "));
-                self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+                self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
             }
         }
         Ok(Then::Again)
@@ -115,7 +111,7 @@ impl<'a> TeamOwner<'a> for ParallelState<'a> {
 
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)?;
-        if let Some(state) = self.team.look()? {
+        if let Some(state) = self.runner.look()? {
             self.show(&state, "");
         }
         Ok(())
@@ -127,6 +123,26 @@ impl<'a> TeamOwner<'a> for ParallelState<'a> {
             true => self.merge(state),
             false => Ok(()),
         }
+    }
+}
+
+impl<'a> LoopOwner<'a> for ParallelState<'a> {
+    fn file(&self) -> &'a LoopFile {
+        self.plan.file
+    }
+
+    fn decided(&mut self, _: AllMerged) -> Result<Exit> {
+        let (here, file) = (self.plan.here, self.plan.file);
+        // Nothing is left for workers: the rounds of a build go on in the main work tree.
+        file.update(|state| state.parallel = false).map_err(bad_state)?;
+        let (client, logs) = (self.plan.client, self.plan.logs.clone());
+        engine::run(Builder::new((here, file), client, logs, 0, self.runner.interrupts)?)
+    }
+
+    fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
+        let kept: String = kept(state).into_iter().map(|line| format!("\n{line}")).collect();
+        let (id, position) = (&state.loop_id, state.position());
+        format!("loop {id} rests at {position}: {why}; `ralph parallel run` goes on{kept}")
     }
 }
 
@@ -142,28 +158,19 @@ impl ParallelState<'_> {
         let merged = (self.plan.merge)(self.plan.here, self.plan.file);
         let said = match merged {
             Ok(lines) => {
-                lines.iter().for_each(|line| self.team.screen.tell(line));
+                lines.iter().for_each(|line| self.runner.screen.tell(line));
                 lines.join("; ")
             }
             Err(error) => format!("{error:#}"),
         };
-        let Some(state) = self.team.look()? else { return Ok(()) };
+        let Some(state) = self.runner.look()? else { return Ok(()) };
         note(self.plan.here, self.plan.file, &state, ("parallel run", "merged"), &said);
         if due(&state) == tasks {
             self.can_merge = false;
             let why = format!("could not merge {}: {said}", tasks.join(", "));
-            self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+            self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
         }
         Ok(())
-    }
-
-    /// What the end of a client says about those that could be started.
-    fn learn(&mut self, came: &RoundResult) {
-        let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
-        self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
-        if let Some((cause, why)) = rounds::rests(came, self.team.interrupts, self.crashes) {
-            self.team.stop(ParallelEnd::rest(cause, &why, Exit::MissingProgram));
-        }
     }
 
     fn show(&self, state: &LoopState, what: &str) {
@@ -172,10 +179,10 @@ impl ParallelState<'_> {
             n_done: state.task_graph.iter().filter(is_done).count(),
             n_tasks: state.task_graph.len(),
             n_merged: state.workers.iter().filter(|worker| !worker.merged.is_empty()).count(),
-            n_running: self.team.len(),
+            n_running: self.runner.len(),
             most: state.limits.max_workers as usize,
             tokens: state.usage.total(),
         };
-        self.team.screen.whole(&at, what);
+        self.runner.screen.whole(&at, what);
     }
 }

@@ -1,9 +1,9 @@
 //! One process of the client, from its start to its end.
 
 use super::command::arguments;
-use super::shown::DisplayedRound;
 use super::{ClientRound, Sum};
 use crate::cli::exit::{Exit, refused};
+use crate::runs::display::RoundDisplay;
 use anyhow::Result;
 use ralph_core::stop::rounds::{self, Policy, Showed};
 use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
@@ -13,7 +13,6 @@ use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use serde_json::json;
 use std::path::Path;
 
-/// What is tried.
 pub(super) struct Attempt<'a> {
     pub(super) client: &'a Path,
     pub(super) round: &'a ClientRound,
@@ -21,7 +20,6 @@ pub(super) struct Attempt<'a> {
     pub(super) policy: &'a Policy,
 }
 
-/// What it came to.
 pub(super) struct Tried {
     pub(super) showed: Showed,
     pub(super) account: Account,
@@ -30,7 +28,7 @@ pub(super) struct Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) fn run(&self, interrupts: &Interrupts, shown: &DisplayedRound<'_>) -> Result<Tried> {
+    pub(super) fn run(&self, interrupts: &Interrupts, shown: &dyn RoundDisplay) -> Result<Tried> {
         let args = arguments(self.round, self.round.again(self.so_far));
         let mut log = self.round.log()?;
         let number = self.so_far.n_attempts + 1;
@@ -69,7 +67,7 @@ struct Ear<'a> {
     lines: Lines,
     account: Account,
     log: Log,
-    shown: &'a DisplayedRound<'a>,
+    shown: &'a dyn RoundDisplay,
 }
 
 impl Listener for Ear<'_> {

@@ -5,17 +5,12 @@
 //! Whatever happens, a round comes back to its caller, who may hold a claim; nothing that the client
 //! started is alive then.
 
-mod apart;
 mod attempt;
 mod command;
-pub(crate) mod many;
-mod one;
 mod preflight;
-pub(crate) mod shown;
-pub(crate) mod supervisor;
-pub(crate) mod wire;
 
-pub(crate) use apart::{run_apart, wait_for_earlier};
+use super::display::RoundDisplay;
+use super::screen::Screen;
 pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
@@ -23,7 +18,6 @@ pub use preflight::{Preflight, preflight};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
-use one::RoundBar;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
 use ralph_core::transcript::tokens::Tokens;
@@ -31,7 +25,6 @@ use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::{process::clock, process::random};
 use serde::{Deserialize, Serialize};
-use shown::{DisplayedRound, RoundDisplay};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -153,7 +146,9 @@ impl RoundResult {
 /// # Errors
 /// When the client is missing or cannot be started, or the log cannot be made.
 pub fn run(round: &ClientRound, interrupts: &Interrupts, policy: &Policy) -> Result<RoundResult> {
-    run_at(round, interrupts, policy, &RoundBar::begin(&round.label))
+    let screen = Screen::one();
+    screen.add("", &round.label, "");
+    run_at(round, interrupts, policy, &screen)
 }
 
 /// As [`run`], shown somewhere else than on a line of its own.
@@ -161,21 +156,21 @@ pub(crate) fn run_at(
     round: &ClientRound,
     interrupts: &Interrupts,
     policy: &Policy,
-    place: &dyn RoundDisplay,
+    shown: &dyn RoundDisplay,
 ) -> Result<RoundResult> {
     let client = client()?;
-    let shown = DisplayedRound::begin(place);
+    shown.now("begins", None);
     let began = Instant::now();
     let mut sum = Sum::default();
     for number in 1.. {
         let attempt = Attempt { client: &client, round, so_far: &sum, policy };
-        let tried = attempt.run(interrupts, &shown)?;
+        let tried = attempt.run(interrupts, shown)?;
         let now = clock::now();
         let showed = sum.add(tried, number);
         let next = rounds::next(&showed, number, now, policy, random::fraction());
-        if !rest(&next, now, interrupts, &shown, &showed) {
+        if !rest(&next, now, interrupts, shown, &showed) {
             let outcome = outcome(showed, number, &sum, &round.env);
-            shown.end(&outcome);
+            shown.finish(&outcome);
             return Ok(sum.came(outcome, began.elapsed()));
         }
     }
@@ -237,7 +232,7 @@ fn rest(
     next: &NextRound,
     now: Timestamp,
     interrupts: &Interrupts,
-    shown: &DisplayedRound<'_>,
+    shown: &dyn RoundDisplay,
     showed: &Showed,
 ) -> bool {
     let at = match next {

@@ -3,9 +3,9 @@
 use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::cli::context_dir::Here;
 use crate::cli::exit::bad_state;
-use crate::driver::ClientRound;
-use crate::driver::supervisor::MemberExit;
-use crate::driver::wire::RoundOrder;
+use crate::runs::client::ClientRound;
+use crate::runs::engine::MemberExit;
+use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::parallel::headless_worker::{self, Begin, End};
 use ralph_core::modes::parallel::{self, AgentCall, AgentInput, Grant};
@@ -70,13 +70,10 @@ fn round(
     ClientRound {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
-        resume: None,
-        env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
         extra_args,
-        permission_mode: plan.client.permission_mode(plan.here),
-        log: plan.logs.join(format!("worker-{number}.jsonl")),
         folder: Some(place.base.project_in(&place.worktree)),
         label: format!("worker {number}, {task}"),
+        ..plan.client.round(plan.here, "build", plan.logs.join(format!("worker-{number}.jsonl")))
     }
 }
 
@@ -114,7 +111,7 @@ impl ParallelState<'_> {
         let Err(error) = begun else { return Ok(()) };
         let error = error.context(format!("could not start a worker for {task}"));
         let why = format!("{error:#}");
-        self.team.stop(ParallelEnd::Failed(error));
+        self.runner.stop(ParallelEnd::Failed(error));
         self.plan
             .file
             .update(|state| headless_worker::end(state, &nothing(&id, &why)))
@@ -143,13 +140,11 @@ impl ParallelState<'_> {
         pass_on(file, &state, &below)?;
         let loop_of_worker = below.1.loop_id;
         file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
-        let order = RoundOrder {
-            round: round(self.plan, &place, task, (self.number, &session)),
-            waits_for_limits: self.plan.client.policy().waits_for_limits,
-            alone: super::leftovers::held_by_client(&below.0),
-        };
+        let round = round(self.plan, &place, task, (self.number, &session));
+        let alone = super::leftovers::held_by_client(&below.0);
+        let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
         let name = state.task_graph.iter().find(|one| one.id == task);
-        self.team.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
+        self.runner.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
         self.at_work.insert(id.to_owned(), AtWork { task: task.to_owned(), below: loop_of_worker });
         Ok(())
     }
@@ -186,7 +181,7 @@ impl ParallelState<'_> {
         let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
         let MemberExit { came, failed } = gone;
         if let Some((why, exit)) = failed {
-            self.team.stop(ParallelEnd::rest(PauseCause::Crashed, &why, exit));
+            self.runner.stop(ParallelEnd::rest(PauseCause::Crashed, &why, exit));
         }
         let told = finish(
             self.plan.here,
@@ -199,8 +194,8 @@ impl ParallelState<'_> {
         put_away_by_id(self.plan.here, &worker.below, &told)?;
         let told =
             if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
-        self.team.show_end(call, &told, &came);
-        self.learn(&came);
+        self.runner.show_end(call, &told, &told, &came);
+        self.runner.learn(&came);
         Ok(())
     }
 }

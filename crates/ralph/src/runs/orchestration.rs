@@ -1,16 +1,24 @@
-//! The orchestrator: asks the router, begins what it gives, waits for what happens.
+//! `ralph session run`: asks the router, begins the calls that it returns, waits.
 //!
-//! Every step is decided anew from the session's files. How clients are held and waited for is [`team`]'s.
+//! Every step is decided anew from the files of the orchestration. The [`engine`] holds the clients.
 
-use super::OrchestrationRun;
-use super::call::AtWork;
+mod call;
+mod conclude;
+pub(crate) mod leftovers;
+
+pub(crate) use call::{About, round};
+
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::journal::note;
-use crate::driver::supervisor::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::orchestration::SessionContext;
+use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
+use crate::runs::options::ClientOptions;
 use anyhow::Result;
+use call::AtWork;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
@@ -20,26 +28,36 @@ use ralph_core::state::LoopState;
 use ralph_core::stop;
 use ralph_core::text::plural::noun;
 use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, process::random};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-/// Why no call is begun any more: for a reason of every team, or because the router says so.
-pub(super) type OrchestrationEnd = supervisor::TeamEnd<Routed>;
+/// What is driven, and how.
+pub(crate) struct OrchestrationRun<'a> {
+    pub(crate) place: &'a SessionContext,
+    pub(crate) id: SessionId,
+    pub(crate) file: LoopFile,
+    pub(crate) client: &'a ClientOptions,
+    /// The folder for what the clients print.
+    pub(crate) logs: PathBuf,
+    /// What stands before the agents' names.
+    pub(crate) prefix: &'static str,
+}
 
-/// Works until the session ends, or something stands in the way.
+pub(crate) type OrchestrationEnd = RunEnd<Routed>;
+
+/// Works until the orchestration ends, or the run must pause.
 ///
 /// # Errors
 /// When the session or the loop cannot be read or written. Nothing that was started is alive then.
-pub(super) fn all(
-    plan: &OrchestrationRun<'_>,
-    interrupts: &Interrupts,
-) -> Result<OrchestrationEnd> {
+pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let inputs = plan.place.sessions.inputs(&plan.id);
     let words = Words { command: "session run", members: "agents", ended: "call ended" };
     let watched = [plan.file.folder(), &inputs];
-    supervisor::work(DriveState {
+    engine::run(DriveState {
         plan,
-        team: Team::begin((&plan.place.here, &plan.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
         until: None,
@@ -49,13 +67,13 @@ pub(super) fn all(
     })
 }
 
-pub(super) struct DriveState<'a> {
-    pub(super) plan: &'a OrchestrationRun<'a>,
-    pub(super) team: Team<'a, Routed>,
+struct DriveState<'a> {
+    plan: &'a OrchestrationRun<'a>,
+    runner: ClientRunner<'a, Routed>,
     /// By the names of their clients.
-    pub(super) at_work: BTreeMap<String, AtWork>,
+    at_work: BTreeMap<String, AtWork>,
     /// How many calls were begun.
-    pub(super) number: u32,
+    number: u32,
     /// When the router has another answer, if nothing else happens.
     until: Option<Timestamp>,
     /// How long a call may take.
@@ -73,16 +91,17 @@ struct RouterStep {
     most: SignedDuration,
 }
 
-impl<'a> TeamOwner<'a> for DriveState<'a> {
-    type DriveVerdict = Routed;
+impl<'a> Owner<'a> for DriveState<'a> {
+    type Verdict = Routed;
 
-    fn team(&mut self) -> &mut Team<'a, Routed> {
-        &mut self.team
+    fn runner(&mut self) -> &mut ClientRunner<'a, Routed> {
+        &mut self.runner
     }
 
-    fn go_on(&mut self, state: &LoopState) -> Result<Then> {
+    fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then> {
+        let Some(state) = state else { return Ok(Then::Wait) };
         // The router reads the whole folder, and says the same until something happens.
-        if !self.team.take_news() {
+        if !self.runner.take_news() {
             return Ok(Then::Wait);
         }
         self.ask(state).map(|()| Then::Again)
@@ -93,7 +112,7 @@ impl<'a> TeamOwner<'a> for DriveState<'a> {
         self.end_overdue();
         let ends = self.at_work.values().filter(|one| !one.is_overdue);
         // Who asks no more does not wake up for an answer.
-        let until = self.until.filter(|_| !self.team.is_stopped());
+        let until = self.until.filter(|_| !self.runner.is_stopped());
         ends.map(|one| one.since + self.most).chain(until).min()
     }
 
@@ -128,7 +147,7 @@ impl DriveState<'_> {
         }
         self.show(&asked.after, &step, state);
         match &step.act {
-            Act::Invoke(_) if begun.is_empty() => self.team.stop(OrchestrationEnd::Bound),
+            Act::Invoke(_) if begun.is_empty() => self.runner.stop(OrchestrationEnd::Bound),
             Act::Invoke(_) => {
                 let calls = u32::try_from(begun.len()).unwrap_or(u32::MAX);
                 // Counted before they are begun: who is killed in between gets none for nothing.
@@ -143,7 +162,7 @@ impl DriveState<'_> {
             Act::Wait { until, .. } => self.until = *until,
             Act::Paused(_) => {}
             Act::Stopped(_) | Act::Complete | Act::AwaitingFeedback(_) | Act::Failed(_) => {
-                self.team.stop(OrchestrationEnd::Decided(step.routed(&asked.after)));
+                self.runner.stop(OrchestrationEnd::Decided(step.routed(&asked.after)));
             }
         }
         Ok(())
@@ -154,10 +173,10 @@ impl DriveState<'_> {
         for (name, one) in &mut self.at_work {
             if !one.is_overdue && now > one.since + self.most {
                 one.is_overdue = true;
-                self.team.end(name);
+                self.runner.end(name);
                 let minutes = self.most.as_mins();
                 let over = noun(minutes, "minute is", "minutes are");
-                self.team.screen.say(name, &format!("{minutes} {over} over: ending it"));
+                self.runner.screen.say(name, &format!("{minutes} {over} over: ending it"));
             }
         }
     }
@@ -178,11 +197,11 @@ impl DriveState<'_> {
             tasks.total,
             at_most(after, step.state)
         );
-        self.team.screen.whole_in_words(words, state.usage.total());
+        self.runner.screen.whole_in_words(words, state.usage.total());
         for finding in step.findings.iter().filter(|one| one.weight != Weight::Notice) {
             let text = finding.to_string();
             if self.found.insert(text.clone()) {
-                self.team.screen.tell(&text);
+                self.runner.screen.tell(&text);
             }
         }
         let waits_for = match &step.act {
@@ -196,7 +215,7 @@ impl DriveState<'_> {
             _ => String::new(),
         };
         if !waits_for.is_empty() && waits_for != self.waits_for {
-            self.team.screen.tell(&waits_for);
+            self.runner.screen.tell(&waits_for);
             let plan = self.plan;
             note(&plan.place.here, &plan.file, state, ("session run", "waits"), &waits_for);
         }

@@ -1,45 +1,67 @@
-//! A round in a process of its own: its order, and what it tells whoever gave it, as lines of JSON.
+//! `ralph round`: one round in a process of its own; not for people.
+//!
+//! Its order is one line of JSON on standard input, and it reports by lines of JSON. When its standard input
+//! ends, it ends the client and all that the client started: a run that is killed leaves no client at work.
 
-use super::shown::RoundDisplay;
-use super::{ClientRound, Policy, RoundResult};
-use crate::cli::exit::{self, Exit};
+use super::client::{self, ClientRound, Policy, RoundResult};
+use super::display::RoundDisplay;
+use crate::cli::exit::{self, Exit, refused};
 use crate::cli::screen;
+use anyhow::{Context, Result};
+use ralph_io::client::given;
+use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lock;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// What is to be done.
+pub(crate) const COMMAND: &str = "round";
+
+pub(crate) fn run() -> Result<Exit> {
+    let interrupts = Interrupts::catch()?;
+    let line = given::order()?;
+    let order: RoundOrder = serde_json::from_slice(&line)
+        .context("could not read the order")
+        .map_err(|error| refused(Exit::Usage, format!("{error:#}")))?;
+    let came = order.hold().and_then(|_alone| {
+        client::run_at(&order.round, &interrupts, &order.policy(), &Wire::default())
+    });
+    tell(&match came {
+        Ok(came) => RoundMessage::Came(Box::new(came)),
+        Err(error) => RoundMessage::failed(&error),
+    });
+    Ok(Exit::Done)
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RoundOrder {
-    /// The round.
-    pub(crate) round: ClientRound,
+    round: ClientRound,
     /// True if a usage limit is waited for.
-    pub(crate) waits_for_limits: bool,
+    waits_for_limits: bool,
     /// What is locked for as long as anything of the round is alive.
-    pub(crate) alone: PathBuf,
+    alone: PathBuf,
 }
 
 impl RoundOrder {
-    pub(crate) fn policy(&self) -> Policy {
+    pub(crate) fn new(round: ClientRound, policy: &Policy, alone: &Path) -> RoundOrder {
+        RoundOrder { round, waits_for_limits: policy.waits_for_limits, alone: alone.to_owned() }
+    }
+
+    fn policy(&self) -> Policy {
         Policy { waits_for_limits: self.waits_for_limits, ..Policy::default() }
     }
 
     /// Held until the process ends.
-    pub(crate) fn hold(&self) -> anyhow::Result<lock::Lock> {
+    fn hold(&self) -> Result<lock::Lock> {
         lock::take(&self.alone, lock::DEADLINE)
     }
 }
 
-/// What is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RoundMessage {
-    /// What goes on now.
     Now {
-        /// In words.
         what: String,
-        /// The tokens so far.
         tokens: Option<u64>,
     },
     /// Something that stays.
@@ -48,7 +70,6 @@ pub(crate) enum RoundMessage {
     Came(Box<RoundResult>),
     /// It could not be carried out. Nothing follows.
     Failed {
-        /// Why.
         why: String,
         /// True where a program is missing, or failed.
         is_missing: bool,
@@ -57,14 +78,14 @@ pub(crate) enum RoundMessage {
 
 impl RoundMessage {
     /// What an error is for whoever gave the order.
-    pub(crate) fn failed(error: &anyhow::Error) -> RoundMessage {
+    fn failed(error: &anyhow::Error) -> RoundMessage {
         let is_missing = exit::of(error) == Exit::MissingProgram;
         RoundMessage::Failed { why: format!("{error:#}"), is_missing }
     }
 }
 
 /// Tells, and forgets that nobody may hear it: whoever is gone has ended us already.
-pub(crate) fn tell(told: &RoundMessage) {
+fn tell(told: &RoundMessage) {
     if let Ok(line) = serde_json::to_string(told) {
         let _ = screen::print_bytes(line.as_bytes());
     }
@@ -72,7 +93,7 @@ pub(crate) fn tell(told: &RoundMessage) {
 
 /// The other end of the wire, as a place to show a round.
 #[derive(Default)]
-pub(crate) struct Wire {
+struct Wire {
     /// What was told last, so that it is not told again.
     last: RefCell<Option<RoundMessage>>,
 }

@@ -1,0 +1,67 @@
+//! The orchestrated sessions of a project, read and changed as commands do.
+
+use crate::cli::context_dir::Here;
+use crate::cli::exit::{Exit, ExitError, bad_state, refused};
+use anyhow::Result;
+use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::snapshot::Snapshot;
+use ralph_io::store::orchestration::{Sessions, SnapshotChange};
+
+/// Where the command was given, and the sessions there.
+#[derive(Debug)]
+pub(crate) struct SessionContext {
+    pub(crate) here: Here,
+    pub(crate) sessions: Sessions,
+}
+
+impl SessionContext {
+    /// Of the project where the command was given.
+    pub(crate) fn gather(here: Here) -> Result<SessionContext> {
+        let sessions = Sessions::of(&here.root, &here.home)?;
+        Ok(SessionContext { here, sessions })
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> Vec<SessionId> {
+        self.sessions.list()
+    }
+
+    /// The session that is meant.
+    pub(crate) fn find(&self, id: Option<&str>) -> Result<SessionId> {
+        if let Some(name) = id {
+            return named(name);
+        }
+        let meant = self.sessions.meant().map_err(bad_state)?;
+        meant.one(NONE, |id| format!("`--id {id}`")).map_err(|why| refused(Exit::No, why))
+    }
+
+    pub(crate) fn read(&self, id: &SessionId) -> Result<Snapshot> {
+        self.sessions.read(id).map_err(bad_state)?.ok_or_else(|| missing(id))
+    }
+
+    /// Reads, decides and writes in one step.
+    pub(crate) fn update<T>(
+        &self,
+        id: &SessionId,
+        decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
+    ) -> Result<SnapshotChange<T>> {
+        // What was refused says so itself; anything else is a file.
+        let as_bad_state = |error: anyhow::Error| match error.is::<ExitError>() {
+            true => error,
+            false => bad_state(error),
+        };
+        self.sessions.update(id, decide).map_err(as_bad_state)?.ok_or_else(|| missing(id))
+    }
+}
+
+/// What is said where there is none.
+pub(crate) const NONE: &str = "there is no session here; `ralph session new TASK` begins one";
+
+pub(crate) fn named(name: &str) -> Result<SessionId> {
+    SessionId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
+}
+
+pub(crate) fn missing(id: &SessionId) -> anyhow::Error {
+    let what = format!("there is no session {id}; `ralph session new --id {id} TASK` begins it");
+    refused(Exit::No, what)
+}

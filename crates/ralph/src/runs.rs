@@ -1,0 +1,17 @@
+//! Runs of Claude Code without a person at the prompt: one client after another, or several at once.
+//!
+//! `engine` holds the clients, shows them and hears the user. Each kind of run is an owner in a file of its
+//! own, which decides from files what is begun next.
+
+pub(crate) mod build;
+pub mod client;
+pub(crate) mod display;
+pub(crate) mod engine;
+pub(crate) mod options;
+pub(crate) mod orchestration;
+pub(crate) mod parallel;
+pub(crate) mod plan;
+pub(crate) mod ralplan;
+pub(crate) mod refine;
+pub(crate) mod screen;
+pub(crate) mod worker;

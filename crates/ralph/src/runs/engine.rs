@@ -1,0 +1,577 @@
+//! Holds the clients of a run: starts them, shows them, waits, and ends them when the user or the loop's end says so.
+//!
+//! An [`Owner`] decides what is begun and what an end means, each step anew from files: when this process is
+//! killed, only its clients are lost. There is one thread; events are handled between two steps.
+
+use super::client::{ClientRound, Policy, RoundOutcome, RoundResult};
+use super::options;
+use super::screen::Screen;
+use super::worker::{self, RoundMessage, RoundOrder};
+use crate::cli::context_dir::Here;
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::journal::note;
+use crate::cli::screen::{self, visible};
+use anyhow::{Context, Result};
+use jiff::{SignedDuration, Timestamp};
+use ralph_core::modes::build;
+use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
+use ralph_core::stop;
+use ralph_core::views::messages;
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::process_pool::{Crew, MemberEvent};
+use ralph_io::process::watch::Watch;
+use ralph_io::store::loop_file::{Loaded, LoopFile};
+use ralph_io::{process::clock, process::programs, store::lifecycle, store::lock};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The files are read again after this time, in case the system cannot report changes.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Longer than a client may take to end once it was told to.
+const TO_END: Duration = Duration::from_secs(20);
+
+/// Why a run begins no more clients.
+pub(crate) enum RunEnd<V> {
+    Over,
+    /// The user paused the loop.
+    Paused,
+    /// A bound of the loop is reached.
+    Bound,
+    Decided(V),
+    /// Something other than the work failed: the disk, git, a program.
+    Failed(anyhow::Error),
+    Rest {
+        cause: PauseCause,
+        why: String,
+        /// How the command ends.
+        exit: Exit,
+    },
+}
+
+impl<V> RunEnd<V> {
+    pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> RunEnd<V> {
+        RunEnd::Rest { cause, why: why.to_owned(), exit }
+    }
+}
+
+/// The result of a client that is gone.
+pub(crate) struct MemberExit {
+    pub(crate) came: RoundResult,
+    /// Why its round could not be carried out, and the exit code for that.
+    pub(crate) failed: Option<(String, Exit)>,
+}
+
+impl MemberExit {
+    /// The result, where a round that could not be carried out ends the run.
+    pub(crate) fn result(self) -> Result<RoundResult> {
+        match self.failed {
+            Some((why, exit)) => Err(refused(exit, why)),
+            None => Ok(self.came),
+        }
+    }
+}
+
+/// What follows a step of an owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It is asked again at once.
+    Again,
+    /// Something has to happen first.
+    Wait,
+}
+
+/// Who decides what a run does.
+pub(crate) trait Owner<'a> {
+    /// What the owner ends the run with.
+    type Verdict;
+
+    fn runner(&mut self) -> &mut ClientRunner<'a, Self::Verdict>;
+
+    /// Begins what is due. Not called once the run is told to stop, nor while the only client of a run is at work. A run
+    /// of several clients gets its loop's state.
+    fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then>;
+
+    /// When something is due though nothing has happened.
+    fn next_moment(&mut self) -> Option<Timestamp> {
+        None
+    }
+
+    /// Takes the result of a client that is gone. Nothing that it started is alive.
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
+
+    /// Finishes when the last client is gone and the loop has not ended.
+    fn conclude(&mut self, _state: &LoopState) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The owner of a run that works on a loop, and how it leaves the loop.
+pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
+    /// The exit code where the user paused the loop.
+    const PAUSED: Exit = Exit::No;
+
+    fn file(&self) -> &'a LoopFile;
+
+    fn decided(&mut self, verdict: Self::Verdict) -> Result<Exit>;
+
+    fn failed(&mut self, error: anyhow::Error) -> Result<Exit> {
+        Err(error)
+    }
+
+    /// Pauses the loop in its state.
+    fn pause(&self, state: &mut LoopState, cause: PauseCause, why: &str) {
+        build::rest(state, cause, why, clock::now());
+    }
+
+    /// The last line of a run that pauses.
+    fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
+        let command = self.runner().words.command;
+        let (id, position) = (&state.loop_id, state.position());
+        format!("loop {id} rests at {position}: {why}; `ralph {command}` goes on")
+    }
+
+    /// Prints how the loop has ended, wherever its file is now.
+    fn over(&mut self) -> Result<Exit> {
+        over(self.runner().here, self.file()).map(|(exit, _)| exit)
+    }
+}
+
+/// Runs an owner until it, the loop or the user ends the run; then pauses the loop, or prints how it has ended.
+pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
+    let file = owner.file();
+    match work(&mut owner)? {
+        RunEnd::Failed(error) => owner.failed(error),
+        RunEnd::Over => owner.over(),
+        RunEnd::Bound => {
+            let now = clock::now();
+            file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+            owner.over()
+        }
+        RunEnd::Paused => {
+            let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+            let line = owner.paused_line(&state, "a person let it rest");
+            screen::print(&screen::visible_lines(&line))?;
+            Ok(O::PAUSED)
+        }
+        RunEnd::Rest { cause, why, exit } => rest(&mut owner, cause, &why, exit),
+        RunEnd::Decided(verdict) => owner.decided(verdict),
+    }
+}
+
+/// Pauses the loop, unless it has ended meanwhile.
+pub(crate) fn rest<'a, O: LoopOwner<'a>>(
+    owner: &mut O,
+    cause: PauseCause,
+    why: &str,
+    exit: Exit,
+) -> Result<Exit> {
+    let file = owner.file();
+    let rested = file.update(|state| {
+        if state.ending.is_none() {
+            owner.pause(state, cause, why);
+        }
+        state.clone()
+    });
+    let Some(state) = rested.map_err(bad_state)?.filter(|state| state.ending.is_none()) else {
+        return owner.over();
+    };
+    let runner = owner.runner();
+    note(runner.here, file, &state, (runner.words.command, "paused"), why);
+    screen::print(&screen::visible_lines(&owner.paused_line(&state, why)))?;
+    Ok(exit)
+}
+
+/// Archives a loop that has ended, prints how it ended, and returns that.
+pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<(Exit, Option<EndingKind>)> {
+    let found = lifecycle::read_by_id(&here.home, id(file)).map_err(bad_state)?;
+    let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
+    put_away(here, &file, &state)?;
+    screen::print(&screen::visible_lines(&messages::ended(&state)))?;
+    let kind = state.ending.map(|ending| ending.kind);
+    let is_good = matches!(
+        kind,
+        Some(EndingKind::Complete | EndingKind::CompleteUnverified | EndingKind::Approved)
+    );
+    Ok((if is_good { Exit::Done } else { Exit::No }, kind))
+}
+
+/// Archives a loop that has ended.
+pub(crate) fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if state.ending.is_some() && !lifecycle::is_put_away(&here.home, file) {
+        lifecycle::let_go(&here.home, file, state)?;
+    }
+    Ok(())
+}
+
+fn id(file: &LoopFile) -> &str {
+    file.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// What the messages call a run.
+pub(crate) struct Words {
+    pub(crate) command: &'static str,
+    /// Its clients.
+    pub(crate) members: &'static str,
+    /// The journal's word for the end of one.
+    pub(crate) ended: &'static str,
+}
+
+/// The clients at work, and what is known of the loop and the user.
+pub(crate) struct ClientRunner<'a, V> {
+    pub(crate) here: &'a Here,
+    file: Option<&'a LoopFile>,
+    pub(crate) interrupts: &'a Interrupts,
+    words: Words,
+    watch: Watch,
+    crew: Crew,
+    pub(crate) screen: Screen,
+    /// Several clients at once. They end when their loop ends, and none is begun once it is paused; in a run of one
+    /// client at a time the owner looks for that between two rounds.
+    is_many: bool,
+    /// The last messages of clients.
+    told: BTreeMap<String, RoundMessage>,
+    asked: InterruptRequest,
+    over: Option<RunEnd<V>>,
+    /// True where something may be due that was not before.
+    has_news: bool,
+    /// How many clients in a row have crashed.
+    crashes: u32,
+}
+
+/// Works until the owner, the loop or the user ends the run, and all clients are gone.
+///
+/// # Errors
+/// When the owner fails, or the loop cannot be read. Nothing that was started is alive then.
+pub(crate) fn work<'a, O: Owner<'a>>(owner: &mut O) -> Result<RunEnd<O::Verdict>> {
+    loop {
+        match step(owner) {
+            Ok(None) => {}
+            Ok(Some(ended)) => return Ok(ended),
+            Err(error) => {
+                abandon(owner);
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// One step; returns the end where nothing remains to do.
+fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<RunEnd<O::Verdict>>> {
+    let runner = owner.runner();
+    runner.hear_user();
+    let state = runner.look()?;
+    let may_begin = runner.over.is_none() && (runner.is_many || runner.crew.is_empty());
+    if may_begin && owner.go_on(state.as_ref())? == Then::Again {
+        return Ok(None);
+    }
+    if owner.runner().over.is_none() || !owner.runner().crew.is_empty() {
+        let until = owner.next_moment();
+        return wait(owner, until).map(|()| None);
+    }
+    if let Some(state) = &state {
+        owner.conclude(state)?;
+    }
+    Ok(owner.runner().over.take())
+}
+
+/// Waits until something happens or that moment has come, and handles it.
+fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
+    let longest = until.map_or(LOOK_AGAIN, |moment| time_to(moment).min(LOOK_AGAIN));
+    let heard = owner.runner().listen(longest)?;
+    heard.into_iter().try_for_each(|(name, heard)| hear(owner, &name, heard))
+}
+
+fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
+    match heard {
+        MemberEvent::Line(line) => {
+            owner.runner().take_down(name, &line);
+            Ok(())
+        }
+        MemberEvent::Gone(how) => {
+            let gone = owner.runner().came(name, &how);
+            owner.gone(name, gone)
+        }
+    }
+}
+
+/// Ends all clients after an error.
+fn abandon<'a, O: Owner<'a>>(owner: &mut O) {
+    owner.runner().end_all();
+    while !owner.runner().crew.is_empty() {
+        let Ok(heard) = owner.runner().listen(LOOK_AGAIN) else { return };
+        for (name, heard) in heard {
+            // The first error is the one that is reported.
+            let _ = hear(owner, &name, heard);
+        }
+    }
+}
+
+impl<'a, V> ClientRunner<'a, V> {
+    /// A run of several clients at once. A change in these places is news.
+    pub(crate) fn many(
+        (here, file): (&'a Here, &'a LoopFile),
+        interrupts: &'a Interrupts,
+        words: Words,
+        places: &[&Path],
+    ) -> Result<Self> {
+        let runner = Self::begin(here, interrupts, words, (Screen::many("all"), places))?;
+        Ok(ClientRunner { file: Some(file), is_many: true, ..runner })
+    }
+
+    /// A run of one client after another, on a loop or on none.
+    pub(crate) fn one(
+        (here, file): (&'a Here, Option<&'a LoopFile>),
+        interrupts: &'a Interrupts,
+        command: &'static str,
+    ) -> Result<Self> {
+        let words = Words { command, members: "", ended: "round ended" };
+        Ok(ClientRunner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
+    }
+
+    fn begin(
+        here: &'a Here,
+        interrupts: &'a Interrupts,
+        words: Words,
+        (screen, places): (Screen, &[&Path]),
+    ) -> Result<Self> {
+        Ok(ClientRunner {
+            here,
+            file: None,
+            interrupts,
+            words,
+            // Before any file is read, so that no change falls between.
+            watch: Watch::begin(places)?,
+            crew: Crew::new()?,
+            screen,
+            is_many: false,
+            told: BTreeMap::new(),
+            asked: InterruptRequest::Nothing,
+            over: None,
+            has_news: true,
+            crashes: 0,
+        })
+    }
+
+    /// Begins a round, shown under this label and after what it is about.
+    pub(crate) fn start(
+        &mut self,
+        name: &str,
+        (label, about): (&str, &str),
+        order: &RoundOrder,
+    ) -> Result<()> {
+        let order = serde_json::to_vec(order).context("could not write the order of a round")?;
+        self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;
+        self.screen.add(name, label, about);
+        // Another may be due beside it.
+        self.has_news = true;
+        Ok(())
+    }
+
+    /// Begins no more clients. The first reason counts.
+    pub(crate) fn stop(&mut self, why: RunEnd<V>) {
+        self.over.get_or_insert(why);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// True once for all that has happened since the last call.
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
+    }
+
+    /// How many clients are at work.
+    pub(crate) fn len(&self) -> usize {
+        self.crew.len()
+    }
+
+    /// True where the user, or the end of the loop, lets nothing be begun.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.asked != InterruptRequest::Nothing
+    }
+
+    /// Ends one client at once.
+    pub(crate) fn end(&mut self, name: &str) {
+        self.crew.ask_one(name, InterruptRequest::End);
+    }
+
+    fn end_all(&mut self) {
+        self.asked = InterruptRequest::End;
+        self.crew.ask(InterruptRequest::End);
+    }
+
+    /// The loop as it is now; none once it is over, and in a run of one client.
+    pub(crate) fn look(&mut self) -> Result<Option<LoopState>> {
+        let Some(file) = self.file.filter(|_| self.is_many) else { return Ok(None) };
+        let state = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+        let Some(state) = state.filter(|state| state.ending.is_none()) else {
+            if self.asked < InterruptRequest::End && !self.crew.is_empty() && !self.may_finish(file)
+            {
+                self.end_all();
+                let members = self.words.members;
+                self.screen.tell(&format!("the loop has ended: ending all {members}"));
+            }
+            self.over = Some(RunEnd::Over);
+            return Ok(None);
+        };
+        if state.phase == Phase::Paused {
+            self.stop(RunEnd::Paused);
+        }
+        Ok(Some(state))
+    }
+
+    /// True if the loop was ended so that clients at work may finish.
+    fn may_finish(&self, file: &LoopFile) -> bool {
+        let found = lifecycle::read_by_id(&self.here.home, id(file)).ok().flatten();
+        found.is_some_and(|(_, loaded)| loaded.state.let_finish)
+    }
+
+    fn hear_user(&mut self) {
+        let asked = self.interrupts.asked();
+        if asked <= self.asked {
+            return;
+        }
+        self.asked = asked;
+        self.crew.ask(asked);
+        self.stop(RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
+        match (self.is_many, asked) {
+            (true, InterruptRequest::End) => {
+                self.screen.tell(&format!("ending all {}", self.words.members));
+            }
+            (true, _) => self.screen.tell(
+                "those at work will be finished, and no other begun; Ctrl-C again ends them at once",
+            ),
+            (false, _) => self.screen.answer_user(asked),
+        }
+    }
+
+    fn listen(&mut self, longest: Duration) -> Result<Vec<(String, MemberEvent)>> {
+        let until = Instant::now() + longest;
+        let (heard, has_changed) = self.crew.wait(self.interrupts, &self.watch, until)?;
+        self.has_news |= has_changed || Instant::now() >= until;
+        Ok(heard)
+    }
+
+    fn take_down(&mut self, name: &str, line: &[u8]) {
+        match serde_json::from_slice(line) {
+            Ok(RoundMessage::Now { what, tokens }) => self.screen.now(name, &what, tokens),
+            Ok(RoundMessage::Say(words)) => self.screen.say(name, &words),
+            Ok(last) => drop(self.told.insert(name.to_owned(), last)),
+            // A line that was cut with the process that wrote it.
+            Err(_) => {}
+        }
+    }
+
+    fn came(&mut self, name: &str, how: &str) -> MemberExit {
+        self.has_news = true;
+        match self.told.remove(name) {
+            Some(RoundMessage::Came(came)) => MemberExit { came: *came, failed: None },
+            Some(RoundMessage::Failed { why, is_missing }) => {
+                let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
+                MemberExit { came: RoundResult::crashed(why.clone()), failed: Some((why, exit)) }
+            }
+            _ => {
+                let why = format!("its process ended without a word ({how})");
+                MemberExit { came: RoundResult::crashed(why), failed: None }
+            }
+        }
+    }
+
+    /// Pauses the run where the result of a client says that no other is begun.
+    pub(crate) fn learn(&mut self, came: &RoundResult) {
+        let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
+        self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
+        if let Some((cause, why)) = options::rests(came, self.interrupts, self.crashes) {
+            self.stop(RunEnd::rest(cause, &why, Exit::MissingProgram));
+        }
+    }
+
+    /// Shows what was noticed of a client that is gone, besides what was shown as it ran.
+    pub(crate) fn remove(&self, name: &str, came: &RoundResult) {
+        for denial in &came.denials {
+            self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
+        }
+        if !came.leftovers.is_empty() {
+            let names = came.leftovers.join(", ");
+            self.screen.say(name, &format!("ended what was left running: {names}"));
+        }
+        if let Some(problem) = &came.log_problem {
+            self.screen.say(name, problem);
+        }
+        self.screen.remove(name);
+    }
+
+    /// The same, with what became of its work; the journal gets that too, and the calls that were not permitted.
+    pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
+        self.remove(name, came);
+        self.screen.tell(&visible(became));
+        let Some((file, Ok(Some(loaded)))) = self.file.map(|file| (file, file.read())) else {
+            return;
+        };
+        let why = options::with_denials(noted, came);
+        let Words { command, ended, .. } = self.words;
+        note(self.here, file, &loaded.state, (command, ended), &why);
+    }
+}
+
+fn time_to(moment: Timestamp) -> Duration {
+    // A little later: the owner compares with the moment itself.
+    let left = moment.duration_since(clock::now()) + SignedDuration::from_millis(5);
+    Duration::try_from(left).unwrap_or_default()
+}
+
+/// Runs one round to its end. After the first Ctrl-C it continues; where it was only waiting, it ends.
+pub(crate) fn round(
+    here: &Here,
+    round: &ClientRound,
+    alone: &Path,
+    interrupts: &Interrupts,
+    policy: &Policy,
+) -> Result<RoundResult> {
+    let mut single =
+        Single { runner: ClientRunner::one((here, None), interrupts, "")?, came: None };
+    let order = RoundOrder::new(round.clone(), policy, alone);
+    single.runner.start("", (&round.label, ""), &order)?;
+    work(&mut single)?;
+    single.came.context("the round ended without a result")
+}
+
+struct Single<'a> {
+    runner: ClientRunner<'a, ()>,
+    came: Option<RoundResult>,
+}
+
+impl<'a> Owner<'a> for Single<'a> {
+    type Verdict = ();
+
+    fn runner(&mut self) -> &mut ClientRunner<'a, ()> {
+        &mut self.runner
+    }
+
+    fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
+        self.runner.stop(RunEnd::Decided(()));
+        Ok(Then::Again)
+    }
+
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+        let came = gone.result()?;
+        self.runner.remove(name, &came);
+        self.came = Some(came);
+        Ok(())
+    }
+}
+
+/// Waits until nothing is alive of a round that an earlier run began with this lock.
+pub(crate) fn wait_for_earlier(alone: &Path) -> Result<()> {
+    // Without the file there was no round.
+    if !alone.with_extension("lock").exists() {
+        return Ok(());
+    }
+    lock::take(alone, TO_END)
+        .map(drop)
+        .context("a client of an earlier run is alive")
+        .map_err(|error| refused(Exit::No, format!("{error:#}")))
+}

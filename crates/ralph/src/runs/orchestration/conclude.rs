@@ -1,0 +1,115 @@
+//! How a run ends: the router's answer becomes the ending of the loop, once the criteria are run.
+
+use super::{DriveState, OrchestrationRun};
+use crate::cli::exit::{Exit, bad_state};
+use crate::cli::journal::note;
+use crate::cli::screen;
+use crate::runs::engine::{self, LoopOwner};
+use crate::runs::screen::Screen;
+use crate::verify;
+use anyhow::{Context, Result};
+use ralph_core::evidence::receipt::Proof;
+use ralph_core::modes::orchestration::in_session::{self, Ends, Routed};
+use ralph_core::state::{LoopState, PauseCause};
+use ralph_hooks::orchestration;
+use ralph_io::process::clock;
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::process_pool::{Crew, MemberEvent};
+use ralph_io::process::watch::Watch;
+use ralph_io::store::loop_file::LoopFile;
+use std::time::{Duration, Instant};
+
+impl<'a> LoopOwner<'a> for DriveState<'a> {
+    const PAUSED: Exit = Exit::Done;
+
+    fn file(&self) -> &'a LoopFile {
+        &self.plan.file
+    }
+
+    fn decided(&mut self, routed: Routed) -> Result<Exit> {
+        let (plan, interrupts) = (self.plan, self.runner.interrupts);
+        let state = plan.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+        let Some(state) = state else { return self.over() };
+        let mut proof = None;
+        if in_session::wants_proof(&state, &routed) {
+            proof = run_criteria(plan, interrupts, &state)?;
+            if proof.is_none() {
+                let why = "ended by Ctrl-C";
+                return engine::rest(self, PauseCause::Person, why, Exit::MissingProgram);
+            }
+        }
+        let now = clock::now();
+        let ended = plan.file.update(|state| {
+            if state.ending.is_none()
+                && let Ends::Ended(kind, detail) = in_session::ends(state, &routed, proof.as_ref())
+            {
+                state.end(kind, detail, now);
+            }
+            state.clone()
+        });
+        if let Some(state) = ended.map_err(bad_state)?
+            && let Some(ending) = &state.ending
+        {
+            let why = format!("{}: {}", ending.kind, ending.detail);
+            note(&plan.place.here, &plan.file, &state, ("session run", "ended"), &why);
+            let sessions = &plan.place.sessions;
+            orchestration::use_up(sessions, &plan.id, &routed.heard).map_err(bad_state)?;
+        }
+        self.over()
+    }
+
+    fn failed(&mut self, error: anyhow::Error) -> Result<Exit> {
+        let why = format!("{error:#}");
+        let paused = self.plan.file.update(|state| self.pause(state, PauseCause::Crashed, &why));
+        paused.map_err(bad_state)?;
+        Err(error)
+    }
+
+    fn paused_line(&mut self, _: &LoopState, why: &str) -> String {
+        let id = &self.plan.id;
+        format!("session {id} rests: {why}; `ralph session run --id {id}` goes on")
+    }
+
+    fn over(&mut self) -> Result<Exit> {
+        let id = &self.plan.id;
+        let (exit, kind) = engine::over(&self.plan.place.here, &self.plan.file)?;
+        if !kind.is_some_and(|kind| kind.is_completion()) {
+            screen::print(&format!("In a terminal: `ralph session run --id {id}` goes on"))?;
+        }
+        Ok(exit)
+    }
+}
+
+/// Runs the criteria, and says what they are worth; none if the person does not want to wait for them.
+///
+/// A process of its own runs them, which a Ctrl-C can end in the middle of one.
+fn run_criteria(
+    plan: &OrchestrationRun<'_>,
+    interrupts: &Interrupts,
+    state: &LoopState,
+) -> Result<Option<Proof>> {
+    let screen = Screen::many("all");
+    let watch = Watch::begin(&[])?;
+    let mut crew = Crew::new()?;
+    let ralph = std::env::current_exe().context("could not find this executable")?;
+    crew.start("criteria", &ralph, &["verify", "--for-driver", "--loop", &state.loop_id], b"")?;
+    screen.add("criteria", "criteria", "");
+    let mut ends = false;
+    while !crew.is_empty() {
+        if !ends && interrupts.asked() != InterruptRequest::Nothing {
+            ends = true;
+            crew.ask(InterruptRequest::End);
+        }
+        let until = Instant::now() + Duration::from_secs(60);
+        for (_, heard) in crew.wait(interrupts, &watch, until)?.0 {
+            if let MemberEvent::Line(line) = heard {
+                screen.tell(&String::from_utf8_lossy(&line));
+            }
+        }
+    }
+    if ends {
+        return Ok(None);
+    }
+    let state = plan.file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    verify::look(&plan.file, &state).map(Some)
+}
