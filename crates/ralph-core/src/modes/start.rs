@@ -4,7 +4,6 @@ use crate::modes::arguments::{LoopRequest, Options};
 use crate::project::settings::Settings;
 use crate::state::{Completion, Criterion, LoopState, Mode, Phase, StartedBy};
 use crate::text::plural::noun;
-use crate::views::messages;
 use jiff::Timestamp;
 
 /// What to do about a request to start.
@@ -152,7 +151,7 @@ pub fn announcement(state: &LoopState) -> String {
         }
     }
     for error in &state.errors {
-        text.push_str(&format!("\n  {}", messages::tail(&error.message, 300)));
+        text.push_str(&format!("\n  {}", crate::text::truncate::tail(&error.message, 300)));
     }
     text
 }

@@ -3,10 +3,11 @@
 //!
 //! All of it is on standard error: standard output is the command's answer.
 
-use super::shown::{THINKS, thousands};
+use super::shown::THINKS;
 use crate::cli::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::text::plural::noun;
+use ralph_core::text::plural::{grouped, noun};
+use ralph_core::text::truncate::bounded;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,7 +57,10 @@ impl Many {
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
         let bar = self.lines.insert_before(&self.whole, bar("{prefix} {elapsed:>4}  {wide_msg}"));
         let label = visible(label);
-        bar.set_prefix(format!("{:LABEL$}", cut(&format!("{label} {}", visible(about)))));
+        bar.set_prefix(format!(
+            "{:LABEL$}",
+            bounded(&format!("{label} {}", visible(about)), LABEL)
+        ));
         let last = String::new();
         self.rounds
             .borrow_mut()
@@ -106,7 +110,7 @@ impl Many {
         let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
         let tokens = tokens.saturating_add(at_work);
         let noun = noun(tokens, "token", "tokens");
-        self.whole.set_message(format!("{words}  {} {noun}", thousands(tokens)));
+        self.whole.set_message(format!("{words}  {} {noun}", grouped(tokens)));
         if self.whole.is_hidden() && *self.told_of_whole.borrow() != words {
             screen::tell(&words);
             self.told_of_whole.replace(words);
@@ -137,13 +141,6 @@ fn bar(template: &str) -> ProgressBar {
     bar
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(LABEL) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(LABEL - 1).chain(['…']).collect(),
-    }
-}
-
 /// A number of tokens in seven letters.
 fn short(tokens: u64) -> String {
     match tokens {
@@ -166,8 +163,8 @@ mod tests {
 
     #[test]
     fn names_and_numbers_keep_their_columns() {
-        assert_eq!(cut("T-1 write the lexer and more").chars().count(), LABEL);
-        assert_eq!(cut("T-1 ä"), "T-1 ä");
+        assert_eq!(bounded("T-1 write the lexer and more", LABEL).chars().count(), LABEL);
+        assert_eq!(bounded("T-1 ä", LABEL), "T-1 ä");
         let shown = [0, 9_999, 10_000, 9_999_999, 10_000_000].map(short);
         assert_eq!(shown, ["0t", "9999t", "10kt", "9999kt", "10Mt"]);
     }

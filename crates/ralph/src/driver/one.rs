@@ -1,9 +1,9 @@
 //! One round on the screen: a line that is redrawn on a terminal, plain lines elsewhere.
 
-use super::shown::{RoundDisplay, THINKS, thousands};
+use super::shown::{RoundDisplay, THINKS};
 use crate::cli::screen::{self, visible};
 use indicatif::{ProgressBar, ProgressStyle};
-use ralph_core::text::plural::noun;
+use ralph_core::text::plural::{grouped, noun};
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl RoundBar {
 impl RoundDisplay for RoundBar {
     fn now(&self, what: &str, tokens: Option<u64>) {
         let tokens = tokens
-            .map(|tokens| format!("  {} {}", thousands(tokens), noun(tokens, "token", "tokens")));
+            .map(|tokens| format!("  {} {}", grouped(tokens), noun(tokens, "token", "tokens")));
         self.bar.set_message(format!("{what}{}", tokens.unwrap_or_default()));
         if self.bar.is_hidden() && what != THINKS && *self.last.borrow() != what {
             self.say(what);
