@@ -18,7 +18,7 @@ pub(super) fn check(current: &Path) -> Option<Check> {
         Err(error) => warn(
             NAME,
             format!("{error:#}"),
-            "the project has `.beads/`, and until then `--tracker bd` of `ralph task` has nothing to ask",
+            "the project has `.beads/`, and until then its beads cannot be refined",
         ),
     })
 }
