@@ -386,9 +386,12 @@ fn the_beads_of_bd_are_refined_where_bd_keeps_them() {
     program(
         &world,
         "bd",
-        "#!/bin/sh\ncase $1 in version) echo '{\"version\":\"1.0.4\"}';; *) cat \"$HOME/beads\";; esac\n",
+        "#!/bin/sh\nprintf %s \"$ANTHROPIC_API_KEY\" >>\"$HOME/secrets\"\ncase $1 in version) echo '{\"version\":\"1.0.4\"}';; *) cat \"$HOME/beads\";; esac\n",
     );
-    world.ralph(&["refine", "loop", "--mode", "beads"]).done();
+    let mut command = world.command(env!("CARGO_BIN_EXE_ralph").as_ref(), "");
+    command.env("ANTHROPIC_API_KEY", "sk-not-a-real-one");
+    assert!(command.args(["refine", "loop", "--mode", "beads"]).status().unwrap().success());
+    assert_eq!(fs::read_to_string(world.path("home/secrets")).unwrap(), "");
     assert!(call(&world, 1).contains("kept by `bd`"), "{}", call(&world, 1));
     let session = session(&world, "project");
     assert_eq!(session["history"][0]["measured"]["added"], 1);

@@ -388,7 +388,7 @@ fn a_session_with_a_live_loop_may_neither_install_nor_uninstall() {
 }
 
 fn digest(text: &str) -> String {
-    ralph_io::project::user_files::digest(text)
+    ralph_core::text::hex::sha256(text)
 }
 
 #[test]

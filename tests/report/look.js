@@ -24,8 +24,7 @@
   const below = (el) => {
     const layers = [];
     for (let at = el; at; at = at.parentElement) {
-      const node = at.closest && at.tagName === 'foreignObject' ? at.parentElement.querySelector('.box') : null;
-      const colour = parse(node ? getComputedStyle(node).fill : getComputedStyle(at).backgroundColor);
+      const colour = parse(getComputedStyle(at).backgroundColor);
       if (colour.a > 0) layers.push(colour);
       if (colour.a === 1) break;
     }
@@ -47,8 +46,8 @@
     if (!walk.currentNode.data.trim() || el.closest('style, .only-said')) continue;
     texts += 1;
     const style = getComputedStyle(el);
-    const ink = parse(el.ownerSVGElement ? style.fill : style.color);
-    const paper = below(el.ownerSVGElement ? el.ownerSVGElement.parentElement : el);
+    const ink = parse(style.color);
+    const paper = below(el);
     const ratio = contrast(over(ink, paper), paper);
     if (ratio < 4.5) found.push(`contrast ${ratio.toFixed(2)}: ${name(el)}`);
     if (parseFloat(style.fontSize) < 10.5) found.push(`small: ${name(el)}`);
@@ -56,18 +55,15 @@
   if (document.documentElement.scrollWidth > wide) found.push('unfolded, the page is too wide');
   within();
 
-  // The tasks: each to be seen, and its words within its box.
-  const boxes = [...document.querySelectorAll('.graph .node')];
-  for (const node of boxes) {
-    const box = node.querySelector('.box').getBoundingClientRect();
-    const said = node.querySelector('.task');
-    if (box.width < 100 || box.height < 30 || getComputedStyle(node).visibility !== 'visible') found.push(`not to be seen: ${name(node)}`);
-    const inner = said.getBoundingClientRect();
-    if (said.scrollHeight > said.clientHeight + 1 || inner.right > box.right + 1 || inner.bottom > box.bottom + 1) found.push(`out of its box: ${name(node)}`);
-    const sign = node.querySelector('use').getBoundingClientRect();
-    if (sign.width < 8) found.push(`no sign: ${name(node)}`);
+  // The tasks: each to be seen, with a sign.
+  const rows = [...document.querySelectorAll('.tasks .task')];
+  for (const row of rows) {
+    const box = row.getBoundingClientRect();
+    if (box.width < 100 || box.height < 15 || getComputedStyle(row).visibility !== 'visible') found.push(`not to be seen: ${name(row)}`);
+    if (row.querySelector('.sign').getBoundingClientRect().width < 3) found.push(`no sign: ${name(row)}`);
   }
-  const colours = new Set(boxes.map((node) => getComputedStyle(node.querySelector('.box')).fill));
-  return { found, texts, nodes: boxes.length, arrows: document.querySelectorAll('.graph .arrow').length, kinds: colours.size,
+  const kinds = new Set([...document.querySelectorAll('.tasks .sign')].map((sign) => getComputedStyle(sign).color));
+  const after = [...document.querySelectorAll('.tasks .after')].flatMap((list) => list.textContent.split(', '));
+  return { found, texts, tasks: rows.length, after: after.length, kinds: kinds.size,
     paper: getComputedStyle(document.body).backgroundColor };
 })()

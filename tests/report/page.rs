@@ -20,7 +20,7 @@ fn check(browser: &mut Browser, page: &Path, n_tasks: u64) -> Vec<Value> {
             let complaints = browser.complaints();
             assert_eq!(complaints, Vec::<String>::new(), "{scheme}, {width} wide");
             assert_eq!(look["found"], json!([]), "{scheme}, {width} wide");
-            assert_eq!(look["nodes"], n_tasks, "{scheme}, {width} wide");
+            assert_eq!(look["tasks"], n_tasks, "{scheme}, {width} wide");
             assert!(look["texts"].as_u64().unwrap() > 30, "{look}");
             looks.push(look);
         }
@@ -47,7 +47,7 @@ fn a_finished_loop_can_be_read_on_any_screen() {
     let place = Place::with(&Story::told());
     let page = place.page();
     let looks = check(&mut browser, &page, 9);
-    assert_eq!(looks[0]["arrows"], 10);
+    assert_eq!(looks[0]["after"], 10);
     check_printed(&mut browser, &page);
 }
 
@@ -80,7 +80,7 @@ fn an_orchestrated_session_can_be_read_on_any_screen() {
     let page = place.at("page.html");
     place.done(&["report", "--id", Place::SESSION, "--html", page.to_str().unwrap()]);
     let looks = check(&mut browser, &page, 3);
-    assert_eq!(looks[0]["arrows"], 2);
+    assert_eq!(looks[0]["after"], 3);
 }
 
 #[test]

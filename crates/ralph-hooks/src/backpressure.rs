@@ -11,7 +11,7 @@ use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, Glance, Mode, StateView};
-use ralph_core::{protocol::edited, views::messages};
+use ralph_core::{protocol::edited, text::truncate};
 use ralph_io::{process::clock, project::settings};
 use serde_json::json;
 
@@ -73,7 +73,7 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     if text.trim().is_empty() {
         return Reply::silent();
     }
-    let why = messages::tail(text.lines().next().unwrap_or_default(), 300);
+    let why = truncate::tail(text.lines().next().unwrap_or_default(), 300);
     let position = bound.state.position();
     let seen = json!({"tool": call.input.tool_name, "files": files});
     let told = JournalLine { position: &position, decision: "told", why: &why, seen };

@@ -7,7 +7,7 @@ use crate::active_loop::{self, JournalLine};
 use crate::hook_runner::HookCall;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, StateView};
-use ralph_core::{modes::loop_prompt, state::signals, views::messages};
+use ralph_core::{modes::loop_prompt, state::signals, text::truncate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::{Delivery, Mailbox, Recipient};
 use ralph_io::{client, process::clock};
@@ -83,7 +83,7 @@ pub(crate) fn delivered(call: &HookCall) {
         let told: Vec<String> = taken
             .signals
             .iter()
-            .map(|signal| format!("{}: {}", signal.kind, messages::tail(&signal.text, 200)))
+            .map(|signal| format!("{}: {}", signal.kind, truncate::tail(&signal.text, 200)))
             .collect();
         let why = told.join("; ");
         // What cannot be noted is delivered once more, which is better than not at all.

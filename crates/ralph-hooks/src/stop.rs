@@ -18,8 +18,8 @@ use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCa
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    guard::scheduled, modes::ralplan as planning, state::progress, transcript::cutoff,
-    views::messages,
+    guard::scheduled, modes::ralplan as planning, state::progress, text::truncate,
+    transcript::cutoff, views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
@@ -289,7 +289,7 @@ fn message(text: &str) -> Value {
     const KEPT: usize = 400;
     match text.chars().nth(KEPT) {
         None => json!({"message": text}),
-        Some(_) => json!({"message": messages::tail(text, KEPT), "cut": true}),
+        Some(_) => json!({"message": truncate::tail(text, KEPT), "cut": true}),
     }
 }
 
@@ -337,7 +337,7 @@ fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let detail = format!(
         "the turn ended by an API error ({}): {}",
         call.input.error,
-        messages::tail(call.input.last_assistant_message.as_deref().unwrap_or_default(), 300)
+        truncate::tail(call.input.last_assistant_message.as_deref().unwrap_or_default(), 300)
     );
     rest(call, bound, cause, &detail)
 }

@@ -7,9 +7,9 @@
 
 use crate::state::ClientProcess;
 use crate::text::from_json::from_json;
+use crate::text::hex::sha256;
 use crate::text::secrets;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// A longer value is recorded as a digest.
@@ -228,7 +228,7 @@ impl Environment {
                 Ok(text) if text.len() <= LONGEST && !may_be_secret(name, text) => {
                     recorded.values.insert(name.to_owned(), text.to_owned());
                 }
-                _ => drop(recorded.digests.insert(name.to_owned(), digest(value))),
+                _ => drop(recorded.digests.insert(name.to_owned(), sha256(value))),
             }
         }
         recorded
@@ -263,10 +263,6 @@ fn may_be_secret(name: &str, value: &str) -> bool {
     secrets::is_secret(name)
         || secrets::is_clients_secret(name)
         || value.split_once("://").is_some_and(|(_, rest)| has_user(rest))
-}
-
-fn digest(value: &[u8]) -> String {
-    Sha256::digest(value).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -22,9 +22,9 @@ pub use runners::Naming;
 use crate::shell::vacuous;
 use crate::state::LoopState;
 use crate::text::from_json::from_json;
+use crate::text::hex::sha256;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of a project, and the few of a person that tools read.
@@ -138,8 +138,7 @@ impl Meaning {
 impl Piece {
     fn digest(&self) -> String {
         let Some(text) = &self.text else { return String::new() };
-        let hash = Sha256::digest(text.as_bytes());
-        hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        sha256(text)[..32].to_owned()
     }
 
     /// True for a script that succeeds whatever the work looks like.

@@ -7,6 +7,7 @@
 use crate::evidence::meaning::PinnedPart;
 use crate::state::{Criterion, LoopState};
 use crate::text::from_json::from_json;
+use crate::text::hex::hex;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -152,7 +153,7 @@ fn digest(criteria: &[Criterion]) -> String {
         add(&criterion.paths.len().to_string());
         criterion.paths.iter().for_each(|path| add(path));
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(hash.finalize())
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ const OTHERS: [&str; 18] = [
     "help",
 ];
 
-/// The variable that names the program of `--tracker bd`.
+/// The variable that names the `bd` of a refinement.
 pub(super) const TRACKER: &str = "RALPH_BD";
 
 /// Variables that say which loop a command means, and which program it runs.

@@ -12,7 +12,7 @@ use crate::state::{Completion, Criterion, LoopState, Signal, Task, Worker};
 use crate::tasks::graph::Graph;
 use crate::text::plural::{counted, noun};
 use crate::text::token::CompletionRequest;
-use crate::views::messages;
+use crate::text::truncate;
 use jiff::Timestamp;
 use std::fmt::Write;
 
@@ -127,7 +127,7 @@ fn failed_last(state: &LoopState) -> String {
     let Some((_, criterion, tail)) = failed.max_by_key(|(at, ..)| *at) else {
         return String::new();
     };
-    let tail = messages::tail(tail, TAIL_LIMIT);
+    let tail = truncate::tail(tail, TAIL_LIMIT);
     match tail.as_str() {
         "" => format!("Failed last: {}.\n", criterion.id),
         tail => format!("Failed last: {}, which printed at its end: {tail}\n", criterion.id),

@@ -22,8 +22,8 @@ pub use pause::{
 pub use step::{PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, begin, step};
 
 use crate::state::{LoopState, Ralplan};
+use crate::text::hex::sha256;
 use crate::text::sanitize;
-use sha2::{Digest, Sha256};
 
 /// Where plans are, from the top of the project.
 pub const PLANS: &str = ".omc/plans/";
@@ -70,8 +70,7 @@ impl Role {
 
 /// The digest of a plan's text.
 pub fn digest(text: &[u8]) -> String {
-    let digest = Sha256::digest(text);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256(text)
 }
 
 /// The digits by which people and agents call a digest.

@@ -5,7 +5,6 @@ use crate::modes::mode;
 use crate::project::settings::Settings;
 use crate::state::{Completion, Criterion, LoopState, Phase, StartedBy};
 use crate::text::plural::noun;
-use crate::views::messages;
 use jiff::Timestamp;
 
 /// What to do about a request to start.
@@ -140,7 +139,7 @@ pub fn announcement(state: &LoopState) -> String {
         }
     }
     for error in &state.errors {
-        text.push_str(&format!("\n  {}", messages::tail(&error.message, 300)));
+        text.push_str(&format!("\n  {}", crate::text::truncate::tail(&error.message, 300)));
     }
     text
 }

@@ -7,6 +7,7 @@
 
 use crate::protocol::event::HookEvent;
 use crate::text::sanitize;
+pub use crate::text::truncate::bounded;
 use serde_json::{Map, Value, json};
 
 /// The longest text that reaches the model whole as additional context, in UTF-16 units; the
@@ -264,24 +265,6 @@ fn words(text: &str, limit: usize) -> String {
     bounded(&sanitize::visible(text), limit)
 }
 
-/// The text, cut to at most `limit` UTF-16 units; a cut one ends in an ellipsis.
-pub fn bounded(text: &str, limit: usize) -> String {
-    if text.len() <= limit || text.encode_utf16().count() <= limit {
-        return text.to_owned();
-    }
-    let mut units = 0;
-    let mut kept = String::new();
-    for letter in text.chars() {
-        units += letter.len_utf16();
-        if units > limit - 1 {
-            break;
-        }
-        kept.push(letter);
-    }
-    kept.push('…');
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,16 +327,6 @@ mod tests {
             let rendered = reply.render().unwrap();
             assert!(rendered.contains(r"a\\u{1b}]0;x\\u{7}\\u{202e}\nb"), "{rendered}");
         }
-    }
-
-    #[test]
-    fn texts_are_bounded_in_utf16_units_without_splitting_a_character() {
-        assert_eq!(bounded("abc", 3), "abc");
-        assert_eq!(bounded("abcd", 3), "ab…");
-        assert_eq!(bounded("😀😀", 3), "😀…");
-        assert_eq!(bounded("€€€", 3), "€€€");
-        assert_eq!(bounded("€€€€", 3), "€€…");
-        assert_eq!(bounded("abcdefgh", 6), "abcde…");
     }
 
     /// Members in any order: another crate of the build may have `serde_json` keep theirs.

@@ -1,4 +1,4 @@
-//! Numbers of things as people write them: `1 criterion`, `2 criteria`, `5,000,000 tokens`.
+//! Numbers as people write them: `1 criterion`, `2 criteria`, `5,000,000 tokens`, `7 h 5 min`.
 
 /// `5,000,000`.
 pub fn grouped(number: u64) -> String {
@@ -21,6 +21,16 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
 /// The noun that fits a number: `1 task`, `2 tasks`, `0 of 1 task`.
 pub fn noun<'a, N: PartialEq + From<u8>>(n: N, one: &'a str, many: &'a str) -> &'a str {
     if n == N::from(1) { one } else { many }
+}
+
+/// A time in seconds: `40 s`, `12 min`, `7 h 5 min`, `8 h`.
+pub fn lasted(seconds: i64) -> String {
+    match (seconds / 3600, seconds / 60 % 60) {
+        _ if seconds < 60 => format!("{} s", seconds.max(0)),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::modes::mode;
 use crate::state::{Criterion, EndingKind, LoopState, ModeState, PauseCause};
-use crate::{evidence::completion_feedback, tasks::graph};
+use crate::{evidence::completion_feedback, tasks::graph, text::plural};
 use jiff::Timestamp;
 
 /// A message under our name, as the client shows it.
@@ -74,12 +74,7 @@ pub fn undelivered(n: usize) -> String {
 /// The time from the start of the loop: `40 s`, `12 min`, `7 h 5 min`.
 pub fn lasted(state: &LoopState, until: Timestamp) -> String {
     let began = state.started_at.unwrap_or(state.created_at);
-    let seconds = until.duration_since(began).as_secs().max(0);
-    match (seconds / 3600, seconds / 60 % 60) {
-        (0, 0) => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
-    }
+    plural::lasted(until.duration_since(began).as_secs())
 }
 
 /// The tasks that are done, the criteria that hold, and what is wrong with the others.
@@ -175,14 +170,6 @@ pub fn next_command(state: &LoopState) -> String {
     }
 }
 
-/// The end of a text, on one line, for a journal or a message.
-pub fn tail(text: &str, letters: usize) -> String {
-    // From the end: the text may be a megabyte.
-    let begins = text.char_indices().rev().take(letters).last().map_or(text.len(), |(at, _)| at);
-    let folded = text[begins..].split_whitespace().collect::<Vec<_>>().join(" ");
-    if begins > 0 { format!("…{folded}") } else { folded }
-}
-
 #[cfg(test)]
 mod tests {
     #[test]
@@ -261,16 +248,6 @@ mod tests {
             |seconds| lasted(&LoopState::default(), Timestamp::from_second(seconds).unwrap());
         assert_eq!([after(40), after(720), after(25_500)], ["40 s", "12 min", "7 h 5 min"]);
         assert_eq!(after(-5), "0 s");
-    }
-
-    #[test]
-    fn a_tail_is_the_end_on_one_line() {
-        assert_eq!(tail("a\nb  c", 100), "a b c");
-        assert_eq!(tail("abcdef", 3), "…def");
-        assert_eq!(
-            (tail("abc", 3), tail("äöü", 2), tail("", 3)),
-            ("abc".into(), "…öü".into(), "".into())
-        );
     }
 
     #[test]

@@ -5,10 +5,8 @@
 //! it is judged anew: a standing is the one that a rule recorded or that the caller has looked up.
 
 pub mod history;
-pub mod layout;
 pub mod line;
 pub mod markdown;
-mod markup;
 mod of_loop;
 mod of_refinement;
 mod of_session;

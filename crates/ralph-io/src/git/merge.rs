@@ -1,18 +1,14 @@
 //! Merging workers' branches: in a worktree of its own first, and then the loop's work tree as a whole.
 //!
-//! Nothing of the person's is touched until all that is to come has been merged and tried elsewhere. What
-//! then moves (files, index, branch) moves behind git's own lock of the index, and from a note by which
-//! another process can finish or undo it.
+//! Nothing of the user's is touched until all that is to come has been merged and tried elsewhere. Then git
+//! moves files, index and branch forward, or refuses.
 
-mod affected;
 mod fast_forward;
 mod scratch_worktree;
 #[cfg(test)]
 mod tests;
-mod undo;
 
-pub use affected::{Way, in_the_way};
-pub use fast_forward::{Intent, MergeStep, Moved, Recovered, done, forward, recover};
+pub use fast_forward::{Intent, MergeStep, Moved, done, forward, recover};
 pub use scratch_worktree::{Bench, Tried, remove as remove_bench};
 
 use crate::store::home::Home;

@@ -23,6 +23,7 @@ pub(crate) use compare::readable;
 
 use crate::git::tree;
 use anyhow::{Context, Result};
+use ralph_core::text::hex::hex;
 use ralph_core::{state::progress, text::globs};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
@@ -161,7 +162,7 @@ impl Listing {
             hash.update(record.digest);
             hash.update(b"\0");
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(hash.finalize())
     }
 
     /// The part that a criterion's `paths` mean: files, folders and globs, relative to the project.

@@ -4,7 +4,7 @@ use crate::store::home::Home;
 use crate::{client, project::safe_read, project::trusted_read, store::atomic};
 use anyhow::{Context, Result, anyhow};
 use ralph_core::project::settings::Settings;
-use sha2::{Digest, Sha256};
+use ralph_core::text::hex::sha256;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -122,7 +122,7 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
         .create(folder)
         .and_then(|()| atomic::sync_folder(folder))
         .with_context(|| format!("could not make `{}`", folder.display()))?;
-    atomic::write(&record, hex(shown.as_bytes()).as_bytes())
+    atomic::write(&record, sha256(shown.as_bytes()).as_bytes())
 }
 
 /// True if the person has trusted exactly this content of the project's file.
@@ -130,7 +130,7 @@ pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
     trusted_read::read(&record(home, project_root))
         .ok()
         .flatten()
-        .is_some_and(|seen| seen == hex(content.as_bytes()).as_bytes())
+        .is_some_and(|seen| seen == sha256(content.as_bytes()).as_bytes())
 }
 
 /// Trust is a project's. The links of its folder are followed, and those of its file are not: a
@@ -138,11 +138,7 @@ pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
 fn record(home: &Home, project_root: &Path) -> PathBuf {
     let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
     let path = project_file(&root);
-    home.root().join("trust").join(hex(path.as_os_str().as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    home.root().join("trust").join(sha256(path.as_os_str().as_bytes()))
 }
 
 #[cfg(test)]

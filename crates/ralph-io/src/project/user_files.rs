@@ -5,11 +5,9 @@
 
 use crate::store::atomic;
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A text file as it was found.
@@ -56,10 +54,9 @@ pub fn find(path: &Path) -> Result<TextFile> {
 
 /// Replaces a found file's text in one step; refuses if it is no longer what was found.
 pub fn replace(found: &TextFile, text: &str) -> Result<()> {
-    let shown = found.real.display();
     unchanged(found)?;
     let mode = access(&found.real).map_or(0o644, |access| access.mode);
-    write(&found.real, text.as_bytes(), mode).with_context(|| format!("could not write `{shown}`"))
+    atomic::write_with_mode(&found.real, text.as_bytes(), mode)
 }
 
 /// Removes a found file; refuses if it is no longer what was found.
@@ -93,7 +90,7 @@ pub fn copy_program(from: &Path, to: &Path) -> Result<bool> {
     if is_there && fs::read(to).is_ok_and(|there| there == bytes) {
         return Ok(false);
     }
-    write(to, &bytes, 0o755).with_context(|| format!("could not write `{}`", to.display()))?;
+    atomic::write_with_mode(to, &bytes, 0o755)?;
     Ok(true)
 }
 
@@ -168,16 +165,6 @@ pub fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// The digest by which a text is recognised later, in hexadecimal.
-pub fn digest(text: &str) -> String {
-    let mut hex = String::new();
-    for byte in Sha256::digest(text.as_bytes()) {
-        // Writing into a `String` cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
-}
-
 fn unchanged(found: &TextFile) -> Result<()> {
     let now = match fs::read_to_string(&found.real) {
         Ok(text) => Some(text),
@@ -188,38 +175,6 @@ fn unchanged(found: &TextFile) -> Result<()> {
         bail!("`{}` was changed by someone else meanwhile; run it again", found.real.display());
     }
     Ok(())
-}
-
-/// Temporary file in the same folder, sync, rename, sync the folder.
-fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let folder = parent(path);
-    let name = path.file_name().context("the path has no file name")?.to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = (|| -> std::io::Result<()> {
-        // Left by a process of the same number that was killed.
-        let _ = fs::remove_file(&temporary);
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
-        // The mode of an existing file is kept even where the umask would narrow it.
-        if path.exists() {
-            file.set_permissions(fs::Permissions::from_mode(mode))?;
-        }
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        fs::File::open(folder)?.sync_all()
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    Ok(written?)
-}
-
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }
 
 #[cfg(test)]
@@ -258,7 +213,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("taken");
         fs::create_dir_all(place.join("inside")).unwrap();
-        assert!(write(&place, b"text", 0o600).is_err());
+        assert!(atomic::write_with_mode(&place, b"text", 0o600).is_err());
         assert_eq!(names(folder.path()), ["taken"]);
     }
 

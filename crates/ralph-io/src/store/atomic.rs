@@ -4,16 +4,24 @@ use anyhow::{Context, Result};
 use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes the bytes to a temporary file in the same folder, syncs it, renames it over `path`, and
 /// syncs the folder. The file is readable by its owner only.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_with_mode(path, bytes, 0o600)
+}
+
+/// As [`write()`], with these permission bits; of a new file's the umask takes some.
+pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let temporary = temporary_beside(path);
-    let written = write_new(&temporary, bytes).and_then(|()| {
+    let written = write_new(&temporary, bytes, mode).and_then(|()| {
+        if mode != 0o600 && path.exists() {
+            std::fs::set_permissions(&temporary, Permissions::from_mode(mode))?;
+        }
         std::fs::rename(&temporary, path)?;
         sync_folder(path)
     });
@@ -24,23 +32,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.with_context(|| format!("could not write `{}`", path.display()))
 }
 
-/// As [`write()`], for a file of the project that is there already: the new one has its mode.
-pub fn write_as(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mode = path.metadata()?.permissions();
-    let temporary = temporary_beside(path);
-    let written = write_new(&temporary, bytes)
-        .and_then(|()| std::fs::set_permissions(&temporary, mode))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     // A new file and no other: in a folder that others can write to, the name may be planted.
-    options.write(true).create_new(true).mode(0o600);
+    options.write(true).create_new(true).mode(mode);
     let opened = match options.open(path) {
         // Left by a process of the same number that was killed.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -89,6 +84,7 @@ fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// Makes a rename or a removal in the folder of `path` durable.
 pub fn sync_folder(path: &Path) -> std::io::Result<()> {
     match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => File::open(".")?.sync_all(),
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
     }
@@ -106,7 +102,6 @@ fn temporary_beside(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_file_is_replaced_and_nothing_is_left_beside_it() {

@@ -7,17 +7,11 @@
 use crate::git::scratch;
 use crate::process;
 use crate::process::programs;
-use crate::store::digest;
-use crate::store::home::Home;
-use crate::store::lock::{self, Lock};
 use anyhow::{Context, Result, anyhow, bail};
 use ralph_core::tasks::beads::{self, BdVersion, Bead};
 use ralph_core::text::secrets;
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::DirBuilder;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -39,15 +33,6 @@ const AT_ONCE: usize = 200;
 pub struct Bd {
     program: PathBuf,
     version: BdVersion,
-}
-
-/// What came of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BdReply {
-    /// It was done; the beads that were printed.
-    Done(Vec<Bead>),
-    /// bd exited with an error; its words.
-    No(String),
 }
 
 /// The error that there is no bd.
@@ -119,147 +104,19 @@ impl Bd {
         Ok(all)
     }
 
-    /// What can be begun now, as bd sees it, in its order.
-    ///
-    /// # Errors
-    /// When bd fails.
-    pub fn ready(&self) -> Result<Vec<Bead>> {
-        self.read(&["ready", "--limit=0", "--json"])
-    }
-
-    /// One bead with what it depends on; none if there is no such id.
-    ///
-    /// # Errors
-    /// When bd fails.
-    pub fn show(&self, id: &str) -> Result<Option<Bead>> {
-        if !beads::is_id(id) {
-            return Ok(None);
-        }
-        let words = match self.ask(&["show", id, "--json"])? {
-            BdReply::Done(beads) => return Ok(beads.into_iter().next()),
-            BdReply::No(words) => words,
-        };
-        // An id that does not exist and a store that cannot be opened end in the same way; of the
-        // two, a list with nothing in it is the first.
-        match self.read(&["list", "--all", "--limit=0", &format!("--id={id}"), "--json"]) {
-            Ok(list) if list.is_empty() => Ok(None),
-            _ => bail!("`bd show` failed: {words}"),
-        }
-    }
-
-    /// Claims one bead: bd's own step, in which of two only one gets it. That it was said to be done
-    /// is not enough; who asks next whose it is knows.
-    ///
-    /// # Errors
-    /// When bd cannot be run.
-    pub fn claim(&self, id: &str, actor: &str) -> Result<BdReply> {
-        self.ask(&["update", id, "--claim", &format!("--actor={actor}"), "--json"])
-    }
-
-    /// Closes one bead, with what came of it.
-    ///
-    /// # Errors
-    /// When bd cannot be run.
-    pub fn close(&self, id: &str, actor: &str, reason: Option<&str>) -> Result<BdReply> {
-        let (actor, reason) =
-            (format!("--actor={actor}"), reason.map(|it| format!("--reason={it}")));
-        let mut arguments = vec!["close", id, &actor, "--json"];
-        arguments.extend(reason.as_deref());
-        self.ask(&arguments)
-    }
-
-    /// Sets one bead aside, and adds a note that says why.
-    ///
-    /// # Errors
-    /// When bd cannot be run.
-    pub fn block(&self, id: &str, actor: &str, note: &str) -> Result<BdReply> {
-        let (actor, note) = (format!("--actor={actor}"), format!("--append-notes={note}"));
-        self.ask(&["update", id, "--status=blocked", &note, &actor, "--json"])
-    }
-
-    /// Makes one bead open, with nobody on it.
-    ///
-    /// # Errors
-    /// When bd cannot be run.
-    pub fn release(&self, bead: &Bead, actor: &str) -> Result<BdReply> {
-        let actor = format!("--actor={actor}");
-        let mut arguments =
-            vec!["update", &bead.id, "--status=open", "--assignee=", &actor, "--json"];
-        // A date would go on hiding it.
-        arguments.extend(bead.is("deferred").then_some("--defer="));
-        self.ask(&arguments)
-    }
-
-    /// Makes one bead wait for another, or wait no longer.
-    ///
-    /// # Errors
-    /// When bd cannot be run.
-    pub fn depend(
-        &self,
-        id: &str,
-        on: &str,
-        actor: &str,
-        link: Link,
-    ) -> Result<Result<(), String>> {
-        let step = match link {
-            Link::Add => "add",
-            Link::Remove => "remove",
-        };
-        let actor = format!("--actor={actor}");
-        let (code, stdout, stderr) = run(&self.program, &["dep", step, id, on, &actor, "--json"])?;
-        Ok(match code {
-            Some(0) => Ok(()),
-            _ => Err(beads::said(&stdout, &stderr)),
-        })
-    }
-
     fn read(&self, arguments: &[&str]) -> Result<Vec<Bead>> {
-        match self.ask(arguments)? {
-            BdReply::Done(beads) => Ok(beads),
-            BdReply::No(words) => bail!("`bd {}` failed: {words}", arguments[0]),
-        }
-    }
-
-    fn ask(&self, arguments: &[&str]) -> Result<BdReply> {
         let (code, stdout, stderr) = run(&self.program, arguments)?;
         if code != Some(0) {
-            return Ok(BdReply::No(beads::said(&stdout, &stderr)));
+            bail!("`bd {}` failed: {}", arguments[0], beads::said(&stdout, &stderr));
         }
-        let read = beads::read(&stdout);
-        read.map(BdReply::Done)
+        beads::read(&stdout)
             .with_context(|| format!("could not read what `bd {}` said", arguments[0]))
     }
-}
-
-/// What becomes of a dependency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
-    /// It is added.
-    Add,
-    /// It is taken away.
-    Remove,
 }
 
 /// True if the folder has a store of bd.
 pub fn has_store(folder: &Path) -> bool {
     folder.join(".beads").is_dir()
-}
-
-/// Held while the next bead is looked for and claimed. Two workers under one name would otherwise be
-/// given the same one: to bd, a second claim of what one has is no mistake.
-///
-/// # Errors
-/// When it cannot be taken.
-pub fn hold_claims(home: &Home, project: &Path) -> Result<Lock> {
-    home.prepare()?;
-    let folder = home.root().join("beads");
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&folder)
-        .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
-    let name = digest::of_bytes(project.as_os_str().as_bytes()).replace(':', "-");
-    lock::take(&folder.join(name), DEADLINE)
 }
 
 /// Runs it to its end: exit code, and what it wrote to both streams.

@@ -16,7 +16,7 @@ pub use of_loop::{LoopBaseline, add_later, has_later, note_start, start_of, take
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::store::home::Home;
-use crate::{project::trusted_read, store::atomic, store::digest, store::lock};
+use crate::{project::trusted_read, store::atomic, store::lock};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -143,7 +143,7 @@ fn remove_unused(all: &Path) {
 
 /// A short name for whatever bytes. Two of a name would share what can be had anew.
 fn name_of(bytes: &[u8]) -> String {
-    digest::hex(&xxh3_64(bytes).to_be_bytes())
+    format!("{:016x}", xxh3_64(bytes))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! What is kept as evidence is SHA-256. The journal names its inputs by a fast hash: a message of
 //! a megabyte must not make a stop slower, and nobody gains by two payloads of the same name.
 
+use ralph_core::text::hex::hex;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
@@ -23,16 +24,11 @@ pub fn of_file(path: &Path) -> String {
     let mut piece = vec![0; 64 << 10];
     loop {
         match file.read(&mut piece) {
-            Ok(0) => return hex(&hash.finalize()),
+            Ok(0) => return hex(hash.finalize()),
             Ok(read) => hash.update(&piece[..read]),
             Err(_) => return String::new(),
         }
     }
-}
-
-/// Bytes as hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

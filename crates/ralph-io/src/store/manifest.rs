@@ -7,7 +7,7 @@
 use crate::store::home::Home;
 use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
+use ralph_core::text::hex::sha256;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
@@ -38,9 +38,8 @@ impl ManifestKey {
 
     /// The key of a project, from the path that identifies it.
     pub fn project(identity: &Path) -> ManifestKey {
-        let digest = Sha256::digest(identity.as_os_str().as_bytes());
-        let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        ManifestKey::Project(format!("project-{hex}"))
+        let digest = sha256(identity.as_os_str().as_bytes());
+        ManifestKey::Project(format!("project-{}", &digest[..16]))
     }
 
     pub(crate) fn name(&self) -> &str {

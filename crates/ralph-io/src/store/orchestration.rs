@@ -12,7 +12,7 @@ mod target;
 
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::{project::confined, store::atomic, store::digest};
+use crate::{project::confined, store::atomic};
 use anyhow::{Context, Result, bail};
 use own::Own;
 use pending::Pending;
@@ -21,7 +21,7 @@ use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::modes::orchestration::which::{self, Meant};
-use sha2::{Digest, Sha256};
+use ralph_core::text::hex::sha256;
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -234,7 +234,7 @@ impl Sessions {
 
     /// What is ours of a session. Two projects may have sessions of one name.
     fn own(&self, id: &SessionId) -> PathBuf {
-        let project = digest::hex(&Sha256::digest(self.top.as_os_str().as_bytes())[..8]);
+        let project = sha256(self.top.as_os_str().as_bytes())[..16].to_owned();
         self.home.sessions().join(format!("{project}-{id}"))
     }
 

@@ -16,11 +16,11 @@ pub use versions::{KeptVersion, NewVersion, Versions, What};
 
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::{project::safe_read, project::user_files, store::atomic, store::digest};
+use crate::{project::safe_read, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::refine::Mode;
 use ralph_core::modes::refine::state::{DOCUMENT, Damaged, RefineDocument};
-use sha2::{Digest, Sha256};
+use ralph_core::text::hex::sha256;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -177,7 +177,7 @@ fn artefact(mode: &Mode, plan_file: &str) -> String {
 
 /// A name that any folder takes, the same for the same bytes and for no others.
 fn short(bytes: &[u8]) -> String {
-    digest::hex(&Sha256::digest(bytes)[..16])
+    sha256(bytes)[..32].to_owned()
 }
 
 /// Makes a folder of the project, and refuses one that leads out of it: a repository may hold a link.

@@ -24,6 +24,7 @@ use jiff::Zoned;
 use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
+use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use ralph_io::{client::client_settings, git::worker_base, project, store::atomic};
 use record::{Copied, Install, InstallRecord};
@@ -208,7 +209,7 @@ fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<In
 fn text_without_us(settings: &TextFile, known: Option<&Install>) -> Result<Option<String>> {
     let Some(text) = &settings.text else { return Ok(None) };
     match known {
-        Some(known) if known.after == user_files::digest(text) => Ok(known.before.clone()),
+        Some(known) if known.after == hex::sha256(text) => Ok(known.before.clone()),
         _ => {
             let written = known.map(|known| known.extras.clone()).unwrap_or_default();
             Ok(Some(merge::take_out(text, &written)?.text))
@@ -303,13 +304,13 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
         user_files::replace(&plan.settings, &plan.merged.text)?;
     }
     install.before = plan.before;
-    install.after = user_files::digest(&plan.merged.text);
+    install.after = hex::sha256(&plan.merged.text);
     install.extras = plan.extras;
     for (target, fate) in plan.files {
         install.folders.extend(put_file(&target, fate)?);
         install.files.retain(|copied| copied.path != target.path);
         if matches!(fate, Fate::Write | Fate::Update | Fate::Current) {
-            let digest = user_files::digest(&target.text);
+            let digest = hex::sha256(&target.text);
             install.files.push(Copied { path: target.path, digest });
         }
     }

@@ -1,7 +1,5 @@
-//! `ralph task …`: looks at the loop's tasks and changes them, one locked update for each change; or
-//! does the same with the tasks that a project keeps in `bd`.
+//! `ralph task …`: looks at the loop's tasks and changes them, one locked update for each change.
 
-mod bd;
 mod change;
 mod import;
 mod lint;
@@ -19,21 +17,10 @@ use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::TaskError;
 use serde_json::Value;
 
-/// Whose tasks, and what to do with them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: TaskCommand,
-    /// Who keeps the tasks: the loop's own state, or `bd` (beads)
-    #[arg(long, global = true, value_enum, value_name = "TRACKER", default_value_t = Tracker::Ralph)]
-    tracker: Tracker,
-}
-
-/// Who keeps the tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Tracker {
-    Ralph,
-    Bd,
 }
 
 impl Args {
@@ -83,14 +70,8 @@ pub(crate) enum TaskCommand {
 /// Does it.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = Here::gather()?;
-    match args.tracker {
-        Tracker::Ralph => of_loop(&here, args.command),
-        Tracker::Bd => bd::run(&here, args.command),
-    }
-}
-
-fn of_loop(here: &Here, command: TaskCommand) -> Result<Exit> {
-    match command {
+    let here = &here;
+    match args.command {
         TaskCommand::List(args) => show::list(here, &args),
         TaskCommand::Show(args) => show::one(here, &args),
         TaskCommand::Ready(args) => show::ready(here, &args),

@@ -15,6 +15,7 @@ use super::install::{back_up, backups, files, plugin, summary};
 use super::places::InstallPaths;
 use super::tell::tell;
 use anyhow::{Context, Result};
+use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
@@ -127,7 +128,7 @@ pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
 
 fn decide(found: &TextFile, known: Option<&Install>) -> Result<SettingsFate> {
     let Some(text) = &found.text else { return Ok(SettingsFate::Untouched) };
-    if let Some(known) = known.filter(|known| known.after == user_files::digest(text)) {
+    if let Some(known) = known.filter(|known| known.after == hex::sha256(text)) {
         return Ok(match &known.before {
             Some(before) if before == text => SettingsFate::Untouched,
             Some(before) => SettingsFate::Restored(before.clone()),

@@ -8,6 +8,8 @@ use super::story::{Does, Needs, StoryStep};
 use ralph_core::evidence::receipt::Receipt;
 use ralph_core::state::LoopState;
 use ralph_core::text::plural::noun;
+use ralph_core::text::truncate::bounded;
+use ralph_core::text::wrap::wrap;
 use std::path::Path;
 
 /// How the account looks.
@@ -243,36 +245,19 @@ fn sentence(text: &str) -> &str {
 
 /// One line, with its end cut off where it does not fit.
 fn cut(line: &str) -> String {
-    let room = WIDTH - GUTTER;
-    let folded = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    match folded.char_indices().nth(room) {
-        Some(_) => folded.chars().take(room - 1).chain(['…']).collect(),
-        None => folded,
-    }
+    bounded(&line.split_whitespace().collect::<Vec<_>>().join(" "), WIDTH - GUTTER)
 }
 
 /// The text in lines that fit beside the gutter, the last one ending in an ellipsis if it was cut.
 fn wrapped(text: &str) -> Vec<String> {
-    let room = WIDTH - GUTTER;
-    let mut lines: Vec<String> = vec![String::new()];
     let indent = text.len() - text.trim_start().len();
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is always a line");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= room - indent {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
+    let room = WIDTH - GUTTER - indent;
+    let mut lines = wrap(text, room, room);
     if lines.len() > QUOTED_LINES {
-        lines.truncate(QUOTED_LINES);
-        let last = lines.last_mut().expect("there is always a line");
-        *last = last.chars().take(room - 1).chain(['…']).collect();
+        let rest = lines.split_off(QUOTED_LINES - 1).join(" ");
+        lines.push(bounded(&rest, room));
     }
-    lines.iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect()
+    lines.iter().map(|line| format!("{:indent$}{line}", "")).collect()
 }
 
 #[cfg(test)]

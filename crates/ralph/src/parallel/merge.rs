@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::modes::parallel::merge::{self as rules, MergeOutcome, ref_part};
 use ralph_core::state::{LoopState, Phase, Worker};
-use ralph_io::git::merge::{self, Bench, Intent, MergeStep, MergeTarget, Moved, Recovered, Tried};
+use ralph_io::git::merge::{self, Bench, Intent, MergeStep, MergeTarget, Moved, Tried};
 use ralph_io::git::worktrees::{self, Held};
 use ralph_io::store::home::Home;
 use ralph_io::store::journal::JournalEntry;
@@ -117,20 +117,10 @@ pub(crate) fn merge(order: &MergeOrder<'_>) -> Result<Merged> {
         Err(why) => return Ok(merged.refused(MergeRefused::of(why))),
     };
     (merged.base, merged.branch) = (place.head.clone(), place.branch.clone());
-    match merge::recover(&place)? {
-        Recovered::Nothing | Recovered::Undone => {}
-        Recovered::InTheWay(files) => {
-            return Ok(merged.refused(MergeRefused::of(format!(
-                "a merge was killed while it wrote files, and these were changed since: {}; move them \
-                 away, then run `ralph parallel merge` again",
-                rules::list(&files)
-            ))));
-        }
-        Recovered::Finished(intent) => {
-            merged.base.clone_from(&intent.base);
-            merged.workers = finished(order, &state, &intent)?;
-            merge::done(&place)?;
-        }
+    if let Some(intent) = merge::recover(&place)? {
+        merged.base.clone_from(&intent.base);
+        merged.workers = finished(order, &state, &intent)?;
+        merge::done(&place)?;
     }
     let bench = bench(&state);
     if worktrees::list(&place.top)?.iter().any(|one| one.path == bench) {

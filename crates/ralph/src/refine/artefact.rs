@@ -13,6 +13,7 @@ use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
 use ralph_core::state::Task;
+use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use ralph_io::store::beads::{self, Bd};
 use ralph_io::store::refine::{Copy, NewVersion, RefineStore, Versions, What};
@@ -264,7 +265,7 @@ impl ArtefactBefore {
 /// By which an artefact is recognised later.
 pub(crate) fn digest(before: &ArtefactBefore) -> String {
     match before {
-        ArtefactBefore::Plan(found) => user_files::digest(text(found)),
+        ArtefactBefore::Plan(found) => hex::sha256(text(found)),
         ArtefactBefore::Pieces(pieces) => measure::digest(pieces),
     }
 }

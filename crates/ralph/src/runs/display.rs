@@ -117,18 +117,6 @@ fn short(text: &str) -> String {
     format!("{}{}", visible(&shown), if more { " …" } else { "" })
 }
 
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,11 +127,5 @@ mod tests {
         assert_eq!(short(" a\nb"), "a …");
         assert_eq!(short("\u{1b}[2J"), "\\u{1b}[2J");
         assert_eq!(short(&"é".repeat(101)), "é".repeat(100) + " …");
-    }
-
-    #[test]
-    fn numbers_are_read_in_threes() {
-        let shown = [0, 999, 1000, 1_234_567].map(thousands);
-        assert_eq!(shown, ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! All of it is on standard error: standard output is the command's answer.
 
-use super::display::{RoundDisplay, THINKS, answer_user, thousands};
+use super::display::{RoundDisplay, THINKS, answer_user};
 use crate::cli::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::text::plural::noun;
+use ralph_core::text::plural::{grouped, noun};
+use ralph_core::text::truncate::bounded;
 use ralph_io::process::interrupts::InterruptRequest;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -65,7 +66,10 @@ impl Screen {
             Some(whole) => {
                 let line = bar("{prefix} {elapsed:>4}  {wide_msg}");
                 let line = self.lines.insert_before(whole, line);
-                line.set_prefix(format!("{:LABEL$}", cut(&format!("{label} {}", visible(about)))));
+                line.set_prefix(format!(
+                    "{:LABEL$}",
+                    bounded(&format!("{label} {}", visible(about)), LABEL)
+                ));
                 line
             }
             None => {
@@ -89,7 +93,7 @@ impl Screen {
         line.bar.set_message(match (&self.whole, tokens) {
             (Some(_), _) => format!("{:>7}  {what}", short(line.tokens)),
             (None, Some(tokens)) => {
-                format!("{what}  {} {}", thousands(tokens), noun(tokens, "token", "tokens"))
+                format!("{what}  {} {}", grouped(tokens), noun(tokens, "token", "tokens"))
             }
             (None, None) => what.clone(),
         });
@@ -140,7 +144,7 @@ impl Screen {
         let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
         let tokens = tokens.saturating_add(at_work);
         let noun = noun(tokens, "token", "tokens");
-        whole.set_message(format!("{words}  {} {noun}", thousands(tokens)));
+        whole.set_message(format!("{words}  {} {noun}", grouped(tokens)));
         if whole.is_hidden() && *self.told_of_whole.borrow() != words {
             screen::tell(&words);
             self.told_of_whole.replace(words);
@@ -186,13 +190,6 @@ fn bar(template: &str) -> ProgressBar {
     bar
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(LABEL) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(LABEL - 1).chain(['…']).collect(),
-    }
-}
-
 /// A number of tokens in seven letters.
 fn short(tokens: u64) -> String {
     match tokens {
@@ -215,8 +212,8 @@ mod tests {
 
     #[test]
     fn names_and_numbers_keep_their_columns() {
-        assert_eq!(cut("T-1 write the lexer and more").chars().count(), LABEL);
-        assert_eq!(cut("T-1 ä"), "T-1 ä");
+        assert_eq!(bounded("T-1 write the lexer and more", LABEL).chars().count(), LABEL);
+        assert_eq!(bounded("T-1 ä", LABEL), "T-1 ä");
         let shown = [0, 9_999, 10_000, 9_999_999, 10_000_000].map(short);
         assert_eq!(shown, ["0t", "9999t", "10kt", "9999kt", "10Mt"]);
     }

@@ -222,7 +222,7 @@ pub fn announcement(state: &LoopState) -> String {
         }
     }
     for error in &state.errors {
-        let _ = write!(text, "\n  {}", crate::views::messages::tail(&error.message, 300));
+        let _ = write!(text, "\n  {}", crate::text::truncate::tail(&error.message, 300));
     }
     text
 }

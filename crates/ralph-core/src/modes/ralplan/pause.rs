@@ -10,6 +10,7 @@ use crate::protocol::reply::{REASON_LIMIT, bounded};
 use crate::state::progress::stops;
 use crate::state::{DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Via};
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
+use crate::text::hex::hex;
 use crate::text::plural::noun;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -100,10 +101,7 @@ fn standing(plan: &Ralplan) -> String {
         digest.update([0]);
     }
     digest.update(plan.iteration.to_be_bytes());
-    digest.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&digest.finalize()[..8])
 }
 
 /// What the agents of this session are called before their names.

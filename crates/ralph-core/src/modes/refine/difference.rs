@@ -3,148 +3,15 @@
 //! For a person to read. How much a round changed is measured elsewhere, where a replaced line is one
 //! change and not two.
 
-/// Lines shown around a change.
-const AROUND: usize = 3;
-
-/// Steps up to which the least change is looked for. Beyond it everything between the common ends is
-/// shown as replaced: the memory grows with the square.
-const MOST: usize = 2_000;
-
-/// What becomes of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LineEdit {
-    Same,
-    Gone,
-    New,
-}
+use similar::TextDiff;
+use std::time::Duration;
 
 /// The difference, under these two names; empty for texts of the same lines.
 pub fn unified(before: (&str, &str), after: (&str, &str)) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (before.1.lines().collect(), after.1.lines().collect());
-    let steps = steps(&a, &b);
-    if steps.iter().all(|step| *step == LineEdit::Same) {
-        return String::new();
-    }
-    let mut text = format!("--- {}\n+++ {}\n", before.0, after.0);
-    for (from, to) in hunks(&steps) {
-        hunk(&mut text, &steps, (from, to), (&a, &b));
-    }
-    text
-}
-
-/// Ranges of steps to show together.
-fn hunks(steps: &[LineEdit]) -> Vec<(usize, usize)> {
-    let mut hunks: Vec<(usize, usize)> = Vec::new();
-    for at in (0..steps.len()).filter(|at| steps[*at] != LineEdit::Same) {
-        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(steps.len()));
-        match hunks.last_mut() {
-            Some(last) if from <= last.1 => last.1 = to,
-            _ => hunks.push((from, to)),
-        }
-    }
-    hunks
-}
-
-fn hunk(
-    text: &mut String,
-    steps: &[LineEdit],
-    (from, to): (usize, usize),
-    (a, b): (&[&str], &[&str]),
-) {
-    let count = |range: &[LineEdit], without: LineEdit| {
-        range.iter().filter(|step| **step != without).count()
-    };
-    let (mut in_a, mut in_b) =
-        (count(&steps[..from], LineEdit::New), count(&steps[..from], LineEdit::Gone));
-    let (of_a, of_b) =
-        (count(&steps[from..to], LineEdit::New), count(&steps[from..to], LineEdit::Gone));
-    // A side of no lines is named by the line before it.
-    let start = |at: usize, of: usize| if of == 0 { at } else { at + 1 };
-    text.push_str(&format!("@@ -{},{of_a} +{},{of_b} @@\n", start(in_a, of_a), start(in_b, of_b)));
-    for step in &steps[from..to] {
-        let (mark, line) = match step {
-            LineEdit::Same => (' ', a[in_a]),
-            LineEdit::Gone => ('-', a[in_a]),
-            LineEdit::New => ('+', b[in_b]),
-        };
-        in_a += usize::from(*step != LineEdit::New);
-        in_b += usize::from(*step != LineEdit::Gone);
-        text.push(mark);
-        text.push_str(line);
-        text.push('\n');
-    }
-}
-
-fn steps(a: &[&str], b: &[&str]) -> Vec<LineEdit> {
-    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let (rest_a, rest_b) = (&a[start..], &b[start..]);
-    let end = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (middle_a, middle_b) = (&rest_a[..rest_a.len() - end], &rest_b[..rest_b.len() - end]);
-    let mut steps = vec![LineEdit::Same; start];
-    steps.extend(least(middle_a, middle_b).unwrap_or_else(|| {
-        let gone = std::iter::repeat_n(LineEdit::Gone, middle_a.len());
-        gone.chain(std::iter::repeat_n(LineEdit::New, middle_b.len())).collect()
-    }));
-    steps.extend(std::iter::repeat_n(LineEdit::Same, end));
-    steps
-}
-
-/// The shortest way by Myers: how far each diagonal is reached with each number of steps, and then
-/// back along it.
-fn least(a: &[&str], b: &[&str]) -> Option<Vec<LineEdit>> {
-    let (long, wide) = (a.len().cast_signed(), b.len().cast_signed());
-    let most = MOST.min(a.len() + b.len());
-    let place =
-        |diagonal: isize| (most + 1).checked_add_signed(diagonal).expect("within the steps");
-    let mut reached = vec![0_isize; 2 * most + 3];
-    let mut trace: Vec<Vec<isize>> = Vec::new();
-    for steps in 0..=most {
-        trace.push(reached.clone());
-        let far = steps.cast_signed();
-        for diagonal in (-far..=far).step_by(2) {
-            let (left, right) = (reached[place(diagonal - 1)], reached[place(diagonal + 1)]);
-            let is_down = diagonal == -far || diagonal != far && left < right;
-            let mut x = if is_down { right } else { left + 1 };
-            while x < long
-                && x - diagonal < wide
-                && a[x.cast_unsigned()] == b[(x - diagonal).cast_unsigned()]
-            {
-                x += 1;
-            }
-            reached[place(diagonal)] = x;
-            if x >= long && x - diagonal >= wide {
-                return Some(back(&trace, (long, wide), place));
-            }
-        }
-    }
-    None
-}
-
-fn back(
-    trace: &[Vec<isize>],
-    end: (isize, isize),
-    place: impl Fn(isize) -> usize,
-) -> Vec<LineEdit> {
-    let (mut x, mut y) = end;
-    let mut steps = Vec::new();
-    for (number, reached) in trace.iter().enumerate().rev() {
-        let (far, diagonal) = (number.cast_signed(), x - y);
-        let (left, right) = (reached[place(diagonal - 1)], reached[place(diagonal + 1)]);
-        let is_down = diagonal == -far || diagonal != far && left < right;
-        let (before, step) =
-            if is_down { (diagonal + 1, LineEdit::New) } else { (diagonal - 1, LineEdit::Gone) };
-        let start = reached[place(before)];
-        while number > 0 && x > start && y > start - before || number == 0 && x > 0 && y > 0 {
-            steps.push(LineEdit::Same);
-            (x, y) = (x - 1, y - 1);
-        }
-        if number > 0 {
-            steps.push(step);
-            (x, y) = (start, start - before);
-        }
-    }
-    steps.reverse();
-    steps
+    // After that time a difference need not be the least.
+    let difference = TextDiff::configure().timeout(Duration::from_secs(1)).diff_slices(&a, &b);
+    difference.unified_diff().context_radius(3).header(before.0, after.0).to_string()
 }
 
 #[cfg(test)]
@@ -170,8 +37,8 @@ mod tests {
             "1\n2\n3\n4\nfive\n6\n7\n8\n9\n",
             "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
         );
-        check("", "x\n", "--- a\n+++ b\n@@ -0,0 +1,1 @@\n+x\n");
-        check("x\n", "", "--- a\n+++ b\n@@ -1,1 +0,0 @@\n-x\n");
+        check("", "x\n", "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n");
+        check("x\n", "", "--- a\n+++ b\n@@ -1 +0,0 @@\n-x\n");
     }
 
     #[test]
@@ -189,8 +56,10 @@ mod tests {
         let (mut at, mut new) = (0, Vec::new());
         for line in difference.lines().skip(2) {
             if let Some(head) = line.strip_prefix("@@ -") {
-                let (start, rest) = head.split_once(',').unwrap();
-                let of: usize = rest.split(' ').next().unwrap().parse().unwrap();
+                let range = head.split(' ').next().unwrap();
+                // One line has no count.
+                let (start, of) = range.split_once(',').unwrap_or((range, "1"));
+                let of: usize = of.parse().unwrap();
                 let start = start.parse::<usize>().unwrap() - usize::from(of > 0);
                 new.extend(&old[at..start]);
                 at = start;

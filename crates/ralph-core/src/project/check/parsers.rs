@@ -24,6 +24,7 @@ mod vitest;
 mod whole;
 
 use super::finding::Finding;
+use crate::text::truncate::bounded;
 use serde::{Deserialize, Serialize};
 
 /// The most findings that are kept of one run.
@@ -159,23 +160,15 @@ impl Printed<'_> {
 
 /// A tool may print anything, and quotes the project's own text.
 fn tidy(finding: &mut Finding, longest: usize) {
-    finding.message = shorten(crate::text::sanitize::plain(&finding.message).trim(), longest);
+    finding.message = bounded(crate::text::sanitize::plain(&finding.message).trim(), longest);
     // They count from 1; 0 is how some say that they know none.
     for number in [&mut finding.line, &mut finding.column] {
         *number = number.filter(|number| *number > 0);
     }
     for word in [&mut finding.rule, &mut finding.file] {
-        *word = shorten(
+        *word = bounded(
             &crate::text::sanitize::plain(word).replace(crate::text::sanitize::acts, ""),
             LONGEST,
         );
-    }
-}
-
-/// The first characters, and a mark where there were more.
-fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-        None => text.to_owned(),
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn parts(value: &[u8]) -> Vec<Vec<u8>> {
                 all.push(text.get(first..last.min(text.len())).unwrap_or_default().to_vec());
             }
         }
-        let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = crate::text::hex::hex(value);
         all.push(hex.to_uppercase().into_bytes());
         all.push(hex.into_bytes());
     }

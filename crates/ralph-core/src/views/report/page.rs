@@ -1,22 +1,19 @@
-//! A report as one page that needs nothing else: no script, no request, no font.
+//! A report as one HTML page that needs nothing else: no script, no request, no font.
 //!
-//! Its policy forbids the browser to fetch anything, so that no text in it can make it speak with anyone. The
-//! page is light or dark as its reader's system is, and says nothing by colour alone.
-
-mod drawing;
-mod glyph;
+//! Its policy forbids the browser to fetch anything, so that no text in it can make it contact anyone. The
+//! page follows the light or dark scheme of the system, and never shows a fact by colour alone.
 
 use super::history::{Cell, FromWhen, Worth};
-use super::markup::Markup;
 use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
-use super::{Evidence, Gauge, Report, ReportRound, ReportStep, ReportTurn, Rounds, Tone, Trouble};
-use crate::tasks::graph::TaskReadiness as TaskStanding;
-pub(super) use drawing::summary as tasks_summary;
-use glyph::Glyph;
+use super::{
+    Evidence, Gauge, Report, ReportRound, ReportStep, ReportTurn, TaskShown, Tone, Trouble,
+};
+use crate::tasks::graph::TaskReadiness;
 use jiff::Timestamp;
+use maud::{Markup, PreEscaped, html};
 
-/// Stands near the beginning of every page: by it a page is known as one of ours.
+/// Marks a file as a report of ours, which may be overwritten.
 pub const MARK: &str = "<meta name=\"generator\" content=\"ralph report\">";
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
@@ -29,434 +26,426 @@ const MOST_BARS: usize = 60;
 /// Letters of the goal that are its heading.
 const HEADING: usize = 140;
 
+const ALL_TASKS: [TaskReadiness; 7] = [
+    TaskReadiness::Done,
+    TaskReadiness::InProgress,
+    TaskReadiness::Ready,
+    TaskReadiness::Waiting,
+    TaskReadiness::Blocked,
+    TaskReadiness::Failed,
+    TaskReadiness::Unknown,
+];
+
 /// The page.
 pub fn render(report: &Report) -> String {
-    let mut page = Markup::default();
-    page.ours("<!doctype html>\n");
-    page.within("html", &[("lang", "en")], |html| {
-        html.within("head", &[], |head| of_head(head, report));
-        html.within("body", &[], |body| {
-            glyph::define(body);
-            body.within("main", &[], |main| of_main(main, report));
-        });
-    });
-    page.ours("\n");
-    page.finish()
-}
-
-fn of_head(head: &mut Markup, report: &Report) {
-    head.ours("<meta charset=\"utf-8\">");
-    head.ours(MARK);
-    head.open("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
-    head.ours("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    head.ours("<meta name=\"color-scheme\" content=\"light dark\">");
-    // Without one a browser asks the place that the page came from.
-    head.ours("<link rel=\"icon\" href=\"data:,\">");
     let title = format!("{}: {}", report.outcome.word, words::line(&report.goal, 80));
-    head.put("title", "", &title);
-    head.within("style", &[], |style| style.ours(STYLE));
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                (PreEscaped(MARK))
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                // Without one a browser asks the place that the page came from.
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { main { (header(report)) (numbers(report)) (cards(report)) (footer(report)) } }
+        }
+        "\n"
+    };
+    page.into_string()
 }
 
-fn of_main(main: &mut Markup, report: &Report) {
-    main.within("header", &[], |header| of_header(header, report));
-    main.within("section", &[("class", "gauges"), ("aria-label", "in numbers")], |gauges| {
-        report.gauges.iter().for_each(|one| gauge(gauges, one));
+/// How many tasks have each status.
+pub(super) fn tasks_summary(report: &Report) -> String {
+    let told = ALL_TASKS.iter().filter_map(|status| {
+        let n = report.tasks.iter().filter(|task| task.standing == *status).count();
+        (n > 0).then(|| format!("{} {}", grouped(n as u64), status.word()))
     });
-    if !report.next.is_empty() {
-        main.within("p", &[("class", "next")], |next| {
-            next.put("b", "", "Next");
-            next.within("span", &[], |said| said.with_code(&report.next));
-        });
-    }
-    for note in &report.notes {
-        main.put("p", "note", note);
-    }
-    if !report.evidence.is_empty() {
-        card(main, "Evidence", "the last run of each acceptance command, made by Ralph", |card| {
-            report.evidence.iter().for_each(|one| evidence(card, one));
-        });
-    }
-    if !report.rounds.all.is_empty() {
-        let hint = format!("what each said, and the {} that were measured", report.rounds.unit);
-        card(main, "Rounds", &hint, |card| rounds(card, &report.rounds));
-    }
-    if !report.history.rows.is_empty() {
-        card(main, "Criteria over time", "at the end of each iteration", |card| {
-            history(card, report);
-        });
-    }
-    if !report.tasks.is_empty() {
-        card(main, "Tasks", &drawing::summary(report), |card| drawing::tasks(card, report));
-    }
-    if !report.spent.is_empty() {
-        card(main, "Time and tokens", "by iterations", |card| spent(card, report));
-    }
-    if !report.trouble.is_empty() {
-        card(main, "In the way", "", |card| {
-            card.within("div", &[("class", "troubles")], |all| {
-                report.trouble.iter().for_each(|one| trouble(all, one));
-            });
-        });
-    }
-    if !report.timeline.is_empty() {
-        let left_out = match report.n_left_out {
-            0 => String::new(),
-            n => format!("{} left out", counted(n, "earlier one is", "earlier ones are")),
-        };
-        card(main, "Timeline", &left_out, |card| {
-            report.timeline.iter().for_each(|one| turn(card, one));
-        });
-    }
-    main.within("footer", &[], |footer| {
-        footer.words("Made by ");
-        footer.put("code", "", "ralph report");
-        match report.made_at {
-            Some(at) => footer.words(&format!(" at {}, while it was not over.", moment(at))),
-            None => footer.words(" when it was over. All times are UTC."),
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn header(report: &Report) -> Markup {
+    let goal = report.goal.trim();
+    let first = words::line(goal.lines().next().unwrap_or_default(), HEADING);
+    let is_whole = first == goal;
+    html! {
+        header {
+            div.over { span.mark { "Ralph" } (report.kind) span.id { (report.id) } }
+            h1 { (if first.is_empty() { report.kind } else { &first }) }
+            div.outcome {
+                (pill(report.outcome.tone, &report.outcome.word))
+                @if !report.outcome.detail.is_empty() { span.why { (report.outcome.detail) } }
+            }
+            @if !is_whole && !goal.is_empty() {
+                details.goal { summary { "What was asked for, whole" } pre { (goal) } }
+            }
+            dl.facts {
+                @for (label, value) in &report.facts { div { dt { (label) } dd { (value) } } }
+            }
         }
-    });
+    }
+}
+
+fn numbers(report: &Report) -> Markup {
+    html! {
+        section.gauges aria-label="in numbers" { @for one in &report.gauges { (gauge(one)) } }
+        @if !report.next.is_empty() { p.next { b { "Next" } span { (with_code(&report.next)) } } }
+        @for note in &report.notes { p.note { (note) } }
+    }
+}
+
+fn gauge(gauge: &Gauge) -> Markup {
+    html! {
+        div.gauge.(gauge.tone.word()) {
+            div.label { (gauge.label) }
+            div.value {
+                (gauge.value)
+                @if !gauge.of.is_empty() { " " span { (gauge.of) } }
+            }
+            @if let Some(share) = gauge.share { (bar(share)) }
+        }
+    }
+}
+
+fn cards(report: &Report) -> Markup {
+    let left_out = match report.n_left_out {
+        0 => String::new(),
+        n => format!("{} left out", counted(n, "earlier one is", "earlier ones are")),
+    };
+    let measured = format!("what each said, and the {} that were measured", report.rounds.unit);
+    html! {
+        @if !report.evidence.is_empty() {
+            (card("Evidence", "the last run of each acceptance command, made by Ralph", html! {
+                @for one in &report.evidence { (evidence(one)) }
+            }))
+        }
+        @if !report.rounds.all.is_empty() { (card("Rounds", &measured, rounds(report))) }
+        @if !report.history.rows.is_empty() {
+            (card("Criteria over time", "at the end of each iteration", history(report)))
+        }
+        @if !report.tasks.is_empty() { (card("Tasks", &tasks_summary(report), tasks(report))) }
+        @if !report.spent.is_empty() { (card("Time and tokens", "by iterations", spent(report))) }
+        @if !report.trouble.is_empty() {
+            (card("In the way", "", html! {
+                div.troubles { @for one in &report.trouble { (trouble(one)) } }
+            }))
+        }
+        @if !report.timeline.is_empty() {
+            (card("Timeline", &left_out, html! { @for one in &report.timeline { (turn(one)) } }))
+        }
+    }
+}
+
+fn card(title: &str, hint: &str, inside: Markup) -> Markup {
+    let is_long = matches!(title, "Timeline" | "In the way" | "Tasks" | "Rounds");
+    html! {
+        section.card.long[is_long] {
+            header { h2 { (title) } @if !hint.is_empty() { span.hint { (hint) } } }
+            (inside)
+        }
+    }
+}
+
+fn footer(report: &Report) -> Markup {
+    html! {
+        footer {
+            "Made by " code { "ralph report" }
+            @match report.made_at {
+                Some(at) => { " at " (moment(at)) ", while it was not over." }
+                None => " when it was over. All times are UTC.",
+            }
+        }
+    }
 }
 
 fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
-fn of_header(header: &mut Markup, report: &Report) {
-    header.within("div", &[("class", "over")], |over| {
-        over.put("span", "mark", "Ralph");
-        over.words(report.kind);
-        over.put("span", "id", &report.id);
-    });
-    let goal = report.goal.trim();
-    let first = words::line(goal.lines().next().unwrap_or_default(), HEADING);
-    let is_whole = first == goal;
-    header.put("h1", "", if first.is_empty() { report.kind } else { &first });
-    header.within("div", &[("class", "outcome")], |row| {
-        pill(row, report.outcome.tone, &report.outcome.word, "");
-        if !report.outcome.detail.is_empty() {
-            row.put("span", "why", &report.outcome.detail);
+/// A text in which what stands between backticks is code.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 0 { (part) } @else { code { (part) } }
         }
-    });
-    if !is_whole && !goal.is_empty() {
-        header.within("details", &[("class", "goal")], |details| {
-            details.put("summary", "", "What was asked for, whole");
-            details.put("pre", "", goal);
-        });
     }
-    header.within("dl", &[("class", "facts")], |facts| {
-        for (label, value) in &report.facts {
-            facts.within("div", &[], |fact| {
-                fact.put("dt", "", label);
-                fact.put("dd", "", value);
-            });
-        }
-    });
 }
 
-fn pill(to: &mut Markup, tone: Tone, word: &str, more: &str) {
-    let class = format!("pill {} {more}", tone.word());
-    to.within("span", &[("class", class.trim())], |pill| {
-        glyph::put(pill, Glyph::of_tone(tone), tone);
-        pill.words(word);
-    });
+/// A sign before the words that say the same.
+fn sign(letter: &str, tone: Tone) -> Markup {
+    html! { span.sign.(tone.word()) aria-hidden="true" { (letter) } }
 }
 
-fn card(main: &mut Markup, title: &'static str, hint: &str, inside: impl FnOnce(&mut Markup)) {
-    let class = if matches!(title, "Timeline" | "In the way" | "Tasks" | "Rounds") {
-        "card long"
-    } else {
-        "card"
+fn sign_of(tone: Tone) -> Markup {
+    let letter = match tone {
+        Tone::Good => "✓",
+        Tone::Warn => "▲",
+        Tone::Bad => "✕",
+        Tone::Live => "◐",
+        Tone::Quiet => "•",
     };
-    main.within("section", &[("class", class)], |card| {
-        card.within("header", &[], |header| {
-            header.put("h2", "", title);
-            if !hint.is_empty() {
-                header.put("span", "hint", hint);
-            }
-        });
-        inside(card);
-    });
+    sign(letter, tone)
 }
 
-fn bar(to: &mut Markup, hundredths: u8) {
-    let style = format!("width:{hundredths}%");
-    to.within("div", &[("class", "bar"), ("aria-hidden", "true")], |bar| {
-        if hundredths > 0 {
-            bar.within("i", &[("style", &style)], |_| {});
+fn pill(tone: Tone, word: &str) -> Markup {
+    html! { span.pill.(tone.word()) { (sign_of(tone)) (word) } }
+}
+
+fn bar(hundredths: u8) -> Markup {
+    html! {
+        div.bar aria-hidden="true" {
+            @if hundredths > 0 { i style={ "width:" (hundredths) "%" } {} }
         }
-    });
+    }
 }
 
-fn gauge(to: &mut Markup, gauge: &Gauge) {
-    let class = format!("gauge {}", gauge.tone.word());
-    to.within("div", &[("class", &class)], |to| {
-        to.put("div", "label", gauge.label);
-        to.within("div", &[("class", "value")], |value| {
-            value.words(&gauge.value);
-            if !gauge.of.is_empty() {
-                value.words(" ");
-                value.put("span", "", &gauge.of);
-            }
-        });
-        if let Some(share) = gauge.share {
-            bar(to, share);
-        }
-    });
+fn left_out(n: usize, one: &str, many: &str) -> Markup {
+    html! { @if n > 0 { p.hint { (counted(n, one, many)) " left out." } } }
 }
 
-fn evidence(to: &mut Markup, one: &Evidence) {
-    to.within("div", &[("class", "proof")], |proof| {
-        pill(proof, one.tone, &words::spaced(one.standing), "small");
-        proof.within("div", &[], |about| {
-            about.within("div", &[("class", "name")], |name| {
-                name.put("span", "id", &one.id);
-                name.words(&one.about);
-            });
-            about.within("div", &[("class", "said")], |said| {
-                if !one.command.is_empty() {
-                    said.put("code", "", &one.command);
-                    said.words(" ");
+fn evidence(one: &Evidence) -> Markup {
+    html! {
+        div.proof {
+            (pill(one.tone, &words::spaced(one.standing)))
+            div {
+                div.name { span.id { (one.id) } (one.about) }
+                div.said {
+                    @if !one.command.is_empty() { code { (one.command) } " " }
+                    (one.receipt)
                 }
-                said.words(&one.receipt);
-            });
-            if !one.tail.is_empty() {
-                about.put("pre", "", &one.tail);
+                @if !one.tail.is_empty() { pre { (one.tail) } }
             }
-        });
-    });
-}
-
-fn rounds(card: &mut Markup, rounds: &Rounds) {
-    card.within("ul", &[("class", "spent")], |list| {
-        list.within("li", &[("class", "head")], |head| {
-            let measured = format!("{} measured", rounds.unit);
-            ["", "changes said", &measured].iter().for_each(|word| head.put("span", "", word));
-        });
-        for round in &rounds.all {
-            let title = format!("Round {}", round.number);
-            let numbers = [&round.said, &round.measured]
-                .map(|one| Some((one.share.unwrap_or_default(), one.word.clone())));
-            beside(list, (&round.number.to_string(), &title), numbers);
         }
-    });
-    for round in &rounds.all {
-        of_round(card, round);
-    }
-    if rounds.n_left_out > 0 {
-        let left_out = counted(rounds.n_left_out, "earlier round is", "earlier rounds are");
-        card.put("p", "hint", &format!("{left_out} left out."));
     }
 }
 
-fn of_round(to: &mut Markup, round: &ReportRound) {
-    to.within("div", &[("class", "proof")], |proof| {
-        pill(proof, round.tone, round.word, "small");
-        proof.within("div", &[], |about| {
-            about.within("div", &[("class", "name")], |name| {
-                name.put("span", "id", &format!("Round {}", round.number));
-                name.words(&round.summary);
-            });
-            let mut said = vec![match &round.change {
-                Some(change) => format!("measured: {change}"),
-                None => "what changed could not be measured".to_owned(),
-            }];
-            said.extend(round.version.map(|number| format!("version {number}")));
-            said.extend(round.remarks.iter().map(|remark| (*remark).to_owned()));
-            about.put("div", "said", &said.join("; "));
-        });
-    });
+fn rounds(report: &Report) -> Markup {
+    let rounds = &report.rounds;
+    html! {
+        ul.spent {
+            li.head { span {} span { "changes said" } span { (rounds.unit) " measured" } }
+            @for round in &rounds.all {
+                (beside(&round.number.to_string(), &format!("Round {}", round.number), [
+                    &round.said, &round.measured,
+                ].map(|one| Some((one.share.unwrap_or_default(), one.word.clone())))))
+            }
+        }
+        @for round in &rounds.all { (of_round(round)) }
+        (left_out(rounds.n_left_out, "earlier round is", "earlier rounds are"))
+    }
 }
 
-fn history(card: &mut Markup, report: &Report) {
+fn of_round(round: &ReportRound) -> Markup {
+    let mut said = vec![match &round.change {
+        Some(change) => format!("measured: {change}"),
+        None => "what changed could not be measured".to_owned(),
+    }];
+    said.extend(round.version.map(|number| format!("version {number}")));
+    said.extend(round.remarks.iter().map(|remark| (*remark).to_owned()));
+    html! {
+        div.proof {
+            (pill(round.tone, round.word))
+            div {
+                div.name { span.id { "Round " (round.number) } (round.summary) }
+                div.said { (said.join("; ")) }
+            }
+        }
+    }
+}
+
+fn history(report: &Report) -> Markup {
     let history = &report.history;
-    wide(card, "Criteria over time", |wide| {
-        wide.within("table", &[], |table| {
-            table.within("tr", &[], |row| {
-                row.within("th", &[("class", "row"), ("scope", "col")], |_| {});
-                for moment in &history.moments {
-                    row.within("th", &[("scope", "col")], |head| head.words(moment));
-                }
-            });
-            for one in &history.rows {
-                table.within("tr", &[], |row| {
-                    row.within("th", &[("class", "row"), ("scope", "row")], |head| {
-                        head.put("span", "id", &one.id);
-                        head.words(&one.about);
-                    });
-                    one.cells.iter().for_each(|cell| row.within("td", &[], |td| of_cell(td, cell)));
-                });
-            }
-        });
-    });
-    card.within("p", &[("class", "key")], |key| {
-        for (worth, looked, said) in [
-            (Worth::Holds, FromWhen::Now, "holds"),
-            (Worth::Holds, FromWhen::Before, "held when last run"),
-            (Worth::Fails, FromWhen::Now, "does not hold"),
-            (Worth::Stale, FromWhen::Now, "stale, or to be run once more"),
-            (Worth::Never, FromWhen::Now, "never run"),
-        ] {
-            key.within("span", &[], |span| {
-                glyph::put(span, Glyph::of_worth(worth, looked), tone_of(worth));
-                span.words(said);
-            });
-        }
-    });
-    let left_out = [
-        (history.n_moments_left_out, "earlier iteration is", "earlier iterations are"),
-        (history.n_rows_left_out, "criterion is", "criteria are"),
+    let key = [
+        (Worth::Holds, FromWhen::Now, "holds"),
+        (Worth::Holds, FromWhen::Before, "held when last run"),
+        (Worth::Fails, FromWhen::Now, "does not hold"),
+        (Worth::Stale, FromWhen::Now, "stale, or to be run once more"),
+        (Worth::Never, FromWhen::Now, "never run"),
     ];
-    for (n, one, many) in left_out.into_iter().filter(|(n, _, _)| *n > 0) {
-        card.put("p", "hint", &format!("{} left out.", counted(n, one, many)));
-    }
-}
-
-fn tone_of(worth: Worth) -> Tone {
-    match worth {
-        Worth::Holds => Tone::Good,
-        Worth::Fails => Tone::Bad,
-        Worth::Stale => Tone::Warn,
-        Worth::Never => Tone::Quiet,
-    }
-}
-
-fn of_cell(td: &mut Markup, cell: &Cell) {
-    glyph::put(td, Glyph::of_worth(cell.worth, cell.looked), tone_of(cell.worth));
-    let said = match cell.looked {
-        FromWhen::Now => words::spaced(&cell.word),
-        FromWhen::Before => format!("{} when it was last run", words::spaced(&cell.word)),
+    let table = html! {
+        table.history {
+            tr { th.row scope="col" {} @for moment in &history.moments { th scope="col" { (moment) } } }
+            @for one in &history.rows {
+                tr {
+                    th.row scope="row" { span.id { (one.id) } (one.about) }
+                    @for cell in &one.cells { td { (of_cell(cell)) } }
+                }
+            }
+        }
     };
-    td.put("span", "only-said", &said);
+    html! {
+        (wide("Criteria over time", table))
+        p.key { @for (worth, looked, said) in key { span { (sign_of_worth(worth, looked)) (said) } } }
+        (left_out(history.n_moments_left_out, "earlier iteration is", "earlier iterations are"))
+        (left_out(history.n_rows_left_out, "criterion is", "criteria are"))
+    }
+}
+
+fn sign_of_worth(worth: Worth, looked: FromWhen) -> Markup {
+    let (letter, tone) = match worth {
+        Worth::Holds => ("✓", Tone::Good),
+        Worth::Fails => ("✕", Tone::Bad),
+        Worth::Stale => ("▲", Tone::Warn),
+        Worth::Never => return sign("•", Tone::Quiet),
+    };
+    match looked {
+        FromWhen::Now => sign(letter, tone),
+        FromWhen::Before => sign(&format!("({letter})"), tone),
+    }
+}
+
+fn of_cell(cell: &Cell) -> Markup {
+    let when = if cell.looked == FromWhen::Before { " when it was last run" } else { "" };
+    html! {
+        (sign_of_worth(cell.worth, cell.looked))
+        span.only-said { (words::spaced(&cell.word)) (when) }
+    }
 }
 
 /// What may be wider than the page scrolls within it, and can be reached by the keyboard.
-fn wide(to: &mut Markup, label: &str, inside: impl FnOnce(&mut Markup)) {
-    let attributes =
-        [("class", "wide"), ("role", "region"), ("tabindex", "0"), ("aria-label", label)];
-    to.within("div", &attributes, inside);
+fn wide(label: &str, inside: Markup) -> Markup {
+    html! { div.wide role="region" tabindex="0" aria-label=(label) { (inside) } }
 }
 
-fn spent(card: &mut Markup, report: &Report) {
+/// The tasks of each wave, and last those that are in none.
+fn tasks(report: &Report) -> Markup {
+    let mut tasks: Vec<&TaskShown> = report.tasks.iter().collect();
+    tasks.sort_by_key(|task| task.wave.unwrap_or(usize::MAX));
+    let table = html! {
+        table.tasks {
+            @for wave in tasks.chunk_by(|one, next| one.wave == next.wave) {
+                tr { th.wave colspan="3" scope="rowgroup" { (name_of_wave(wave)) } }
+                @for task in wave { (of_task(task, report)) }
+            }
+        }
+    };
+    html! {
+        (wide("The tasks by waves", table))
+        @if report.n_tasks_left_out > 0 {
+            p.hint { "and " (grouped(report.n_tasks_left_out as u64)) " more" }
+        }
+    }
+}
+
+fn name_of_wave(tasks: &[&TaskShown]) -> String {
+    let wave = tasks.first().and_then(|task| task.wave);
+    let name = wave.map_or_else(|| "in no wave".to_owned(), |wave| format!("wave {wave}"));
+    let n_done = tasks.iter().filter(|task| task.standing == TaskReadiness::Done).count();
+    let all = counted(tasks.len(), "task", "tasks");
+    format!("{name}: {} of {all} done", grouped(n_done as u64))
+}
+
+fn of_task(task: &TaskShown, report: &Report) -> Markup {
+    let (letter, tone) = match task.standing {
+        TaskReadiness::Done => ("✓", Tone::Good),
+        TaskReadiness::InProgress => ("◐", Tone::Live),
+        TaskReadiness::Ready => ("▷", Tone::Live),
+        TaskReadiness::Waiting => ("◌", Tone::Quiet),
+        TaskReadiness::Failed => ("✕", Tone::Bad),
+        TaskReadiness::Blocked => ("■", Tone::Warn),
+        TaskReadiness::Unknown => ("?", Tone::Quiet),
+    };
+    let after: Vec<&str> =
+        task.after.iter().filter_map(|at| Some(report.tasks.get(*at)?.id.as_str())).collect();
+    html! {
+        tr.task {
+            td.id { (task.id) }
+            td.status { (sign(letter, tone)) (task.standing.word()) }
+            td {
+                (task.name)
+                @if !after.is_empty() { div.more { "after " span.after { (after.join(", ")) } } }
+                @if !task.remark.is_empty() { div.more { (task.remark) } }
+            }
+        }
+    }
+}
+
+fn spent(report: &Report) -> Markup {
     let shown = &report.spent[report.spent.len().saturating_sub(MOST_BARS)..];
     let longest = shown.iter().map(|one| one.took_ms).max().unwrap_or_default();
     let most = shown.iter().filter_map(|one| one.tokens).max().unwrap_or_default();
-    card.within("ul", &[("class", "spent")], |list| {
-        let words = if most > 0 { &["", "time", "tokens"][..] } else { &["", "time"] };
-        list.within("li", &[("class", "head")], |head| {
-            words.iter().for_each(|word| head.put("span", "", word));
-        });
-        shown.iter().for_each(|one| measures(list, one, longest, most));
-    });
-    if report.spent.len() > shown.len() {
-        let n = report.spent.len() - shown.len();
-        let said =
-            format!("{} left out.", counted(n, "earlier iteration is", "earlier iterations are"));
-        card.put("p", "hint", &said);
-    }
-    if !report.tokens.is_empty() {
-        card.within("dl", &[("class", "kinds")], |kinds| {
-            for (label, n) in &report.tokens {
-                kinds.within("div", &[], |kind| {
-                    kind.put("dt", "", label);
-                    kind.put("dd", "", &grouped(*n));
-                });
+    let n_left_out = report.spent.len() - shown.len();
+    html! {
+        ul.spent {
+            li.head { span {} span { "time" } @if most > 0 { span { "tokens" } } }
+            @for one in shown { (measures(one, longest, most)) }
+        }
+        (left_out(n_left_out, "earlier iteration is", "earlier iterations are"))
+        @if !report.tokens.is_empty() {
+            dl.kinds {
+                @for (label, n) in &report.tokens { div { dt { (label) } dd { (grouped(*n)) } } }
             }
-        });
+        }
     }
 }
 
-fn measures(list: &mut Markup, one: &Spent, longest: u64, most: u64) {
+fn measures(one: &Spent, longest: u64, most: u64) -> Markup {
     let tokens = one.tokens.filter(|_| most > 0);
     let tokens = tokens.map(|tokens| (share(tokens, most), rounded(tokens)));
     let time = Some((share(one.took_ms, longest), lasted(one.took_ms)));
-    beside(list, (&one.short, &one.title), [time, tokens]);
+    beside(&one.short, &one.title, [time, tokens])
 }
 
-/// Two numbers of one thing, each with a bar; one that is not known has none.
-fn beside(list: &mut Markup, (short, title): (&str, &str), numbers: [Option<(u8, String)>; 2]) {
-    list.within("li", &[], |row| {
-        row.within("span", &[("class", "name"), ("title", title)], |name| name.words(short));
-        for (tone, measure) in [Tone::Live, Tone::Quiet].into_iter().zip(numbers) {
-            let class = format!("measure {}", tone.word());
-            row.within("span", &[("class", &class)], |to| {
-                if let Some((share, said)) = measure {
-                    bar(to, share);
-                    to.put("span", "", &said);
+/// Two numbers of one thing, each with a bar; an unknown number has none.
+fn beside(short: &str, title: &str, numbers: [Option<(u8, String)>; 2]) -> Markup {
+    html! {
+        li {
+            span.name title=(title) { (short) }
+            @for (tone, measure) in [Tone::Live, Tone::Quiet].into_iter().zip(numbers) {
+                span.measure.(tone.word()) {
+                    @if let Some((share, said)) = measure { (bar(share)) span { (said) } }
                 }
-            });
+            }
         }
-    });
-}
-
-fn trouble(to: &mut Markup, one: &Trouble) {
-    to.within("div", &[], |group| {
-        group.within("h3", &[], |head| {
-            glyph::put(head, Glyph::of_tone(one.tone), one.tone);
-            head.words(one.title);
-            head.put("span", "", &grouped((one.items.len() + one.more) as u64));
-        });
-        group.within("ul", &[("class", "list")], |list| {
-            for (at, what) in &one.items {
-                list.within("li", &[], |item| {
-                    item.put("span", "id", at);
-                    item.within("span", &[], |said| said.with_code(what));
-                });
-            }
-            if one.more > 0 {
-                list.put("li", "more", &format!("and {} more", grouped(one.more as u64)));
-            }
-        });
-    });
-}
-
-fn turn(to: &mut Markup, turn: &ReportTurn) {
-    to.within("div", &[("class", "turn")], |group| {
-        group.within("h3", &[], |head| {
-            head.words(&turn.title);
-            let at = turn.at.map(moment);
-            for said in at.iter().chain([&turn.sum]).filter(|said| !said.is_empty()) {
-                head.words(" ");
-                head.put("span", "", said);
-            }
-        });
-        group.within("ol", &[("class", "steps")], |list| {
-            turn.steps.iter().for_each(|one| list.within("li", &[], |item| step(item, one)));
-        });
-    });
-}
-
-fn step(item: &mut Markup, step: &ReportStep) {
-    glyph::put(item, Glyph::of_tone(step.tone), step.tone);
-    item.put("span", "what", &step.what);
-    if let Some(at) = step.at {
-        item.words(" ");
-        item.put("time", "", &at.strftime("%H:%M:%SZ").to_string());
     }
-    if !step.why.is_empty() {
-        item.within("div", &[("class", "why")], |why| why.with_code(&step.why));
+}
+
+fn trouble(one: &Trouble) -> Markup {
+    html! {
+        div {
+            h3 {
+                (sign_of(one.tone)) (one.title)
+                span { (grouped((one.items.len() + one.more) as u64)) }
+            }
+            ul.list {
+                @for (at, what) in &one.items { li { span.id { (at) } span { (with_code(what)) } } }
+                @if one.more > 0 { li.more { "and " (grouped(one.more as u64)) " more" } }
+            }
+        }
     }
+}
+
+fn turn(turn: &ReportTurn) -> Markup {
+    html! {
+        div.turn {
+            h3 {
+                (turn.title)
+                @if let Some(at) = turn.at { " " span { (moment(at)) } }
+                @if !turn.sum.is_empty() { " " span { (turn.sum) } }
+            }
+            ol.steps { @for one in &turn.steps { li { (step(one)) } } }
+        }
+    }
+}
+
+fn step(step: &ReportStep) -> Markup {
     // What the line above says already need not be unfolded.
     let rows: Vec<_> = step.rows.iter().filter(|(_, value)| *value != step.why).collect();
-    if !rows.is_empty() {
-        item.within("details", &[], |details| {
-            details.put("summary", "", "Details");
-            details.within("dl", &[], |list| {
-                for (label, value) in rows {
-                    list.put("dt", "", label);
-                    list.put("dd", "", value);
-                }
-            });
-        });
-    }
-}
-
-/// How a task is to be taken.
-fn tone_of_task(standing: TaskStanding) -> Tone {
-    match standing {
-        TaskStanding::Done => Tone::Good,
-        TaskStanding::InProgress | TaskStanding::Ready => Tone::Live,
-        TaskStanding::Failed => Tone::Bad,
-        TaskStanding::Blocked => Tone::Warn,
-        TaskStanding::Waiting | TaskStanding::Unknown => Tone::Quiet,
+    html! {
+        (sign_of(step.tone))
+        span.what { (step.what) }
+        @if let Some(at) = step.at { " " time { (at.strftime("%H:%M:%SZ").to_string()) } }
+        @if !step.why.is_empty() { div.why { (with_code(&step.why)) } }
+        @if !rows.is_empty() {
+            details {
+                summary { "Details" }
+                dl { @for (label, value) in rows { dt { (label) } dd { (value) } } }
+            }
+        }
     }
 }

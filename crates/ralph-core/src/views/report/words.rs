@@ -1,7 +1,8 @@
 //! Texts and numbers as a report shows them: visible, bounded, in units that people read.
 
 pub(super) use crate::text::plural::{counted, grouped};
-use crate::text::sanitize;
+use crate::text::truncate::bounded;
+use crate::text::{plural, sanitize};
 use jiff::Timestamp;
 
 /// A name or a short sentence.
@@ -26,24 +27,14 @@ pub(super) fn line(text: &str, most: usize) -> String {
             break;
         }
     }
-    cut(&sanitize::visible(&kept), most)
+    bounded(&sanitize::visible(&kept), most)
 }
 
 /// The text with its lines, of at most so many letters; what acts is shown instead of done.
 pub(super) fn block(text: &str, most: usize) -> String {
     let end = text.char_indices().nth(most + 1).map_or(text.len(), |(end, _)| end);
     let begun = text[..end].replace('\t', "    ").replace("\r\n", "\n");
-    cut(sanitize::visible(&begun).trim_end(), most)
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => {
-            let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-            kept + "…"
-        }
-    }
+    bounded(sanitize::visible(&begun).trim_end(), most)
 }
 
 /// `940`, `12.4k`, `1.3M`.
@@ -63,13 +54,9 @@ pub(super) fn rounded(number: u64) -> String {
 
 /// `8 ms`, `40 s`, `12 min`, `7 h 5 min`, `8 h`.
 pub(super) fn lasted(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    match (seconds / 3600, seconds / 60 % 60) {
-        _ if milliseconds < 1_000 => format!("{milliseconds} ms"),
-        (0, 0) => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, 0) => format!("{hours} h"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        _ => plural::lasted((milliseconds / 1_000).cast_signed()),
     }
 }
 

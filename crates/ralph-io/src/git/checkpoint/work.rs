@@ -70,18 +70,14 @@ impl ScratchIndex {
         objects: Objects,
         filters: Filters,
     ) -> Result<ScratchIndex> {
-        let mut work = ScratchIndex::copy_with(root, objects, filters)?;
+        let mut work = ScratchIndex::copy(root, objects, filters)?;
         work.is_whole = work.add_all()?;
         work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
         Ok(work)
     }
 
     /// The user's index as it is, but for the bits that tell git not to look at a file.
-    pub(crate) fn copy(root: &Path, objects: Objects) -> Result<ScratchIndex> {
-        ScratchIndex::copy_with(root, objects, Filters::Run)
-    }
-
-    fn copy_with(root: &Path, objects: Objects, filters: Filters) -> Result<ScratchIndex> {
+    fn copy(root: &Path, objects: Objects, filters: Filters) -> Result<ScratchIndex> {
         let scratch = Scratch::new()?;
         let mut asked = git::command(root);
         let asked =
@@ -229,7 +225,7 @@ pub(crate) fn by_person(root: &Path, command: &mut Command) -> Result<()> {
 /// The copy has the original's time of writing. Git takes an entry for unchanged if its file's time
 /// is older than the index: with a time of now, an edit made in the same moment as the user's last
 /// `git add`, of equal size, would be taken for what was added.
-pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<()> {
+fn copy_index(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {
         let mut from = match File::open(from) {
             Ok(file) => file,

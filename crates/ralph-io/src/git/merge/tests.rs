@@ -1,4 +1,4 @@
-//! Merges that were killed: each moment at which that can be, laid out by hand.
+//! Merges that were killed, or that git refuses.
 
 use super::*;
 use crate::process::sandbox::Sandbox;
@@ -30,25 +30,8 @@ fn killed() -> Killed {
 }
 
 impl Killed {
-    /// With git's lock of the index, as the killed one held it.
-    fn with_lock(self) -> Killed {
-        let note = self.place.git_dir.join("ralph-merge");
-        fs::hard_link(note, self.place.git_dir.join("index.lock")).unwrap();
-        self
-    }
-
-    fn recover(&self) -> Recovered {
+    fn recover(&self) -> Option<Intent> {
         recover(&self.place).unwrap()
-    }
-
-    #[track_caller]
-    fn is_at_base(&self) {
-        assert_eq!(self.sandbox.git("status --porcelain"), "");
-        assert_eq!(self.sandbox.git("rev-parse HEAD").trim(), self.intent.base);
-        assert_eq!(self.sandbox.read("tracked"), "one\n");
-        assert!(self.sandbox.exists("src/a.rs") && !self.sandbox.exists("new"));
-        self.has_no_lock();
-        assert_eq!(self.recover(), Recovered::Nothing);
     }
 
     #[track_caller]
@@ -56,130 +39,57 @@ impl Killed {
         assert_eq!(self.sandbox.git("status --porcelain"), "");
         assert_eq!(self.sandbox.git("rev-parse HEAD").trim(), self.intent.merged);
         assert_eq!(self.sandbox.read("new/one"), "new text\n");
-        self.has_no_lock();
-    }
-
-    #[track_caller]
-    fn has_no_lock(&self) {
-        assert!(!self.place.git_dir.join("index.lock").exists());
     }
 }
 
 #[test]
-fn a_merge_that_had_written_no_file_is_dropped() {
-    for killed in [killed(), killed().with_lock()] {
-        assert_eq!(killed.recover(), Recovered::Undone);
-        killed.is_at_base();
+fn a_merge_that_had_not_moved_the_branch_is_dropped() {
+    let killed = killed();
+    assert_eq!(killed.recover(), None);
+    assert!(!killed.place.git_dir.join("ralph-merge").exists());
+    assert_eq!(killed.sandbox.git("status --porcelain"), "");
+    assert_eq!(killed.sandbox.git("rev-parse HEAD").trim(), killed.intent.base);
+}
+
+#[test]
+fn a_merge_that_had_moved_the_branch_is_found_until_it_is_written_down() {
+    let killed = killed();
+    killed.sandbox.git(&format!("merge -q --ff-only {}", killed.intent.merged));
+    for _ in 0..2 {
+        assert_eq!(killed.recover(), Some(killed.intent.clone()));
     }
-}
-
-#[test]
-fn files_that_were_written_whole_in_part_or_not_yet_are_put_back() {
-    for tracked in [Some("merged text\n"), Some("merged te"), Some(""), None] {
-        for new in [Some("new text\n"), Some("new"), None] {
-            let killed = killed().with_lock();
-            killed.sandbox.remove("src/a.rs");
-            killed.sandbox.remove("tracked");
-            tracked.iter().for_each(|text| killed.sandbox.write("tracked", text));
-            new.iter().for_each(|text| killed.sandbox.write("new/one", text));
-            assert_eq!(killed.recover(), Recovered::Undone);
-            killed.is_at_base();
-        }
-    }
-}
-
-#[test]
-fn what_a_person_wrote_since_is_named_and_nothing_is_put_back_over_it() {
-    for file in ["tracked", "new/one", "src/a.rs"] {
-        let killed = killed().with_lock();
-        killed.sandbox.write("tracked", "merged text\n");
-        killed.sandbox.write("new/one", "new");
-        killed.sandbox.write(file, "a person's\n");
-        let before = killed.sandbox.git("status --porcelain");
-        assert_eq!(killed.recover(), Recovered::InTheWay(vec![file.to_owned()]));
-        assert_eq!(killed.sandbox.read(file), "a person's\n");
-        assert_eq!(killed.sandbox.git("status --porcelain"), before);
-        killed.has_no_lock();
-        killed.sandbox.remove(file);
-        assert_eq!(killed.recover(), Recovered::Undone);
-        killed.is_at_base();
-    }
-}
-
-#[test]
-fn a_link_that_somebody_put_in_a_folders_place_is_not_followed() {
-    let killed = killed().with_lock();
-    let elsewhere = tempfile::tempdir().unwrap();
-    fs::write(elsewhere.path().join("one"), "new text\n").unwrap();
-    killed.sandbox.link("new", elsewhere.path().to_str().unwrap());
-    assert_eq!(killed.recover(), Recovered::Undone);
-    assert!(elsewhere.path().join("one").exists());
-}
-
-#[test]
-fn from_the_index_on_it_is_finished() {
-    let killed = killed().with_lock();
-    let move_all = ["read-tree", "-m", "-u", &killed.intent.base, &killed.intent.merged];
-    fs::remove_file(killed.place.git_dir.join("index.lock")).unwrap();
-    killed.sandbox.git(&move_all.join(" "));
-    let killed = killed.with_lock();
-    killed.sandbox.write("tracked", "merged text\nand a person's\n");
-    assert_eq!(killed.recover(), Recovered::Finished(killed.intent.clone()));
-    assert_eq!(killed.sandbox.read("tracked"), "merged text\nand a person's\n");
-    killed.sandbox.git("checkout -q tracked");
-    killed.is_merged();
-    // Until it is written down it is found again.
-    assert_eq!(killed.recover(), Recovered::Finished(killed.intent.clone()));
     done(&killed.place).unwrap();
-    assert_eq!(killed.recover(), Recovered::Nothing);
+    assert_eq!(killed.recover(), None);
+    killed.is_merged();
 }
 
 #[test]
 fn who_went_on_from_there_is_left_alone() {
-    let killed = killed().with_lock();
-    fs::remove_file(killed.place.git_dir.join("index.lock")).unwrap();
+    let killed = killed();
     killed.sandbox.git("commit -q --allow-empty -m person");
     killed.sandbox.write("tracked", "merged text\n");
-    let killed = killed.with_lock();
-    assert_eq!(killed.recover(), Recovered::Undone);
+    assert_eq!(killed.recover(), None);
     assert_eq!(killed.sandbox.read("tracked"), "merged text\n");
-    killed.has_no_lock();
 }
 
 #[test]
 fn a_lock_of_the_index_that_is_not_ours_stays() {
     let killed = killed();
-    fs::write(killed.place.git_dir.join("index.lock"), "another git's").unwrap();
-    let error = recover(&killed.place).unwrap_err().to_string();
+    let lock = killed.place.git_dir.join("index.lock");
+    fs::write(&lock, "another git's").unwrap();
+    let error = forward(&killed.place, &killed.intent).unwrap_err().to_string();
     assert!(error.contains("another git is at work"), "{error}");
-    assert!(killed.place.git_dir.join("index.lock").exists());
+    assert!(lock.exists());
 }
 
 #[test]
-fn files_that_cannot_be_written_leave_everything_as_it_was() {
+fn a_merge_whose_branch_could_not_be_moved_is_completed_by_the_next() {
     let killed = killed();
-    done(&killed.place).unwrap();
-    let attributes = "new/one filter=broken\n";
-    fs::create_dir_all(killed.place.git_dir.join("info")).unwrap();
-    fs::write(killed.place.git_dir.join("info/attributes"), attributes).unwrap();
-    killed.sandbox.git("config filter.broken.smudge false");
-    killed.sandbox.git("config filter.broken.required true");
-    let error = format!("{:#}", forward(&killed.place, &killed.intent).unwrap_err());
-    assert!(error.contains("nothing was changed"), "{error}");
-    assert_eq!(killed.recover(), Recovered::Undone);
-    killed.is_at_base();
-}
-
-#[test]
-fn a_branch_that_cannot_be_moved_leaves_everything_as_it_was() {
-    let killed = killed();
-    done(&killed.place).unwrap();
     fs::write(killed.place.git_dir.join("refs/heads/main.lock"), "").unwrap();
     let error = format!("{:#}", forward(&killed.place, &killed.intent).unwrap_err());
-    assert!(error.contains("nothing was changed"), "{error}");
+    assert!(error.contains("could not move the loop to what was merged"), "{error}");
     fs::remove_file(killed.place.git_dir.join("refs/heads/main.lock")).unwrap();
-    assert_eq!(killed.recover(), Recovered::Undone);
-    killed.is_at_base();
+    assert_eq!(killed.recover(), None);
     assert_eq!(forward(&killed.place, &killed.intent).unwrap(), Moved::Forward);
     killed.is_merged();
 }

@@ -7,6 +7,7 @@ use super::names::{self, Names};
 use super::{Listing, TreeRoot};
 use crate::{git, git::repository, project::trusted_read, store::atomic};
 use anyhow::Result;
+use ralph_core::text::hex::hex;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -107,7 +108,7 @@ fn rules_of(place: &TreeRoot, names: &Names) -> String {
             add(name, rules);
         }
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(hash.finalize())
 }
 
 /// What git leaves out, a folder as a whole where all of it is.

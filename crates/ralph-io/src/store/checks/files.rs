@@ -2,6 +2,7 @@
 
 use crate::{project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What is larger is no source that a person reads, and no tool is asked about it.
@@ -30,13 +31,14 @@ pub fn put_back(path: &Path, read: &[u8], new: &[u8]) -> Result<()> {
     if content(path).as_deref() != Some(read) {
         bail!("`{}` was changed by someone else at the same time", path.display());
     }
-    atomic::write_as(path, new).with_context(|| format!("could not write `{}`", path.display()))
+    let about =
+        path.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
+    atomic::write_with_mode(path, new, about.permissions().mode())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_changed_meanwhile_is_not_written_over() {

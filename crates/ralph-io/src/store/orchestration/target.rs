@@ -4,7 +4,7 @@ use crate::store::atomic;
 use anyhow::{Context, Result, bail};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Makes the folder, which is named from the top of the project, and gives its path. A link on the way is
@@ -30,9 +30,9 @@ pub(super) fn folder(top: &Path, name: &str) -> Result<PathBuf> {
 pub(super) fn write(top: &Path, name: &str, text: &str) -> Result<()> {
     let path = place(top, name)?;
     match path.symlink_metadata() {
-        Ok(about) if about.is_file() => atomic::write_as(&path, text.as_bytes())
-            .and_then(|()| atomic::sync_folder(&path))
-            .with_context(|| format!("could not write `{}`", path.display())),
+        Ok(about) if about.is_file() => {
+            atomic::write_with_mode(&path, text.as_bytes(), about.permissions().mode())
+        }
         Ok(_) => bail!("`{}` is no file; put one in its place", path.display()),
         Err(_) => atomic::write(&path, text.as_bytes()),
     }

@@ -3,11 +3,11 @@
 //! Each text is a file of its digest, written before the list names it; so a list that can be read
 //! names nothing that is not there, and a text that comes again takes no second place.
 
-use crate::{project::safe_read, project::user_files, store::atomic, store::digest};
+use crate::{project::safe_read, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
+use ralph_core::text::hex::sha256;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
 /// The list is a line for each version.
@@ -86,7 +86,7 @@ impl Versions {
     /// When it cannot be written.
     pub fn keep(&self, kept: &NewVersion<'_>) -> Result<u32> {
         let mut list = self.list()?;
-        let sha256 = digest::hex(&Sha256::digest(kept.text));
+        let sha256 = sha256(kept.text);
         let last = list.last().filter(|last| last.sha256 == sha256);
         if let Some(last) = last.filter(|_| kept.what != What::Aside) {
             return Ok(last.number);
@@ -122,7 +122,7 @@ impl Versions {
         let path = self.text_file(&version.sha256);
         let text = safe_read::text(&path, super::LARGEST_PLAN)?
             .with_context(|| format!("could not find `{}`", path.display()))?;
-        if digest::hex(&Sha256::digest(&text)) != version.sha256 {
+        if sha256(&text) != version.sha256 {
             bail!("`{}` is not what it was", path.display());
         }
         Ok(text)

@@ -105,7 +105,7 @@ pub(super) fn check_beads(current: &Path) -> Option<Check> {
         Err(error) => warn(
             BEADS,
             format!("{error:#}"),
-            "the project has `.beads/`, and until then `--tracker bd` of `ralph task` has nothing to ask",
+            "the project has `.beads/`, and until then its beads cannot be refined",
         ),
     })
 }

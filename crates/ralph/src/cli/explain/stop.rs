@@ -232,7 +232,7 @@ fn budgets(state: &LoopState, seen: &StopInputs) -> String {
 fn message(entry: &JournalEntry) -> String {
     entry.seen["message"]
         .as_str()
-        .map_or_else(String::new, |text| ralph_core::views::messages::tail(text, MESSAGE))
+        .map_or_else(String::new, |text| ralph_core::text::truncate::tail(text, MESSAGE))
 }
 
 fn words(word: &str) -> String {

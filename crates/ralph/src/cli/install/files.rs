@@ -5,6 +5,7 @@ use super::scope::InstallScope;
 use super::shipped::SHIPPED;
 use anyhow::Result;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, Location, yaml_word};
+use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
@@ -69,7 +70,7 @@ pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
 
 /// Whether this text at this place is what we wrote there.
 pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
-    known.iter().any(|copied| copied.path == path && copied.digest == user_files::digest(text))
+    known.iter().any(|copied| copied.path == path && copied.digest == hex::sha256(text))
 }
 
 /// The text with its hooks where this installation has them.

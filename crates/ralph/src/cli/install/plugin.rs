@@ -16,6 +16,7 @@ use super::shipped::SHIPPED;
 use anyhow::Result;
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
+use ralph_core::text::hex;
 use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +87,7 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
     for (target, fate) in targets {
         install.folders.extend(put_file(&target, fate)?);
         install.files.retain(|copied| copied.path != target.path);
-        let digest = user_files::digest(&target.text);
+        let digest = hex::sha256(&target.text);
         install.files.push(Copied { path: target.path, digest });
     }
     install.folders.extend(user_files::make_folders(&folder.join("bin"), 0o755)?);

@@ -1,7 +1,7 @@
 //! The list for people: a heading for each loop, rows under it, and its criteria.
 
 use super::criteria;
-use super::layout::{grouped, wrapped};
+use super::layout::wrapped;
 use super::looked::LoopView;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
 use ralph_core::state::progress;
 use ralph_core::state::{LoopState, Phase, Signal};
-use ralph_core::text::plural::noun;
+use ralph_core::text::plural::{grouped, noun};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
 
 /// How much is said of a loop that has ended.

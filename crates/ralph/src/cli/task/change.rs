@@ -133,7 +133,7 @@ pub(crate) struct Deps {
 }
 
 impl Holder {
-    pub(super) fn name(&self, here: &Here) -> String {
+    fn name(&self, here: &Here) -> String {
         worker(here, self.owner.as_deref())
     }
 
@@ -143,7 +143,7 @@ impl Holder {
 }
 
 /// Who does it: who is named, else the session, else the person at the terminal.
-pub(super) fn worker(here: &Here, named: Option<&str>) -> String {
+fn worker(here: &Here, named: Option<&str>) -> String {
     let person = || std::env::var("USER").ok().filter(|name| !name.is_empty());
     let given = named.map(str::to_owned).or_else(|| here.session.clone()).or_else(person);
     given.unwrap_or_else(|| "person".to_owned())
@@ -174,7 +174,7 @@ pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
 }
 
 /// What whoever claims a task should know.
-pub(super) fn claimed(claim: &graph::Claim) -> String {
+fn claimed(claim: &graph::Claim) -> String {
     let task = &claim.task;
     let mut text = format!("{} claimed: {}", visible(&task.id), visible(&task.name));
     let files = task.files.join(", ");
@@ -246,14 +246,14 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
 }
 
 /// Says what a task depends on.
-pub(super) fn depends(id: &str, deps: &[String]) -> Result<Exit> {
+fn depends(id: &str, deps: &[String]) -> Result<Exit> {
     match deps {
         [] => say(&format!("{id} depends on nothing")),
         deps => say(&format!("{id} depends on {}", deps.join(", "))),
     }
 }
 
-pub(super) fn say(text: &str) -> Result<Exit> {
+fn say(text: &str) -> Result<Exit> {
     screen::print(&visible(text))?;
     Ok(Exit::Done)
 }

@@ -68,68 +68,41 @@ pub(crate) enum Format {
 }
 
 pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
-    if is_for_planner(args) {
-        return whole(here, &args.which);
+    if args.all && args.markdown {
+        return for_planner(here, &args.which);
     }
     let tasks = super::find(here, &args.which)?.state.task_graph;
-    listed(here, args, &tasks, NO_TASKS)
-}
-
-/// The tasks as they were asked for; `none` is said where there are none.
-pub(super) fn listed(here: &Here, args: &ListArgs, tasks: &[Task], none: &str) -> Result<Exit> {
     let show = if args.all { Show::All } else { Show::Open };
     if args.json {
-        screen::print_json(&render::json(tasks, show, here.now))?;
+        screen::print_json(&render::json(&tasks, show, here.now))?;
         return Ok(Exit::Done);
     }
     let text = match args.markdown {
-        true => render::markdown(tasks, show, here.now),
-        false => render::text(tasks, show, here.now),
+        true => render::markdown(&tasks, show, here.now),
+        false => render::text(&tasks, show, here.now),
     };
-    match tasks.is_empty() {
-        true => print(none),
-        false => print(&text),
-    }
+    draw(&tasks, &text, NO_TASKS)
 }
 
 /// The whole graph as a planner reads it, before the first round, too: where nothing is planned
 /// nothing is printed, not a line feed.
-fn whole(here: &Here, which: &LoopArgs) -> Result<Exit> {
+fn for_planner(here: &Here, which: &LoopArgs) -> Result<Exit> {
     let found = select_loop::if_any(here, which, LoopFilter::WithTasks)?;
-    for_planner(here, &found.map(|found| found.state.task_graph).unwrap_or_default())
-}
-
-/// True if a planner asks.
-pub(super) fn is_for_planner(args: &ListArgs) -> bool {
-    args.all && args.markdown
-}
-
-/// All tasks as a planner reads them.
-pub(super) fn for_planner(here: &Here, tasks: &[Task]) -> Result<Exit> {
+    let tasks = found.map(|found| found.state.task_graph).unwrap_or_default();
     if !tasks.is_empty() {
-        screen::print(&visible_lines(&render::markdown(tasks, Show::All, here.now)))?;
+        screen::print(&visible_lines(&render::markdown(&tasks, Show::All, here.now)))?;
     }
     Ok(Exit::Done)
 }
 
 pub(super) fn waves(here: &Here, args: &Waves) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
-    in_waves(here, &tasks, NO_TASKS)
-}
-
-/// The rounds of these tasks.
-pub(super) fn in_waves(here: &Here, tasks: &[Task], none: &str) -> Result<Exit> {
-    draw(tasks, &draw::in_waves(tasks, here.now), none)
+    draw(&tasks, &draw::in_waves(&tasks, here.now), NO_TASKS)
 }
 
 pub(super) fn drawing(here: &Here, args: &GraphArgs) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
-    drawn(here, args, &tasks, NO_TASKS)
-}
-
-/// A drawing of these tasks.
-pub(super) fn drawn(here: &Here, args: &GraphArgs, tasks: &[Task], none: &str) -> Result<Exit> {
-    in_format(args.format, tasks, here.now, none)
+    in_format(args.format, &tasks, here.now, NO_TASKS)
 }
 
 /// A drawing in one of the languages.
@@ -171,7 +144,7 @@ pub(super) fn one(here: &Here, args: &ShowArgs) -> Result<Exit> {
 }
 
 /// All that is known of a task.
-pub(super) fn described(graph: &Graph, task: &Task) -> String {
+fn described(graph: &Graph, task: &Task) -> String {
     let until = task.lease_expires_at.map(|end| end.to_string()).unwrap_or_default();
     let attempts = if task.attempts == 0 { String::new() } else { task.attempts.to_string() };
     let mut text = format!("{}  {}", visible(&task.id), visible(&task.name));
@@ -199,13 +172,10 @@ pub(super) fn ready(here: &Here, args: &Ready) -> Result<Exit> {
         let summary = graph::summary(&tasks, here.now);
         return Err(refused(Exit::No, TaskError::NothingReady(summary).to_string()));
     }
-    rows(ready.iter().map(|task| (task.id.as_str(), task.name.as_str())))
-}
-
-/// One row for each task: its id and its name.
-pub(super) fn rows<'a>(tasks: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Exit> {
-    let rows: Vec<String> =
-        tasks.map(|(id, name)| format!("{}  {}", visible(id), visible(name))).collect();
+    let rows: Vec<String> = ready
+        .iter()
+        .map(|task| format!("{}  {}", visible(&task.id), visible(&task.name)))
+        .collect();
     screen::print(&rows.join("\n"))?;
     Ok(Exit::Done)
 }

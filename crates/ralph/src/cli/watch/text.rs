@@ -3,6 +3,8 @@
 use super::model::Tone;
 use crate::cli::screen::visible;
 use jiff::Timestamp;
+use ralph_core::text::plural::lasted;
+use ralph_core::text::wrap::wrap;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -87,16 +89,10 @@ pub(super) fn cut_line(line: Line<'static>, columns: usize) -> Line<'static> {
 
 /// The words of a text in at most so many lines of so many columns.
 pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in visible(&text.replace(['\n', '\r', '\t'], " ")).split_whitespace() {
-        let is_last = lines.len() == most;
-        match lines.last_mut() {
-            Some(last) if is_last || width_of(last) + 1 + width_of(word) <= columns => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
+    let mut lines = wrap(&visible(&text.replace(['\n', '\r', '\t'], " ")), columns, columns);
+    if lines.len() > most {
+        let rest = lines.split_off(most.saturating_sub(1)).join(" ");
+        lines.push(rest);
     }
     lines.iter().map(|line| cut(line, columns)).collect()
 }
@@ -111,12 +107,7 @@ pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
 
 /// The time between: `12 s`, `3 min`, `2 h 5 min`.
 pub(super) fn for_long(from: Timestamp, until: Timestamp) -> String {
-    let seconds = until.duration_since(from).as_secs().max(0);
-    match (seconds / 3600, seconds / 60 % 60) {
-        (0, 0) => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
-    }
+    lasted(until.duration_since(from).as_secs())
 }
 
 #[cfg(test)]
@@ -149,7 +140,7 @@ mod tests {
     fn a_time_is_said_in_two_numbers_at_most() {
         let at = |seconds| Timestamp::from_second(seconds).unwrap();
         let said = [0, 59, 60, 3_599, 3_600, 90_061].map(|until| for_long(at(0), at(until)));
-        assert_eq!(said, ["0 s", "59 s", "1 min", "59 min", "1 h 0 min", "25 h 1 min"]);
+        assert_eq!(said, ["0 s", "59 s", "1 min", "59 min", "1 h", "25 h 1 min"]);
         assert_eq!((ago(at(9), at(9)), ago(at(9), at(3))), ("now".into(), "now".into()));
     }
 }

@@ -3,8 +3,8 @@
 use super::super::in_session::{Due, Routed};
 use super::super::snapshot::Snapshot;
 use super::step::{Act, MachineStep};
+use crate::text::hex::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 impl MachineStep {
     /// For the session as it is once this step's changes are written.
@@ -43,9 +43,5 @@ fn standing(after: &Snapshot, says: &str) -> String {
         lines.filter(|line| !line.trim_start().starts_with("updated_at:")).for_each(&mut add);
     }
     add(says);
-    digest.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&digest.finalize()[..8])
 }

@@ -6,9 +6,9 @@
 use super::BeadChange;
 use crate::state::{Task, TaskStatus};
 use crate::tasks::beads::Bead;
+use crate::text::hex::sha256;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// A bead or a task, as far as refinement looks at it.
@@ -134,8 +134,7 @@ pub fn digest(pieces: &[Piece]) -> String {
         .values()
         .map(|piece| json!([piece.id, piece.is_closed, sorted(&piece.says)]))
         .collect();
-    let digest = Sha256::digest(Value::Array(all).to_string());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256(Value::Array(all).to_string())
 }
 
 /// The same with members in the order of their names, however it is built.

@@ -3,7 +3,7 @@
 //! Tools say it somewhere in a page of advice and stack frames; what is wanted is the line that a
 //! person would quote.
 
-use super::{Printed, shorten};
+use super::{Printed, bounded};
 
 /// The most characters of a reason.
 const LONGEST: usize = 300;
@@ -123,7 +123,7 @@ pub(super) fn wanted_network(printed: &Printed<'_>) -> Option<String> {
 /// The first line with one of these words, which are in lower case.
 pub(super) fn line_with(printed: &Printed<'_>, words: &[&str]) -> Option<String> {
     let text = printed.text();
-    let mut lines = text.lines().map(|line| shorten(line.trim(), LONGEST));
+    let mut lines = text.lines().map(|line| bounded(line.trim(), LONGEST));
     lines.find(|line| has_one_of(line, words))
 }
 
@@ -145,7 +145,7 @@ fn telling(printed: &Printed<'_>) -> Option<String> {
 fn most_telling(text: &str) -> Option<String> {
     let text = crate::text::sanitize::plain(text);
     let lines = || text.lines().map(without_marks).filter(|line| is_said(line));
-    let at = lines().position(|line| has_one_of(&shorten(line, LONGEST), TELLING)).unwrap_or(0);
+    let at = lines().position(|line| has_one_of(&bounded(line, LONGEST), TELLING)).unwrap_or(0);
     let mut lines = lines().skip(at);
     let line = lines.next()?;
     // A heading says nothing without what stands below it.
@@ -153,7 +153,7 @@ fn most_telling(text: &str) -> Option<String> {
         (true, Some(next)) => format!("{line} {next}"),
         _ => line.to_owned(),
     };
-    Some(shorten(&whole, LONGEST))
+    Some(bounded(&whole, LONGEST))
 }
 
 fn without_marks(line: &str) -> &str {

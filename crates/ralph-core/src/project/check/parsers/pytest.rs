@@ -32,7 +32,7 @@ fn why(printed: &Printed<'_>) -> String {
     let stderr = crate::text::sanitize::plain(printed.stderr);
     let error = stderr.lines().find_map(|line| line.strip_prefix("E   "));
     let why = [Some(failure::why(printed)), error.map(str::to_owned)];
-    super::shorten(&why.into_iter().flatten().collect::<Vec<_>>().join(" "), 300)
+    crate::text::truncate::bounded(&why.into_iter().flatten().collect::<Vec<_>>().join(" "), 300)
 }
 
 /// The rows below the heading of the summary, with the lines that belong to each.

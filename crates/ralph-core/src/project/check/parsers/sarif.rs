@@ -56,5 +56,8 @@ fn failed(run: &Value) -> Option<String> {
     let notice = items(invocation, "toolExecutionNotifications").first();
     let why = notice.map(|notice| text(&notice["message"], "text")).filter(|why| !why.is_empty());
     let why = why.and_then(|why| why.lines().next());
-    Some(super::shorten(&crate::text::sanitize::plain(why.unwrap_or("says that it failed")), 300))
+    Some(crate::text::truncate::bounded(
+        &crate::text::sanitize::plain(why.unwrap_or("says that it failed")),
+        300,
+    ))
 }

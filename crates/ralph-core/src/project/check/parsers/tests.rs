@@ -667,7 +667,7 @@ fn in_one_line(finding: &Finding) -> String {
     let numbers = [finding.line, finding.column].into_iter().flatten();
     let place = numbers.fold(finding.file.clone(), |place, number| format!("{place}:{number}"));
     let word = if finding.is_error { "error" } else { "warning" };
-    let message = shorten(&finding.message, 110).replace('\n', "\\n");
+    let message = bounded(&finding.message, 110).replace('\n', "\\n");
     format!("{word} {place} <{}> {message}", finding.rule)
 }
 

@@ -44,11 +44,11 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     match findings.as_slice() {
         [only] if NO_PROJECT.contains(&only.rule.as_str()) => {
             let line = format!("{}: {}", only.rule, only.message);
-            ParsedOutput::DidNotRun(super::shorten(&line, 300))
+            ParsedOutput::DidNotRun(crate::text::truncate::bounded(&line, 300))
         }
         [] if not_built.is_some() => {
             let line = not_built.unwrap_or_default();
-            ParsedOutput::DidNotRun(super::shorten(
+            ParsedOutput::DidNotRun(crate::text::truncate::bounded(
                 &format!("run `tsc --build` first: {NOT_BUILT}: {line}"),
                 300,
             ))

@@ -74,7 +74,11 @@ fn useful_lines(message: &str) -> String {
         let said = line.trim_start();
         !said.is_empty() && !said.starts_with("at ") && !said.starts_with("● Test suite failed")
     });
-    lines.take(LINES).map(|line| super::shorten(line, 300)).collect::<Vec<_>>().join("\n")
+    lines
+        .take(LINES)
+        .map(|line| crate::text::truncate::bounded(line, 300))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The first frame in the file of the test itself: `at … (/project/a.test.js:2:36)`.

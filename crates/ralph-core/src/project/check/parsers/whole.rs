@@ -1,6 +1,6 @@
 //! The output as it is, of a tool that says no more than whether all is well.
 
-use super::{ParsedOutput, Printed, failure, shorten};
+use super::{ParsedOutput, Printed, bounded, failure};
 use crate::project::check::finding::Finding;
 
 /// The most characters that are given.
@@ -54,7 +54,7 @@ pub(super) fn last_lines(printed: &Printed<'_>) -> Finding {
     match lines.is_empty() {
         true => printed.finding("", said_nothing(printed)),
         false => {
-            let short = lines.iter().map(|line| shorten(line, 200));
+            let short = lines.iter().map(|line| bounded(line, 200));
             printed.finding("", last_characters(short.collect::<Vec<_>>().join("\n")))
         }
     }

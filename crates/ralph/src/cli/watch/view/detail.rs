@@ -6,6 +6,7 @@ use super::minutes;
 use crate::cli::watch::model::{Bar, Tone, WatchedLoop};
 use crate::cli::watch::text::{Pen, ago, cut_line, fit, for_long, wrapped};
 use jiff::Timestamp;
+use ralph_core::text::plural::grouped;
 use ratatui::text::{Line, Span};
 
 /// Where values begin.
@@ -239,8 +240,4 @@ fn signals(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
         )
     }));
     DetailPart { lines, core: 2, least: 2, is_titled: true }
-}
-
-fn grouped(number: u64) -> String {
-    crate::runs::display::thousands(number)
 }

@@ -1,0 +1,58 @@
+//! A text in lines of whole words.
+
+use unicode_width::UnicodeWidthStr;
+
+/// The lines, of at most so many columns: the first line has its own bound. A word that is wider has a line
+/// of its own, and a command between backticks is one word, so that it can be copied.
+pub fn wrap(text: &str, first: usize, others: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words(text) {
+        let room = if lines.len() < 2 { first } else { others };
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= room => {
+                last.push(' ');
+                last.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(last) if last.matches('`').count() % 2 == 1 => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_goes_on_below_in_whole_words() {
+        let lines = wrap(&"word ".repeat(40), 66, 74);
+        assert!(
+            lines[0].len() <= 66 && lines[1..].iter().all(|line| line.len() <= 74),
+            "{lines:?}"
+        );
+        assert!(lines[1].len() > 66, "{lines:?}");
+        assert_eq!(wrap(&"x".repeat(200), 66, 74), ["x".repeat(200)]);
+        assert_eq!(wrap("漢字 漢字", 6, 6), ["漢字", "漢字"], "each letter is two columns wide");
+        assert!(wrap(" ", 9, 9).is_empty());
+    }
+
+    #[test]
+    fn a_command_is_never_broken() {
+        let command = format!("`ralph {}`", "word ".repeat(30).trim());
+        assert_eq!(wrap(&format!("see {command}"), 80, 78), ["see", &command]);
+    }
+}
