@@ -113,8 +113,8 @@ fn the_last_round_that_is_asked_for_may_complete_the_loop() {
 
 #[test]
 fn the_exit_codes_are_the_same_in_the_guides_and_in_the_help() {
-    let codes = "Exit codes: 0 when the loop is complete; 1 when tasks are unfinished, the loop ended otherwise, or a \
-                 person must do something; 4 when the client stood in the way or you ended it.";
+    let codes = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or you must \
+                 act; 4 the client failed or you interrupted it.";
     let world = World::new();
     let guide = |name: &str| {
         let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -122,7 +122,6 @@ fn the_exit_codes_are_the_same_in_the_guides_and_in_the_help() {
     };
     let texts = [
         guide("tasks.md"),
-        guide("parallel.md"),
         world.ralph(&["build", "--help"]).done().stdout,
         world.ralph(&["parallel", "run", "--help"]).done().stdout,
     ];

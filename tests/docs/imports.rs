@@ -27,7 +27,6 @@ const UPWARD: &[(&str, &str)] = &[
     ("evidence", "stop"),
     ("guard", "views"),
     ("modes", "project"),
-    ("modes", "views"),
     ("protocol", "shell"),
     ("protocol", "state"),
     ("state", "evidence"),
@@ -41,7 +40,7 @@ const UPWARD: &[(&str, &str)] = &[
 
 /// Modules of `cli` that other modules of `ralph` still import.
 const OF_CLI: &[&str] =
-    &["context_dir", "exit", "install", "journal", "rounds", "screen", "select_loop"];
+    &["context_dir", "exit", "install", "journal", "number", "screen", "select_loop"];
 
 #[test]
 fn no_folder_of_the_core_imports_from_one_above_it() {

@@ -588,11 +588,11 @@ fn a_session_that_a_driver_started_as_an_agent_is_that_agent() {
 }
 
 #[test]
-fn without_its_neighbour_nothing_is_let_through() {
+fn a_planning_whose_state_says_nothing_of_the_plan_only_reads() {
     let world = awaiting();
     world.edit_state(|state| state["ralplan"] = Value::Null);
     let said = world.tool("Bash", json!({"command": "git branch y"})).denied();
-    assert!(said.contains("ralph doctor"), "{said}");
+    assert!(said.contains("may only read"), "{said}");
     world.tool("Read", json!({})).silent();
 }
 

@@ -11,7 +11,25 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Of the state file, as this version writes it.
 pub(super) fn state(source: &Source) -> Value {
     let mut made = Made { source, defs: Map::new(), all_may_be_absent: false };
-    let top = made.object("state", "LoopState");
+    let mut top = made.object("state", "LoopState");
+    // The mode's own state is a member of the document, named after the mode.
+    for (name, kind, about) in [
+        ("mode", "Mode", "Which rules drive the loop."),
+        (
+            "ralplan",
+            "Ralplan",
+            "For consensus planning: the plan, and what planner, critic and person said of it.",
+        ),
+        ("session", "Orchestrated", "For an orchestration: which one, and its calls."),
+        (
+            "refine",
+            "Refining",
+            "For refinement in a conversation: which one, and what the conversation has done for it.",
+        ),
+    ] {
+        made.define("state", kind);
+        top["properties"][name] = json!({"$ref": format!("#/$defs/{kind}"), "description": about});
+    }
     let title = "The state of a loop: loops/<loop_id>/state.json below $RALPH_HOME";
     document(title, top, made.defs)
 }
@@ -171,7 +189,7 @@ impl Made<'_> {
             "u64" | "usize" => json!({"type": "integer", "minimum": 0}),
             "i32" => json!({"type": "integer", "minimum": i32::MIN, "maximum": i32::MAX}),
             "Timestamp" => json!({"type": "string", "format": "date-time"}),
-            "Value" | "Extra" => json!(true),
+            "Value" | "Extra" | "ModeState" => json!(true),
             name => {
                 self.define(module, name);
                 json!({"$ref": format!("#/$defs/{name}")})

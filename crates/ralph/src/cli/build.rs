@@ -15,8 +15,8 @@ use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::user_files;
 
 /// How `ralph build` and `ralph parallel run` end, for their help.
-pub(super) const EXIT_CODES: &str = "Exit codes: 0 when the loop is complete; 1 when tasks are unfinished, the loop \
-    ended otherwise, or a person must do something; 4 when the client stood in the way or you ended it.";
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or \
+    you must act; 4 the client failed or you interrupted it.";
 
 /// How many rounds, and how the client is called.
 #[derive(Debug, clap::Args)]
