@@ -4,7 +4,7 @@
 
 use crate::cli::install::extras::{Extras, WorkerBase};
 use crate::cli::install::merge::{self, Merged};
-use crate::cli::screen;
+use crate::command::screen;
 use crate::context;
 use ralph_core::project::project_facts::FileFormat;
 use ralph_core::protocol::registration::{Location, settings_hooks};

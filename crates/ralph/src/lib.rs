@@ -2,6 +2,7 @@
 
 mod check;
 pub mod cli;
+mod command;
 mod context;
 pub mod demo;
 #[cfg(fuzzing)]

@@ -1,7 +1,7 @@
 //! The orchestrated sessions of a project, read and changed as commands do.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, ExitError, bad_state, refused};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, ExitError, bad_state, refused};
 use anyhow::Result;
 use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
 use ralph_core::modes::orchestration::snapshot::Snapshot;

@@ -10,8 +10,8 @@ pub(crate) use crate::runs::refine::{
     template as of_rounds,
 };
 
-use crate::cli::exit::bad_state;
-use crate::cli::screen::visible;
+use crate::command::exit::bad_state;
+use crate::command::screen::visible;
 use anyhow::{Result, anyhow};
 use ralph_core::modes::refine::prompt::{Prompt, render};
 use ralph_io::store::refine::brought;

@@ -6,12 +6,13 @@
 mod old_file;
 mod plugin_file;
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note;
-use super::select_loop::of_session;
-use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use super::{screen, session_id};
+use super::session_id;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::of_session;
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::{Bound, LoopState, PauseCause, Phase};

@@ -3,11 +3,11 @@
 //! The loop rests at the next stop, if there is nothing else to do. It is the model's one honest
 //! way out besides proof, and costs neither an iteration nor a stall.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note;
-use super::screen;
-use super::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::guard::blocked;
 use ralph_core::protocol::reply::bounded;

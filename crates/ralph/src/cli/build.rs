@@ -1,9 +1,9 @@
 //! `ralph build`: works off the planned tasks, one fresh client for each, without a person.
 
-use super::context_dir::Here;
-use super::exit::Exit;
-use super::screen;
-use super::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen;
+use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use crate::runs::build::{self, Builder};
 use crate::runs::client;
 use crate::runs::engine::{self, wait_for_earlier};

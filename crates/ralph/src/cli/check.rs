@@ -2,11 +2,11 @@
 
 mod explained;
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::screen::{self, Colour, visible, visible_lines};
-use super::select_loop;
 use crate::check::{self, CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, Colour, visible, visible_lines};
+use crate::command::select_loop;
 use anyhow::Result;
 use ralph_core::project::check::answer;
 use ralph_core::project::check::choice::CheckSettings;

@@ -5,12 +5,12 @@
 
 mod show;
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::journal::note;
-use super::number;
-use super::screen::{self, visible};
-use super::select_loop::{self, FoundLoop, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::journal::note;
+use crate::command::number;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;

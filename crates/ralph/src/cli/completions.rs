@@ -1,6 +1,6 @@
 //! `ralph completions SHELL`: what a shell reads to complete the commands, from their own definition.
 
-use super::exit::Exit;
+use crate::command::exit::Exit;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_complete::Shell;

@@ -2,9 +2,9 @@
 //!
 //! It prints the page and reports what is missing on it.
 
-use super::context_dir::Here;
-use super::exit::Exit;
-use super::screen;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen;
 use crate::context::{self, Gathered};
 use anyhow::Result;
 use ralph_core::project::project_facts::page;

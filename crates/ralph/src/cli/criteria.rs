@@ -3,11 +3,11 @@
 //! What was agreed to at the start is frozen; this agrees anew: to the criteria and their
 //! commands, to what these mean, to their test files, and to fewer tests than there were.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state};
-use super::journal::note;
-use super::screen::{self, visible};
-use super::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state};
+use crate::command::journal::note;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt;

@@ -6,7 +6,7 @@ mod checks;
 mod criteria;
 mod facts;
 
-use super::exit::Exit;
+use crate::command::exit::Exit;
 use anyhow::Result;
 
 /// The kinds of work.

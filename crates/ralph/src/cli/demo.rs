@@ -1,6 +1,6 @@
 //! `ralph demo`: a whole loop in a scratch repository, told as it happens.
 
-use super::exit::{Exit, refused};
+use crate::command::exit::{Exit, refused};
 use crate::demo::{self, DemoPlayer, DemoResult, ProgramMissing, Style};
 use anyhow::Result;
 use ralph_io::process::programs;

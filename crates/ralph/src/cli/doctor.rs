@@ -17,9 +17,9 @@ mod settings;
 pub(crate) mod states;
 mod worktrees;
 
-use super::exit::Exit;
 use super::places::InstallPaths;
 use super::tell::tell;
+use crate::command::exit::Exit;
 use anyhow::Result;
 use check::{Check, CheckVerdict};
 use plugin::Plugin;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let well = checks.iter().all(|check| check.verdict != CheckVerdict::Fail);
     if args.json {
-        super::screen::print_json(&check::document(&checks, well))?;
+        crate::command::screen::print_json(&check::document(&checks, well))?;
     } else {
         checks.iter().for_each(|check| tell!("{check}"));
         tell!("{}", check::conclusion(&checks));

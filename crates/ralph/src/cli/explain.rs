@@ -5,11 +5,11 @@
 mod denial;
 mod stop;
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::number;
-use super::screen::{self, visible};
-use super::select_loop::{self, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::number;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use ralph_io::store::journal::{self, JournalEntry};
 use serde::de::DeserializeOwned;

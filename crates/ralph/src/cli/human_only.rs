@@ -4,9 +4,9 @@
 //! ancestors, which nothing but the kernel writes.
 
 use super::Command;
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::select_loop;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
 use ralph_core::guard::human_only;
 use ralph_core::guard::speaker::{self, Speaker};

@@ -3,9 +3,9 @@
 //! Standard output holds the tasks that are there and behind them the ideas, one on each line: brought
 //! to these lines, the tasks have gained the ideas and lost nothing. Nothing is changed here.
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::screen::{self, visible};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible};
 use crate::refine::Template;
 use crate::refine::artefact;
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};

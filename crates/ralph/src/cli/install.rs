@@ -14,9 +14,9 @@ pub(super) mod shipped;
 mod statusline;
 
 use super::doctor::path;
-use super::exit::{Exit, refused};
 use super::places::InstallPaths;
 use super::tell::tell;
+use crate::command::exit::{Exit, refused};
 use anyhow::{Context, Result};
 use extras::{BLOCK_CAP, Extras, WorkerBase};
 use files::{Fate, ShippedFile};

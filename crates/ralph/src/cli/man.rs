@@ -1,6 +1,6 @@
 //! `ralph man DIR`: the manual, one page for each command, as a release carries it.
 
-use super::exit::Exit;
+use crate::command::exit::Exit;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;

@@ -8,19 +8,15 @@ mod check;
 mod checkpoint;
 mod completions;
 mod context;
-pub(crate) mod context_dir;
 mod criteria;
 mod delegate;
 mod demo;
 mod doctor;
-pub(crate) mod exit;
 mod explain;
 mod human_only;
 mod ideate;
 pub(crate) mod install;
-pub(crate) mod journal;
 mod man;
-pub(crate) mod number;
 mod parallel;
 mod pause;
 mod places;
@@ -30,7 +26,6 @@ mod refine;
 mod replay;
 mod report;
 mod resume;
-pub(crate) mod screen;
 mod session;
 mod session_id;
 mod signal;
@@ -42,7 +37,6 @@ mod task;
 mod tell;
 mod trust;
 
-pub(crate) mod select_loop;
 mod uninstall;
 mod verify;
 mod watch;
@@ -241,16 +235,16 @@ pub fn run() -> ExitCode {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     });
-    done.unwrap_or_else(|error| exit::report(&error)).into()
+    done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
 }
 
 /// Shows what could not be read, or the help that was asked for. An argument may have been copied
 /// from anywhere, so one that acts on a terminal is not shown as it is.
 fn misread(error: &clap::Error) -> ExitCode {
     let shown = error.render().to_string();
-    match screen::harmless(&shown) {
+    match crate::command::screen::harmless(&shown) {
         std::borrow::Cow::Borrowed(_) => error.exit(),
-        std::borrow::Cow::Owned(shown) => screen::tell(shown.trim_end()),
+        std::borrow::Cow::Owned(shown) => crate::command::screen::tell(shown.trim_end()),
     }
-    exit::Exit::Usage.into()
+    crate::command::exit::Exit::Usage.into()
 }

@@ -6,8 +6,8 @@ mod next;
 mod plan;
 mod run;
 
-use super::context_dir::Here;
-use super::exit::Exit;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
 use anyhow::Result;
 
 /// What to do about tasks that could be worked on side by side.

@@ -1,10 +1,10 @@
 //! `ralph pause`: the loop rests; the turn that is running is not cut.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note;
-use super::screen;
-use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::runs::parallel;
 use anyhow::{Context, Result};
 use ralph_core::state::PauseCause;

@@ -1,8 +1,8 @@
 //! `ralph plan`: rounds of planning without a person, exactly as many as were asked for.
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::screen;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
 use crate::runs::client;
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::plan::Planner;

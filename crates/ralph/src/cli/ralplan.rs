@@ -5,9 +5,9 @@ mod next;
 mod run;
 mod status;
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::select_loop::{self, FoundLoop, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_core::state::LoopState;
 

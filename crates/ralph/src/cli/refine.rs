@@ -11,8 +11,8 @@ mod session;
 mod show;
 mod versions;
 
-use super::context_dir::Here;
-use super::exit::Exit;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
 use anyhow::Result;
 use std::path::PathBuf;
 

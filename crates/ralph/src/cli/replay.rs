@@ -3,10 +3,10 @@
 //! The rules look only at what the journal kept, so the answer is the same on any machine and at
 //! any time, and nothing is changed by asking.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::screen::{self, visible};
-use super::select_loop::{self, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use ralph_core::stop::replay::{Again, Difference};
 use ralph_io::store::journal::{self, JournalEntry};

@@ -3,15 +3,15 @@
 //! The Markdown goes to standard output. The page goes to a file, in one step; what stands there already is
 //! replaced only if it is such a page, so that a slip of the hand costs nobody a file.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
 use super::explain;
 use super::refine::report as refine;
-use super::screen::{self, visible};
-use super::select_loop::{self, LoopArgs};
 use super::session;
 use super::status::looked::LoopView;
 use super::status::text::next;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, LoopArgs};
 use crate::orchestration::SessionContext;
 use crate::runs::client::quoted;
 use anyhow::{Context, Result};

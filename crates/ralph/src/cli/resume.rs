@@ -3,11 +3,11 @@
 //! An orchestrated session may be held by a word in its mailbox as well, while a program that drives it waits. Who
 //! resumes has heard that.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note;
-use super::screen;
-use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};

@@ -10,8 +10,8 @@ mod run;
 mod send;
 mod waves;
 
-use super::context_dir::Here;
-use super::exit::Exit;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
 use crate::orchestration::{SessionContext, named};
 use anyhow::Result;
 use ralph_core::views::report::{self, Report, SessionSeen};

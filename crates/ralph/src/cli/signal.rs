@@ -3,11 +3,11 @@
 //! The session's next hook delivers it, within one tool call of a working turn. To end a loop or to
 //! let it rest there are `ralph cancel` and `ralph pause`.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note;
-use super::screen;
-use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::runs::parallel;
 use anyhow::Result;
 use ralph_core::state::LoopState;

@@ -3,10 +3,11 @@
 //! Inside a session it is the skill's way in where no prompt hook is registered: the model passes
 //! on what the person typed. It is then held to what the model may do.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note;
-use super::{number, screen, select_loop, session_id, verify};
+use super::{session_id, verify};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::{number, screen, select_loop};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};

@@ -9,10 +9,10 @@ mod layout;
 pub(super) mod looked;
 pub(super) mod text;
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::screen::{self, Colour, visible};
-use super::select_loop::{self, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, Colour, visible};
+use crate::command::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use looked::LoopView;
 use ralph_core::state::{LoopState, Phase};

@@ -5,8 +5,8 @@
 //! whatever goes wrong ends with an exit code of 0: a broken status line is no reason to be told so twice
 //! a second.
 
-use super::exit::{Exit, refused};
-use super::screen::{self, Colour};
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, Colour};
 use anyhow::Result;
 use ralph_core::state::{Brief, StateView};
 use ralph_core::views::statusline::{self, StatuslinePart, Tone};

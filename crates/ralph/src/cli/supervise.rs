@@ -3,7 +3,7 @@
 //! Not for people: it reads on standard input what to run and prints what came of it. When its
 //! input ends it ends the command, so it must be started with a pipe.
 
-use super::exit::Exit;
+use crate::command::exit::Exit;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Scanner;
 use ralph_io::process::command;

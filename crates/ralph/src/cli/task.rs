@@ -8,10 +8,10 @@ pub(super) mod sync;
 
 pub(super) use show::{Format, in_format};
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note_at;
-use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note_at;
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::TaskError;

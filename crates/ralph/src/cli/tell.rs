@@ -2,7 +2,7 @@
 //!
 //! `println!` panics when the reader of a pipe is gone; `ralph install | head` must still install.
 
-use super::screen;
+use crate::command::screen;
 use std::fmt::Arguments;
 use std::io::Write;
 

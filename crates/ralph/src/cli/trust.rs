@@ -2,9 +2,9 @@
 //!
 //! What counts is the content that was shown; a file that changes afterwards must be read anew.
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::screen;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
 use anyhow::Result;
 use ralph_io::project::settings;
 

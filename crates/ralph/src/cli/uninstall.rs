@@ -7,13 +7,13 @@
 mod checkpoints;
 mod everything;
 
-use super::exit::{Exit, refused};
 use super::install::merge::{self, Merged};
 use super::install::record::{Install, InstallRecord};
 use super::install::scope::{self, InstallScope, ScopeArgs};
 use super::install::{back_up, backups, files, plugin, summary};
 use super::places::InstallPaths;
 use super::tell::tell;
+use crate::command::exit::{Exit, refused};
 use anyhow::{Context, Result};
 use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};

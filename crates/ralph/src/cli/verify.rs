@@ -1,10 +1,10 @@
 //! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::journal::note_seen;
-use super::screen::{self, Colour, visible, visible_lines};
-use super::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note_seen;
+use crate::command::screen::{self, Colour, visible, visible_lines};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};

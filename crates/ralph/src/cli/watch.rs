@@ -13,10 +13,11 @@ mod sample;
 mod text;
 mod view;
 
-use super::context_dir::Here;
-use super::exit::{Exit, refused};
-use super::select_loop::FoundLoop;
-use super::{cancel, pause, resume, screen, signal};
+use super::{cancel, pause, resume, signal};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
+use crate::command::select_loop::FoundLoop;
 use anyhow::{Context, Result};
 use keyboard::Keyboard;
 use keys::Act;

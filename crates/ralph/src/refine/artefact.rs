@@ -3,9 +3,9 @@
 //! It is looked at before a round and after it, so that what really changed is known whatever the round
 //! says. On a plan a round writes into a copy: what a person writes into the plan meanwhile stands.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::select_loop::{self, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::refine::measure::{self, ArtefactChange, Piece};

@@ -3,11 +3,11 @@
 //! The loop is bound to the session of each round while it lasts, so the hooks enforce it there as in
 //! any session. What decides is what they and the tasks say; the client's words are not asked.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::journal::note;
-use crate::cli::screen;
-use crate::cli::select_loop::FoundLoop;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::FoundLoop;
 use crate::runs::client::ClientRound;
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;

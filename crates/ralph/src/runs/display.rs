@@ -4,7 +4,7 @@
 //! from a model, so nothing in them may act on the terminal.
 
 use super::client::RoundOutcome;
-use crate::cli::screen::visible;
+use crate::command::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_core::stop::rounds::{Busy, Showed};

@@ -2,9 +2,9 @@
 //! called, where their logs are, and after which round no other is begun.
 
 use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult, preflight};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::{number, screen};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::{number, screen};
 use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::reply::bounded;

@@ -8,8 +8,8 @@ pub(crate) mod leftovers;
 
 pub(crate) use call::{About, round};
 
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::journal::note;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
 use crate::orchestration::SessionContext;
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;

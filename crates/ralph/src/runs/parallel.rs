@@ -8,9 +8,9 @@ mod worker;
 pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 pub(crate) use worker::planned;
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state};
-use crate::cli::journal::note;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state};
+use crate::command::journal::note;
 use crate::runs::build::Builder;
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;

@@ -3,9 +3,9 @@
 //! Each round is one client with the task graph as it is then; the planner brings the graph up to date
 //! itself, with `ralph plan-sync`. Nothing that a planner says ends the run early.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::Exit;
-use crate::cli::select_loop::{self, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::select_loop::{self, LoopArgs};
 use crate::runs::client::{self, ClientRound, RoundOutcome};
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::{self, ClientOptions};

@@ -6,8 +6,8 @@
 mod gate;
 mod told;
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state};
 use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;

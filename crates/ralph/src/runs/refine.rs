@@ -6,9 +6,9 @@
 use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
 use super::engine;
 use super::options::{self, ClientOptions};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::screen::{self, visible};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible};
 use crate::refine::Template;
 use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
 use anyhow::{Context, Result};

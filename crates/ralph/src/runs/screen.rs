@@ -4,7 +4,7 @@
 //! All of it is on standard error: standard output is the command's answer.
 
 use super::display::{RoundDisplay, THINKS, answer_user};
-use crate::cli::screen::{self, visible};
+use crate::command::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::text::plural::{grouped, noun};
 use ralph_core::text::truncate::bounded;

@@ -5,8 +5,8 @@
 
 use super::client::{self, ClientRound, Policy, RoundResult};
 use super::display::RoundDisplay;
-use crate::cli::exit::{self, Exit, refused};
-use crate::cli::screen;
+use crate::command::exit::{self, Exit, refused};
+use crate::command::screen;
 use anyhow::{Context, Result};
 use ralph_io::client::given;
 use ralph_io::process::interrupts::Interrupts;

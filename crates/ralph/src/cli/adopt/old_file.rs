@@ -3,10 +3,10 @@
 //! Anybody can put a file into a shared folder, so both must be regular, ours, and writable by
 //! nobody else. Hooks never look here.
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, ExitError, bad_state, refused};
-use super::super::screen;
 use super::plugin_file;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, ExitError, bad_state, refused};
+use crate::command::screen;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
 use ralph_core::tasks::plan;

@@ -4,8 +4,8 @@
 //! Its promise becomes the word that asks for completion, since the prompt speaks of it; what decides is
 //! the project's own commands, as for a loop that was typed without any. A loop without a bound gets ours.
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, refused};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
 use anyhow::{Context, Result, bail};
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::tasks::plan::Plan;

@@ -1,8 +1,8 @@
 //! Which checks apply to a file, why, and how each is run.
 
-use super::super::exit::Exit;
-use super::super::screen::{self, visible};
 use crate::check::{self, CheckOrder};
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible};
 use anyhow::Result;
 use ralph_core::project::check::{By, Check, CheckKind, Parser};
 use ralph_io::store::checks::line_of;

@@ -1,11 +1,11 @@
 //! `ralph checkpoint list|show|diff`: looks, and changes nothing.
 
 use super::{LoopCheckpoints, git_failed};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::number;
-use crate::cli::screen::{self, visible, visible_lines};
-use crate::cli::select_loop::LoopArgs;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::number;
+use crate::command::screen::{self, visible, visible_lines};
+use crate::command::select_loop::LoopArgs;
 use anyhow::Result;
 use ralph_io::git::checkpoint::{self, Checkpoint, DiffFormat};
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 //! nothing.
 
 use crate::check::{self, CheckOrder, Pace};
-use crate::cli::exit::Exit;
 use crate::cli::install::merge;
 use crate::cli::places::InstallPaths;
-use crate::cli::screen;
+use crate::command::exit::Exit;
+use crate::command::screen;
 use anyhow::{Context, Result};
 use ralph_core::project::check::answer;
 use ralph_core::project::check::choice::CheckSettings;

@@ -1,8 +1,8 @@
 //! The criteria of a loop for which completion is requested: runs those that no receipt proves or disproves,
 //! and prints what all receipts are worth. A driver of ours asks in the same way as the stop hook.
 
-use crate::cli::exit::{Exit, refused};
-use crate::cli::screen;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
 use crate::verify::{self, CriteriaChoice, Pace, Silent, VerifyOrder, asked};
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::{By, Proof};

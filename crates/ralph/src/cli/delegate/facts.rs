@@ -1,8 +1,8 @@
 //! The facts about the project, for a session that begins.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::Exit;
-use crate::cli::screen;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen;
 use crate::context;
 use anyhow::Result;
 use ralph_core::project::project_facts::page;

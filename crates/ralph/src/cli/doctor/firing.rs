@@ -5,10 +5,10 @@
 //! folder where a relative path leads nowhere, as happens after a `cd` in a session.
 
 use super::super::places::InstallPaths;
-use super::super::screen::visible;
 use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, SettingsFiles, project_root};
+use crate::command::screen::visible;
 use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::user_files;
 use serde_json::json;

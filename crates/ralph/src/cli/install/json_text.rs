@@ -3,7 +3,7 @@
 //! Read strictly, twice: `serde_json` says where a mistake is in the words a person knows, and the
 //! syntax tree keeps every character that we do not change.
 
-use super::super::exit::{Exit, refused};
+use crate::command::exit::{Exit, refused};
 use anyhow::Result;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};

@@ -4,9 +4,9 @@
 //! its path points, so an upgrade replaces the entries of an older place. Entries of other people
 //! stay where they are, also inside a group that we share.
 
-use super::super::exit::{Exit, refused};
 use super::extras::{self, Extras, WorkerBase};
 use super::json_text;
+use crate::command::exit::{Exit, refused};
 use anyhow::Result;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject};
 use ralph_core::protocol::registration::{self, Origin, Registered};

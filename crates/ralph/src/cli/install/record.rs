@@ -4,8 +4,8 @@
 //! then be restored to the byte, and the digest of each file that we copied, because a file that a
 //! person has edited is theirs.
 
-use super::super::exit::{Exit, refused};
 use super::extras::Extras;
+use crate::command::exit::{Exit, refused};
 use anyhow::{Context, Result};
 use ralph_io::{project::user_files, store::atomic};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! `ralph parallel clean`: takes away what workers leave when their work is merged.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::Exit;
-use crate::cli::screen::{self, visible};
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible};
 use crate::parallel::clean::{self, CleanItem};
 use anyhow::Result;
 use serde_json::json;

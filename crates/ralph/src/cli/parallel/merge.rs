@@ -1,9 +1,9 @@
 //! `ralph parallel merge`: brings the work of workers to the loop's branch.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::screen::{self, visible, visible_lines};
-use crate::cli::select_loop::{self, LoopArgs};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible, visible_lines};
+use crate::command::select_loop::{self, LoopArgs};
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, MergeOrder, Merged, WorkerMerge};
 use crate::verify::Watcher;

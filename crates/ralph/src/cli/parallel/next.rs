@@ -3,10 +3,10 @@
 //! The answer is for a model, so it is whole: the exact input of each call, what comes after it, and
 //! what would keep it from working.
 
-use super::super::context_dir::Here;
-use super::super::exit::Exit;
-use super::super::screen::{self, visible_lines};
-use super::super::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible_lines};
+use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::modes::parallel::{self, NextParallelStep, merge};
 use ralph_core::state::LoopState;

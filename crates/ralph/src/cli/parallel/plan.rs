@@ -1,9 +1,9 @@
 //! `ralph parallel plan`: the waves in which the open tasks could be carried out.
 
-use super::super::context_dir::Here;
-use super::super::exit::Exit;
-use super::super::screen::{self, visible_lines};
-use super::super::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible_lines};
+use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::modes::parallel::{self, WavePlan};
 use ralph_core::state::{LoopState, Task};

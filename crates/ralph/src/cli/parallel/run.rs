@@ -4,11 +4,11 @@
 //! are, the criteria are run on the whole, and what they lack is left to rounds of a build.
 
 use crate::cli::build::EXIT_CODES;
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::number;
-use crate::cli::screen;
-use crate::cli::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::number;
+use crate::command::screen;
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, MergeOrder};
 use crate::runs::options::{self, ClientOptions};

@@ -1,9 +1,9 @@
 //! `ralph ralplan approve`, `adjust` and `discard`: a person's decision about a plan, in a terminal.
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, refused};
-use super::super::screen::{self, visible_lines};
-use super::super::select_loop::LoopArgs;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible_lines};
+use crate::command::select_loop::LoopArgs;
 use crate::runs::ralplan::take;
 use anyhow::Result;
 use ralph_core::state::{DecisionKind, LoopState};

@@ -1,9 +1,9 @@
 //! `ralph ralplan next`: the one next step of a planning, for the session that carries it out.
 
-use super::super::context_dir::Here;
-use super::super::exit::Exit;
-use super::super::screen::{self, visible_lines};
 use super::PlanViewArgs;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::ralplan;
 use serde_json::json;

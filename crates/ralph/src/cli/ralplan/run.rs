@@ -2,11 +2,11 @@
 //!
 //! Begins a planning or continues one; the rounds are in [`crate::runs::ralplan`].
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, bad_state, refused};
-use super::super::journal::note;
-use super::super::screen;
-use super::super::select_loop::FoundLoop;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::FoundLoop;
 use crate::runs::client as runner;
 use crate::runs::engine::{self, ClientRunner, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};

@@ -2,10 +2,10 @@
 //!
 //! What an agent is told may be cut; here it is whole.
 
-use super::super::context_dir::Here;
-use super::super::exit::Exit;
-use super::super::screen::{self, visible, visible_lines};
 use super::PlanViewArgs;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, position, short};
 use ralph_core::state::{LoopState, Ralplan};

@@ -1,9 +1,9 @@
 //! Sessions in the background: `--background`, `peek`, `attach` and `kill`, by tmux.
 
 use super::{conversation, session};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::screen::{self, visible, visible_lines};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::{close_what_was_left, record};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::state::RefineSession;

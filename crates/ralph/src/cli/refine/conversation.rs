@@ -4,11 +4,11 @@
 //! the bound of agents, keeps the turn going, and is what a person cancels.
 
 use super::session;
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::journal::note;
-use crate::cli::screen::{self, visible};
-use crate::cli::select_loop::{self, FoundLoop};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::journal::note;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, FoundLoop};
 use crate::refine::artefact::Artefact;
 use anyhow::Result;
 use ralph_core::modes::refine::state::{RefineDocument, RefineSession};

@@ -5,9 +5,9 @@
 
 use super::run::{self, Subject};
 use super::{conversation, prompt, session};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::screen::{self, visible, visible_lines};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{self, Artefact, ArtefactBefore};
 use crate::refine::{asks_again, close_what_was_left, note_client, of_round, of_rounds, record};
 use anyhow::{Context, Result};

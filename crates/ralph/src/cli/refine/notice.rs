@@ -1,6 +1,6 @@
 //! Tells a person who looks elsewhere that a refinement is over.
 
-use crate::cli::screen;
+use crate::command::screen;
 use ralph_io::terminal::notify;
 
 /// By the desktop, else by the terminal: its own notification, and the bell.

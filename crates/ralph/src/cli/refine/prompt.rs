@@ -1,8 +1,8 @@
 //! `ralph refine prompt` and `ralph refine ideas`: what a skill needs of the prompts and of what comes back.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::screen::{self, visible, visible_lines};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact;
 use crate::refine::{self, Template};
 use anyhow::Result;

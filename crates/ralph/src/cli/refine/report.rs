@@ -1,8 +1,8 @@
 //! What a report needs of a refinement: its session, and the versions of its plan.
 
 use super::{session, show, versions};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::bad_state;
+use crate::command::context_dir::Here;
+use crate::command::exit::bad_state;
 use anyhow::Result;
 use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::state::LoopState;

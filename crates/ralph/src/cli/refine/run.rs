@@ -4,10 +4,10 @@
 //! carried out. A session that was interrupted goes on where it was, by its name.
 
 use super::{background, conversation, notice, prompt, session};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, refused};
-use crate::cli::number;
-use crate::cli::screen::{self, visible};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::number;
+use crate::command::screen::{self, visible};
 use crate::refine::artefact::{Artefact, PlanFile};
 use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
 use crate::runs::client;

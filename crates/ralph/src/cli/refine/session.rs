@@ -1,8 +1,8 @@
 //! Which session a command means, and what it refines.
 
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::screen::visible;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen::visible;
 use crate::refine::artefact::{Artefact, PlanFile};
 use crate::runs::client::quoted;
 use anyhow::Result;

@@ -1,9 +1,9 @@
 //! `ralph refine status` and `ralph refine list`: how sessions stand.
 
 use super::{background, conversation, session};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state};
-use crate::cli::screen::{self, visible};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state};
+use crate::command::screen::{self, visible};
 use anyhow::Result;
 use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Mode, Status as Standing, chart, say};

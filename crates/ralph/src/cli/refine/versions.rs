@@ -1,10 +1,10 @@
 //! `ralph refine history`, `diff` and `restore`: the versions of a plan.
 
 use super::{conversation, session};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::number;
-use crate::cli::screen::{self, visible, visible_lines};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::number;
+use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{Artefact, PlanFile, at};
 use anyhow::Result;
 use ralph_core::modes::refine::state::RefineSession;

@@ -1,7 +1,7 @@
 //! `ralph session list`: the sessions of the project, each on a line.
 
-use super::super::exit::Exit;
-use super::super::screen::{self, visible};
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible};
 use crate::orchestration::{NONE, SessionContext};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;

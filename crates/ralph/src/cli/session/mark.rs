@@ -1,8 +1,8 @@
 //! `ralph session mark`: the status of one task, with the counts in the metadata.
 
-use super::super::exit::{Exit, refused};
-use super::super::screen::{self, visible};
 use super::{SessionArg, SessionContext, next};
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible};
 use anyhow::Result;
 use ralph_core::modes::orchestration::attempts;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};

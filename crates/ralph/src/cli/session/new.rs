@@ -1,8 +1,8 @@
 //! `ralph session new`: a folder for a session, and what it is asked for.
 
-use super::super::exit::{Exit, bad_state, refused};
-use super::super::screen;
 use super::{SessionContext, named};
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen;
 use anyhow::Result;
 use ralph_core::modes::orchestration::files::folder;
 use ralph_core::modes::orchestration::id::{REFUSED, SessionId};

@@ -1,9 +1,9 @@
 //! `ralph session next` and `status`: what the router says. To ask changes nothing and uses up no signal; who makes the
 //! calls by hand says so with `next --begin`.
 
-use super::super::exit::{Exit, refused};
-use super::super::screen::{self, visible_lines};
 use super::{SessionArg, SessionContext};
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;

@@ -1,8 +1,8 @@
 //! `ralph session validate` and `repair`: what is wrong with the files, and what of it can be put right.
 
-use super::super::exit::Exit;
-use super::super::screen::{self, visible, visible_lines};
 use super::{SessionArg, SessionContext};
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::orchestration::finding::SessionFinding;
 use ralph_core::modes::orchestration::repair::repair as mended;

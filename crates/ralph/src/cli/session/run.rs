@@ -5,11 +5,11 @@
 
 mod bound;
 
-use super::super::exit::{Exit, bad_state, refused};
-use super::super::number;
-use super::super::screen;
-use super::super::select_loop::FoundLoop;
 use super::{SessionArg, SessionContext};
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::number;
+use crate::command::screen;
+use crate::command::select_loop::FoundLoop;
 use crate::runs::client as runner;
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::orchestration::{self, OrchestrationRun, leftovers};

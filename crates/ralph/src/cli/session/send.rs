@@ -1,8 +1,8 @@
 //! `ralph session signal` and `feedback new`: what a person says to a session.
 
-use super::super::exit::{Exit, bad_state, refused};
-use super::super::screen;
 use super::SessionArg;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen;
 use crate::orchestration::{SessionContext, missing};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;

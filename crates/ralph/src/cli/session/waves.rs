@@ -1,9 +1,9 @@
 //! `ralph session waves` and `graph`: the tasks in the order in which they are carried out, and drawn.
 
-use super::super::exit::Exit;
-use super::super::screen::{self, visible_lines};
 use super::super::task::{Format, in_format};
 use super::{SessionArg, SessionContext};
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::orchestration::snapshot::Picture;
 use ralph_core::modes::orchestration::waves::TaskFiles;

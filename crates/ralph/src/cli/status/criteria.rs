@@ -2,7 +2,7 @@
 
 use super::layout::{WIDTH, wrapped};
 use super::looked::LoopView;
-use crate::cli::screen::{self, Colour, visible};
+use crate::command::screen::{self, Colour, visible};
 use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::protocol::reply::bounded;

@@ -3,7 +3,7 @@
 //! Only a live loop's project is looked at: what an ended one left is no longer its own. Where the
 //! tree cannot be looked at, the receipts alone speak.
 
-use crate::cli::select_loop::FoundLoop;
+use crate::command::select_loop::FoundLoop;
 use crate::verify;
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{self, Proof, ReceiptStatus};

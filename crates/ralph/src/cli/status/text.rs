@@ -3,7 +3,7 @@
 use super::criteria;
 use super::layout::wrapped;
 use super::looked::LoopView;
-use crate::cli::screen::{self, Colour, visible};
+use crate::command::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;

@@ -1,10 +1,10 @@
 //! Changes to the tasks, each made whole or refused with what to do instead.
 
-use super::super::context_dir::Here;
-use super::super::exit::Exit;
-use super::super::number;
-use super::super::screen::{self, visible};
-use super::super::select_loop::LoopArgs;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::number;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::LoopArgs;
 use anyhow::Result;
 use jiff::SignedDuration;
 use ralph_core::tasks::graph::{self, Lease, NewTask};

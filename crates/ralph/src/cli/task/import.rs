@@ -1,11 +1,11 @@
 //! `ralph task import`: makes a planned loop from a plan; a person starts it by typing `/ralph`.
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, refused};
-use super::super::journal::note;
-use super::super::screen::{self, visible, visible_lines};
-use super::super::select_loop;
 use super::lint;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::journal::note;
+use crate::command::screen::{self, visible, visible_lines};
+use crate::command::select_loop;
 use anyhow::Result;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::tasks::graph::render::{self, Show};

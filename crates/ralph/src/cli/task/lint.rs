@@ -1,9 +1,9 @@
 //! `ralph task lint`: what keeps a plan from being worked off, and what would make it go badly.
 
-use super::super::context_dir::Here;
-use super::super::exit::Exit;
-use super::super::screen::{self, visible};
-use super::super::select_loop::LoopArgs;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::LoopArgs;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph;

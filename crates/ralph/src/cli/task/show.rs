@@ -1,9 +1,9 @@
 //! Shows tasks: as a list, as Markdown or JSON, or one with all that is known of it.
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, refused};
-use super::super::screen::{self, visible, visible_lines};
-use super::super::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::{self, visible, visible_lines};
+use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::state::Task;

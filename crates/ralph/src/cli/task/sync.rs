@@ -6,12 +6,12 @@
 
 mod say;
 
-use super::super::context_dir::Here;
-use super::super::exit::{Exit, bad_state, refused};
-use super::super::journal::note;
-use super::super::screen::{self, visible};
-use super::super::select_loop::{self, FoundLoop, LoopArgs};
 use super::{import, lint};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen::{self, visible};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Phase};
 use ralph_core::tasks::graph::GraphDiff;

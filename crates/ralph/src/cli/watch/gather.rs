@@ -3,10 +3,10 @@
 //! The work tree is not looked at: that costs a walk over all files, and this is done at every change.
 
 use super::model::{Bar, Criterion, DecisionLine, SignalView, Time, Tone, WatchedLoop};
-use crate::cli::context_dir::Here;
-use crate::cli::select_loop::{self, FoundLoop};
 use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
+use crate::command::context_dir::Here;
+use crate::command::select_loop::{self, FoundLoop};
 use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::modes::mode;

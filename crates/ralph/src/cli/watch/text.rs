@@ -1,7 +1,7 @@
 //! Pieces of a line by the columns that they take, with nothing in them that acts on a terminal.
 
 use super::model::Tone;
-use crate::cli::screen::visible;
+use crate::command::screen::visible;
 use jiff::Timestamp;
 use ralph_core::text::plural::lasted;
 use ralph_core::text::wrap::wrap;

@@ -8,7 +8,7 @@ mod list;
 
 use super::model::{InputMode, Model, Tone};
 use super::text::{Pen, cut, cut_line, fit, for_long};
-use crate::cli::screen::visible;
+use crate::command::screen::visible;
 use ratatui::Frame;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Text};

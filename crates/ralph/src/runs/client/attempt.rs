@@ -2,7 +2,7 @@
 
 use super::command::arguments;
 use super::{ClientRound, Sum};
-use crate::cli::exit::{Exit, refused};
+use crate::command::exit::{Exit, refused};
 use crate::runs::display::RoundDisplay;
 use anyhow::Result;
 use ralph_core::stop::rounds::{self, Policy, Showed};

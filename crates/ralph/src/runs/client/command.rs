@@ -1,7 +1,7 @@
 //! The client's command line: which program, which arguments, and what a person could paste instead.
 
 use super::ClientRound;
-use crate::cli::exit::{Exit, refused};
+use crate::command::exit::{Exit, refused};
 use anyhow::Result;
 use ralph_io::{process::programs, store::atomic};
 use std::ffi::OsString;

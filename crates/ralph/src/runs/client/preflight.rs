@@ -1,7 +1,7 @@
 //! What of a loop's work would need a person, said before it starts.
 
-use crate::cli::exit::{Exit, refused};
-use crate::cli::screen::visible;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen::visible;
 use anyhow::Result;
 use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
 use ralph_io::client::client_settings::{self, Permissions};

@@ -4,8 +4,8 @@
 //! kept from it by a limit or by a person is made again, and any other has failed.
 
 use super::{DriveState, OrchestrationEnd, leftovers};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state};
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::MemberExit;
 use crate::runs::options::{self, ClientOptions};

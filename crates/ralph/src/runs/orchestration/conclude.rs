@@ -1,9 +1,9 @@
 //! How a run ends: the router's answer becomes the ending of the loop, once the criteria are run.
 
 use super::{DriveState, OrchestrationRun};
-use crate::cli::exit::{Exit, bad_state};
-use crate::cli::journal::note;
-use crate::cli::screen;
+use crate::command::exit::{Exit, bad_state};
+use crate::command::journal::note;
+use crate::command::screen;
 use crate::runs::engine::{self, LoopOwner};
 use crate::runs::screen::Screen;
 use crate::verify;

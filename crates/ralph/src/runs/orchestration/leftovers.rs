@@ -3,8 +3,8 @@
 //! Its clients end by themselves, since nobody holds their input any more; that is waited for. What an agent
 //! had finished by then counts, and what a person had said to the others is said again.
 
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::screen;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen;
 use crate::orchestration::SessionContext;
 use anyhow::Result;
 use jiff::Timestamp;

@@ -4,8 +4,8 @@
 //! worker had finished by then counts. Its worktree stays in any case.
 
 use super::worker;
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
 use crate::runs::engine::wait_for_earlier;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Worker};

@@ -1,8 +1,8 @@
 //! One worker: its claim, its worktree, its loop and its client; and what it has come to in the end.
 
 use super::{ParallelEnd, ParallelRun, ParallelState};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::bad_state;
+use crate::command::context_dir::Here;
+use crate::command::exit::bad_state;
 use crate::runs::client::ClientRound;
 use crate::runs::engine::MemberExit;
 use crate::runs::worker::RoundOrder;

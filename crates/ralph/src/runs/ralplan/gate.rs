@@ -3,11 +3,11 @@
 //! Silence is waiting, for as long as it takes. A decision that was given elsewhere is seen in the state.
 
 use super::{Driver, told};
-use crate::cli::context_dir::Here;
-use crate::cli::exit::bad_state;
-use crate::cli::journal::note;
-use crate::cli::screen;
-use crate::cli::select_loop::FoundLoop;
+use crate::command::context_dir::Here;
+use crate::command::exit::bad_state;
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PlanPhase};
 use ralph_hooks::ralplan::{self, Decided, DecisionRequest};

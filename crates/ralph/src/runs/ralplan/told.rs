@@ -1,7 +1,7 @@
 //! What a person is shown of a planning that is driven: the plan that waits for them, and why a round
 //! brought nothing.
 
-use crate::cli::screen::visible;
+use crate::command::screen::visible;
 use ralph_core::modes::ralplan::{position, short};
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{LoopState, Ralplan};

@@ -2,10 +2,10 @@
 //! which `ralph status`, `cancel` and `pause` know it.
 
 use super::Args;
-use crate::cli::context_dir::Here;
-use crate::cli::exit::{Exit, bad_state, refused};
-use crate::cli::journal::note;
-use crate::cli::select_loop::FoundLoop;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::orchestration::id::SessionId;

@@ -1,7 +1,7 @@
 //! What a sync says: the difference, as rows or as one document.
 
-use super::super::super::screen::{self, visible};
 use super::{Sync, SyncResult};
+use crate::command::screen::{self, visible};
 use anyhow::Result;
 use ralph_core::state::{Task, TaskStatus};
 use ralph_core::tasks::graph::{GraphDiff, Stays};

@@ -2,9 +2,9 @@
 //!
 //! Where that does not settle it, a person is asked; without a person nothing is changed.
 
-use super::context_dir::Here;
-use super::exit::{Exit, bad_state, refused};
-use super::screen;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen;
 use anyhow::{Context, Result};
 use ralph_core::modes::mode;
 use ralph_core::state::{LoopState, Phase};

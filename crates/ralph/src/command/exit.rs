@@ -1,6 +1,6 @@
 //! Exit codes, in one place, and errors that carry one.
 
-use super::screen;
+use crate::command::screen;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;

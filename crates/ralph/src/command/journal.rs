@@ -1,6 +1,6 @@
 //! Writes what a person did on the command line into the loop's journal.
 
-use super::context_dir::Here;
+use crate::command::context_dir::Here;
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
 use ralph_io::store::journal::JournalEntry;
