@@ -2,10 +2,10 @@
 //!
 //! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets: the product has no such module.
 
-use crate::cli::install::extras::{Extras, WorkerBase};
-use crate::cli::install::merge::{self, Merged};
 use crate::command::screen;
 use crate::context;
+use crate::setup::install::extras::{Extras, WorkerBase};
+use crate::setup::install::merge::{self, Merged};
 use ralph_core::project::project_facts::FileFormat;
 use ralph_core::protocol::registration::{Location, settings_hooks};
 use serde_json::Value;

@@ -11,5 +11,6 @@ mod orchestration;
 mod parallel;
 mod refine;
 pub mod runs;
+mod setup;
 pub mod standin;
 mod verify;

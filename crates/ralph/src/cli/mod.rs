@@ -11,15 +11,12 @@ mod context;
 mod criteria;
 mod delegate;
 mod demo;
-mod doctor;
 mod explain;
 mod human_only;
 mod ideate;
-pub(crate) mod install;
 mod man;
 mod parallel;
 mod pause;
-mod places;
 mod plan;
 mod ralplan;
 mod refine;
@@ -34,10 +31,8 @@ mod status;
 mod statusline;
 mod supervise;
 mod task;
-mod tell;
 mod trust;
 
-mod uninstall;
 mod verify;
 mod watch;
 
@@ -105,9 +100,9 @@ enum Command {
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
     PlanSync(task::sync::Sync),
     /// Register the hooks and copy the skills and agents
-    Install(install::Args),
+    Install(crate::setup::install::Args),
     /// Take back what `ralph install` did
-    Uninstall(uninstall::Args),
+    Uninstall(crate::setup::uninstall::Args),
     /// Run the acceptance commands of a loop, and keep their receipts
     Verify(verify::Args),
     /// Check files as an edit in a loop is checked
@@ -128,7 +123,7 @@ enum Command {
     /// Print one line about this session's loop, for the client's status line
     Statusline(statusline::Args),
     /// Say whether everything is in place, and what to do if not
-    Doctor(doctor::Args),
+    Doctor(crate::setup::doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
     Demo(demo::Args),
     /// Print what makes a shell complete these commands
@@ -219,8 +214,8 @@ pub fn run() -> ExitCode {
         Command::Refine(command) => refine::run(&command),
         Command::Ideate(args) => ideate::run(&args),
         Command::Plan(args) => plan::run(&args),
-        Command::Install(args) => install::run(&args),
-        Command::Uninstall(args) => uninstall::run(&args),
+        Command::Install(args) => crate::setup::install::run(&args),
+        Command::Uninstall(args) => crate::setup::uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Context(args) => context::run(&args),
@@ -230,7 +225,7 @@ pub fn run() -> ExitCode {
         Command::Delegate(command) => delegate::run(&command),
         Command::Round => worker::run(),
         Command::Statusline(args) => statusline::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
+        Command::Doctor(args) => crate::setup::doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -2,10 +2,10 @@
 //! nothing.
 
 use crate::check::{self, CheckOrder, Pace};
-use crate::cli::install::merge;
-use crate::cli::places::InstallPaths;
 use crate::command::exit::Exit;
 use crate::command::screen;
+use crate::setup::install::merge;
+use crate::setup::places::InstallPaths;
 use anyhow::{Context, Result};
 use ralph_core::project::check::answer;
 use ralph_core::project::check::choice::CheckSettings;

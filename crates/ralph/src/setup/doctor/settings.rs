@@ -4,10 +4,10 @@
 //! user. What stands on a command line is above all but the managed ones and cannot be seen from here.
 //! Hooks of all files are added up.
 
-use super::super::install::extras::BLOCK_CAP;
-use super::super::install::merge;
-use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
+use crate::setup::install::extras::BLOCK_CAP;
+use crate::setup::install::merge;
+use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::noun;
 use ralph_io::{client::client_settings, project::user_files};

@@ -7,13 +7,13 @@
 mod checkpoints;
 mod everything;
 
-use super::install::merge::{self, Merged};
-use super::install::record::{Install, InstallRecord};
-use super::install::scope::{self, InstallScope, ScopeArgs};
-use super::install::{back_up, backups, files, plugin, summary};
-use super::places::InstallPaths;
-use super::tell::tell;
 use crate::command::exit::{Exit, refused};
+use crate::setup::install::merge::{self, Merged};
+use crate::setup::install::record::{Install, InstallRecord};
+use crate::setup::install::scope::{self, InstallScope, ScopeArgs};
+use crate::setup::install::{back_up, backups, files, plugin, summary};
+use crate::setup::places::InstallPaths;
+use crate::setup::tell::tell;
 use anyhow::{Context, Result};
 use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
@@ -114,7 +114,7 @@ struct Left {
 /// The model of a running loop must not take away, or bend, what enforces the loop.
 pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
     let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
-    let bound = super::doctor::states::live_loop_of(&places.ralph, &session);
+    let bound = crate::setup::doctor::states::live_loop_of(&places.ralph, &session);
     match bound {
         None => Ok(()),
         Some(loop_id) => Err(refused(

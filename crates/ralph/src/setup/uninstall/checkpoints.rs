@@ -1,7 +1,7 @@
 //! The repositories that still hold checkpoints: cleared with all the rest, or named so that a person can.
 
-use crate::cli::places::InstallPaths;
 use crate::command::screen::visible;
+use crate::setup::places::InstallPaths;
 use ralph_io::{git::checkpoint, git::tree, project, store::lifecycle};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -5,14 +5,14 @@
 //! survive `--resume`. The description of the plugin is written first and removed last, so that a
 //! folder that was left half done is known as ours.
 
-use super::super::places::InstallPaths;
-use super::super::tell::tell;
 use super::extras::Extras;
 use super::files::{self, Fate, ShippedFile};
 use super::put_file;
 use super::record::{Copied, Install, InstallRecord};
 use super::shipped::SHIPPED;
 use crate::command::exit::{Exit, refused};
+use crate::setup::places::InstallPaths;
+use crate::setup::tell::tell;
 use anyhow::Result;
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the code of Ralph: `scripts/counts [FOLDER]` prints one line for each figure.
+"""Counts the code of Ralph: `scripts/counts.py [FOLDER]` prints one line for each figure.
 
 Lines are those of `crates/*/src` with comments and without tests. A test is a file `tests.rs` or
 `testing.rs`, a file below a folder `tests`, a file that another one includes below `#[cfg(test)]`, and

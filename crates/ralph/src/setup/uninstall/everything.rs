@@ -4,11 +4,11 @@
 //! Only names that are ours are removed. A loop that has not ended is not ours to forget, and neither is
 //! an installation that needs the executables.
 
-use super::super::install::record::InstallRecord;
-use super::super::places::InstallPaths;
-use super::super::tell::tell;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
+use crate::setup::install::record::InstallRecord;
+use crate::setup::places::InstallPaths;
+use crate::setup::tell::tell;
 use anyhow::Result;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::Phase;

@@ -3,10 +3,10 @@
 //! Two files of the client's say where: a marketplace that is a folder is read in place, anything else
 //! from the copy that the client has made.
 
-use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
 use super::registration::missing;
 use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
+use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::counted;
 use ralph_io::project::user_files;

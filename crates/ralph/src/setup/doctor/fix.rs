@@ -3,12 +3,12 @@
 //! What a check has seen may have changed since, so each step looks again, under the lock where there
 //! is one, and leaves alone what is well by now.
 
-use super::super::install::record::InstallRecord;
-use super::super::install::{self, scope::ScopeArgs};
-use super::super::places::InstallPaths;
 use crate::command::context_dir::Here;
 use crate::command::journal::note;
 use crate::parallel::clean;
+use crate::setup::install::record::InstallRecord;
+use crate::setup::install::{self, scope::ScopeArgs};
+use crate::setup::places::InstallPaths;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::PauseCause;
 use ralph_io::store::loop_file::LoopFile;

@@ -17,9 +17,9 @@ mod settings;
 pub(crate) mod states;
 mod worktrees;
 
-use super::places::InstallPaths;
-use super::tell::tell;
 use crate::command::exit::Exit;
+use crate::setup::places::InstallPaths;
+use crate::setup::tell::tell;
 use anyhow::Result;
 use check::{Check, CheckVerdict};
 use plugin::Plugin;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// Whether anything may be changed.
-    pub(super) fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.fix
     }
 }

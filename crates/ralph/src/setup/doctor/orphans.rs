@@ -2,10 +2,10 @@
 //!
 //! Such a loop is not lost. It waits, and says so nowhere until somebody looks.
 
-use super::super::places::InstallPaths;
 use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
+use crate::setup::places::InstallPaths;
 use ralph_core::modes::mode;
 use ralph_core::state::LoopState;
 use ralph_io::{client, project::user_files};

@@ -1,11 +1,11 @@
 //! Which registrations are there, is each complete, and do they get in each other's way?
 
-use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, SettingsFiles, hooks_in, project_root};
 use crate::command::screen::visible;
+use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
 use ralph_core::text::plural::counted;
 use ralph_io::project::user_files;

@@ -13,10 +13,10 @@ pub(crate) mod scope;
 pub(super) mod shipped;
 mod statusline;
 
-use super::doctor::path;
-use super::places::InstallPaths;
-use super::tell::tell;
 use crate::command::exit::{Exit, refused};
+use crate::setup::doctor::path;
+use crate::setup::places::InstallPaths;
+use crate::setup::tell::tell;
 use anyhow::{Context, Result};
 use extras::{BLOCK_CAP, Extras, WorkerBase};
 use files::{Fate, ShippedFile};
@@ -72,7 +72,7 @@ struct InstallPlan {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;
     if !args.dry_run {
-        super::uninstall::refuse_inside_a_live_loop(&places)?;
+        crate::setup::uninstall::refuse_inside_a_live_loop(&places)?;
     }
     executables_are_there(&places.executables)?;
     if let Some(folder) = args.scope.plugin(&places) {

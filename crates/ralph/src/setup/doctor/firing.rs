@@ -4,11 +4,11 @@
 //! right `PATH`, and a hook that is not found fails without a word. So they are started, from a
 //! folder where a relative path leads nowhere, as happens after a `cd` in a session.
 
-use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, SettingsFiles, project_root};
 use crate::command::screen::visible;
+use crate::setup::places::InstallPaths;
 use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::user_files;
 use serde_json::json;

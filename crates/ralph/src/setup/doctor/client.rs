@@ -1,7 +1,7 @@
 //! The client and `bd`: is each there, and new enough?
 
-use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
+use crate::setup::places::InstallPaths;
 use ralph_core::tasks::beads::OLDEST;
 use ralph_io::process::run_once::{self, Program, ProgramEnd};
 use ralph_io::project;

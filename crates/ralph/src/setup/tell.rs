@@ -15,7 +15,7 @@ pub(crate) fn line(text: Arguments<'_>) {
 
 /// `println!` for readers that may be gone.
 macro_rules! tell {
-    ($($text:tt)*) => { $crate::cli::tell::line(format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::setup::tell::line(format_args!($($text)*)) };
 }
 
 pub(crate) use tell;

@@ -1,7 +1,7 @@
 //! For whom an installation is: this person, one project, or a dotfiles package.
 
-use super::super::places::InstallPaths;
 use crate::command::exit::{Exit, refused};
+use crate::setup::places::InstallPaths;
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::Location;
 use ralph_io::project::user_files;

@@ -1,11 +1,11 @@
 //! Work trees: those that several live loops share, those that workers have left, and the commit that
 //! new ones begin from.
 
-use super::super::places::InstallPaths;
 use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
 use crate::parallel::clean;
+use crate::setup::places::InstallPaths;
 use ralph_core::project::check::choice::quoted;
 use ralph_core::text::plural::noun;
 use ralph_io::client::client_settings;
