@@ -85,7 +85,7 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
         "1/5  ralph  not yet: Ralph loop, iteration 1/5. 0 of 2 criteria verified.",
         "other  a session without a loop stops",
         "1/5  ralph  says nothing",
-        "last line:\n             RALPH_COMPLETE",
+        "stops: \"It works.\" RALPH_COMPLETE",
         "2/5  ralph  refuses: AC-2 failed (exit code 1): `sh greet.sh Ann | grep -q Ann`",
         "runs `ralph cancel`",
         "2/5  ralph  denies it: `ralph cancel` is for a person",

@@ -49,7 +49,7 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("status/text.rs", "{most} agents", "a constant"),
     ("sync/say.rs", "{count} tasks", "another arm has one"),
     ("watch/view.rs", "{n} loops", "another branch has one"),
-    ("cli/select_loop.rs", "{} loops", "told where there are several"),
+    ("command/select_loop.rs", "{} loops", "told where there are several"),
 ];
 
 /// The sources of the product, without its tests and the stand-in for the API.

@@ -196,7 +196,7 @@ fn deed(does: Does) -> String {
         Does::Runs(command) => format!("runs `{command}`"),
         Does::Says(text) => match text.rsplit_once("\n\n") {
             Some((before, last)) => {
-                format!("stops: \"{before}\"; last line: {last}")
+                format!("stops: \"{before}\" {last}")
             }
             None => format!("stops: \"{text}\""),
         },

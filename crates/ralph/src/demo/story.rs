@@ -85,7 +85,7 @@ pub(super) const STORY: [StoryStep; 16] = [
     step(Does::Says("Only tidied up.\n\nRALPH_COMPLETE"), Needs::Refused),
     step(Does::Writes("greet.sh", "echo \"hello, ${1:-you}\"\n"), Needs::Allowed),
     step(Does::Runs("git add -A && git commit -qm greet"), Needs::Allowed),
-    step(Does::Says("Mended.\n\nRALPH_COMPLETE"), Needs::Completed),
+    step(Does::Says("Done.\n\nRALPH_COMPLETE"), Needs::Completed),
     step(Does::Looks(&["checkpoint", "list"]), Needs::Shown),
     step(Does::Looks(&["explain"]), Needs::Shown),
 ];
