@@ -1,4 +1,5 @@
 //! A mode is one unit: this one knows the table and nothing else, and goes through stop, replay, prompt and guard.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use jiff::Timestamp;
 use ralph_core::guard::{self, Caller, LoopActivity, ProtectedPaths, Ruling, Situation, ToolCall};
