@@ -194,7 +194,21 @@ fn with_file(world: &World) {
     link(world, &outside(world, "file"));
 }
 
-const BEHIND: [Behind; 14] = [
+/// In the memory that every Linux shares at `/dev/shm`, beside the devices.
+fn shared(world: &World) -> PathBuf {
+    let name = world.root().file_name().unwrap().to_owned();
+    Path::new("/dev/shm").join(name).with_extension("ralph-test")
+}
+
+const BEHIND: [Behind; 15] = [
+    (
+        "a file in shared memory",
+        |w| {
+            fs::write(shared(w), "1\n").unwrap();
+            link(w, &shared(w));
+        },
+        |w| fs::remove_file(shared(w)).unwrap(),
+    ),
     ("content of a file", with_file, |w| append(&outside(w, "file"), "2\n")),
     ("content of equal length", with_file, |w| fs::write(outside(w, "file"), "2\n").unwrap()),
     ("the file gone", with_file, |w| fs::remove_file(outside(w, "file")).unwrap()),

@@ -19,12 +19,16 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Folders of the system whose files change by being looked at.
 const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// Below `/dev`, and a folder of plain files like any other, which everyone may write.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 /// The digest of what the link at `link` leads to; none where that is a part of the tree at `top`, holds
 /// the tree, is not there, or cannot be read.
 pub(super) fn digest(top: &Path, link: &Path) -> Option<[u8; 32]> {
     let target = link.canonicalize().ok()?;
     let about = target.metadata().ok()?;
-    if NEVER.iter().any(|never| target.starts_with(never)) || top.starts_with(&target) {
+    let is_of_system = NEVER.iter().any(|never| target.starts_with(never));
+    if is_of_system && !target.starts_with(SHARED_MEMORY) || top.starts_with(&target) {
         return None;
     }
     // The files of a folder in the tree are listed by themselves.
