@@ -240,9 +240,8 @@ impl Closed {
             Closed::Open => format!("to be made again: {why}"),
             Closed::Failed(Recovery::Again) => format!("failed: {why}; again now"),
             Closed::Failed(Recovery::NotBefore(moment)) => {
-                let wait = moment.duration_since(clock::now()).as_secs().max(0) + 1;
-                let most = recovery::WAITS.iter().map(|wait| wait.as_secs()).max().unwrap_or(wait);
-                format!("failed: {why}; again in {} s", wait.min(most))
+                let wait = moment.duration_since(clock::now()).as_millis().max(0);
+                format!("failed: {why}; again in {} s", wait.unsigned_abs().div_ceil(1000))
             }
             Closed::Failed(Recovery::GiveUp) => format!("failed: {why}; it is not made again"),
         }
