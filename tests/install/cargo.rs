@@ -13,7 +13,9 @@ fn cargo_install(world: &World, package: &str) -> Said {
     for (variable, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
         command.envs(home(variable, folder).map(|folder| (variable, folder)));
     }
-    for variable in ["PATH", "CARGO_TARGET_DIR", "CARGO_PROFILE_DEV_DEBUG", "CARGO_INCREMENTAL"] {
+    // Without the toolchain's name, rustup's `rustc` would follow the file in which a dependency names its own.
+    let names = ["PATH", "RUSTUP_TOOLCHAIN", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"];
+    for variable in names.into_iter().chain(["CARGO_PROFILE_DEV_DEBUG"]) {
         command.envs(std::env::var_os(variable).map(|value| (variable, value)));
     }
     let root = world.path("cargo");
