@@ -60,7 +60,7 @@ pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<Cle
 
 struct Look {
     top: PathBuf,
-    /// All branches of workers: a commit that only these contain is not kept by them.
+    /// The branches of all workers; a commit counts as kept only if another ref contains it.
     branches: BTreeSet<String>,
 }
 
