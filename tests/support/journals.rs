@@ -35,8 +35,8 @@ fn replay(folder: &Path) {
             Again::Decided(differences) => {
                 panic!("decided otherwise when it is replayed: {differences:#?}\n{}", line())
             }
-            // A command may be longer than the journal keeps, but the version of a record must be
-            // readable.
+            // A command may be longer than the journal keeps, but the version of a
+            // record must be readable.
             Again::Unusable(why) => {
                 assert!(!why.starts_with("a record of another version"), "{why}\n{}", line());
             }

@@ -1,8 +1,8 @@
-//! Shared by the test binaries: a world to run in, freshly built executables, the client and its
-//! terminal.
+//! Shared by the test binaries: a world to run in, freshly built executables, the
+//! client and its terminal.
 //!
-//! Nothing here reads the developer's machine: every process gets an empty environment and a
-//! private home.
+//! Nothing here reads the developer's machine: every process gets an empty environment
+//! and a private home.
 
 // Each test binary includes the whole module and uses a part of it.
 #![allow(dead_code, unreachable_pub, unused_imports)]

@@ -74,8 +74,8 @@ pub(crate) fn six_tasks() -> Script {
 }
 
 impl Script {
-    /// The files that the agent of this call writes: path below the orchestration's folder, and
-    /// content.
+    /// The files that the agent of this call writes: path below the
+    /// orchestration's folder, and content.
     pub(crate) fn writes(&self, folder: &Path, call: &Called) -> Vec<(String, String)> {
         let read = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap_or_default();
         let task = call.said("TASK_ID");

@@ -47,8 +47,8 @@ impl Probe {
         json!({"type": "command", "command": self.path(), "args": []})
     }
 
-    /// Answers the first calls with these values, in order; later calls get nothing, or what
-    /// `answer_rest` sets.
+    /// Answers the first calls with these values, in order; later calls get nothing,
+    /// or what `answer_rest` sets.
     pub fn answer(&self, answers: &[Value]) -> &Probe {
         for (position, answer) in answers.iter().enumerate() {
             self.write_answer(&(position + 1).to_string(), &answer.to_string());

@@ -47,8 +47,8 @@ impl Order {
     }
 
     pub fn start(&self) -> Child {
-        // The parent may ignore interrupts; `env` restores the default and then becomes the
-        // program.
+        // The parent may ignore interrupts; `env` restores the default and
+        // then becomes the program.
         Command::new("env")
             .arg("--default-signal=INT")
             .arg(std::env::current_exe().unwrap())

@@ -515,8 +515,8 @@ impl Ran {
         self.stdout(Value::Null).stderr("").exit(0)
     }
 
-    /// The hook failed open: nothing on standard output, and one line with these words on standard
-    /// error.
+    /// The hook failed open: nothing on standard output, and one line with these
+    /// words on standard error.
     #[track_caller]
     pub(crate) fn complains(self, words: &str) -> Self {
         let err = self.err();

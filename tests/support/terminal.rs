@@ -1,7 +1,7 @@
 //! A session of the real client in a pseudo-terminal, which a private tmux server provides.
 //!
-//! Every wait is for a text on the screen, under a deadline. Ending the session ends the tmux
-//! server.
+//! Every wait is for a text on the screen, under a deadline. Ending the session
+//! ends the tmux server.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{PATIENCE, Run, World, client};
 
-/// The line under the prompt box of a session that skips permissions; it shows that the session is
-/// ready.
+/// The line under the prompt box of a session that skips permissions; it shows that
+/// the session is ready.
 const READY: &str = "bypass permissions on";
 
 /// Time between two looks at the screen, since tmux announces no changes.
@@ -155,8 +155,8 @@ fn is_running(id: i32) -> bool {
         .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
-/// Checks repeatedly until `holds` is true or the patience is used up; returns whether it became
-/// true.
+/// Checks repeatedly until `holds` is true or the patience is used up; returns
+/// whether it became true.
 pub fn wait_until(patience: Duration, holds: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     loop {

@@ -1,5 +1,5 @@
-//! A world to run in: a project, a private home, the client's configuration, and the executables on
-//! `PATH`.
+//! A world to run in: a project, a private home, the client's configuration, and
+//! the executables on `PATH`.
 //!
 //! The client's first-run dialogs are answered beforehand, so that a session starts at its prompt.
 
@@ -188,8 +188,8 @@ impl World {
         Terminal::start(self, stand_in, args)
     }
 
-    /// A session in a terminal in another permission mode; its prompt is there when the screen
-    /// shows `ready`.
+    /// A session in a terminal in another permission mode; its prompt is there when
+    /// the screen shows `ready`.
     pub fn terminal_in(&self, stand_in: &StandIn, mode: &str, ready: &str) -> Terminal {
         Terminal::start_with(self, stand_in, &["--permission-mode", mode], ready)
     }
@@ -228,8 +228,8 @@ impl World {
             ("DISABLE_AUTOUPDATER", "1"),
             ("DISABLE_ERROR_REPORTING", "1"),
             ("DISABLE_TELEMETRY", "1"),
-            // As root the client skips permissions only if it is told that this is a sandbox, which
-            // it is.
+            // As root the client skips permissions only if it is told that this is a
+            // sandbox, which it is.
             ("IS_SANDBOX", "1"),
         ];
         let mut all = self.environment();

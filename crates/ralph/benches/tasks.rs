@@ -28,9 +28,9 @@ const CLAIM_MS: f64 = 50.0;
 /// The most that a status line may take for a loop of a thousand tasks.
 const LINE_MS: f64 = 5.0;
 
-/// The most by which ten times the tasks may multiply the time: ten, and a share for the machine's
-/// caches, which see three megabytes instead of three hundred kilobytes. Quadratic growth would be
-/// a hundred.
+/// The most by which ten times the tasks may multiply the time: ten, and a share for the
+/// machine's caches, which see three megabytes instead of three hundred kilobytes. Quadratic
+/// growth would be a hundred.
 const GROWTH: f64 = 20.0;
 
 fn main() -> ExitCode {

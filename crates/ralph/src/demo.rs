@@ -54,8 +54,8 @@ impl std::error::Error for ProgramMissing {}
 /// Plays the story with the executables of this folder and prints the narration.
 ///
 /// # Errors
-/// [`ProgramMissing`] if a program is missing; any other error if the scratch folder cannot be
-/// made.
+/// [`ProgramMissing`] if a program is missing; any other error if the scratch folder
+/// cannot be made.
 pub fn show(executables: &Path, agent: DemoPlayer, style: Style, keep: bool) -> Result<DemoResult> {
     all_there(executables)?;
     let mut stage = Stage::set(executables)?;

@@ -1,7 +1,7 @@
 //! Carries out a refinement: the plan or tasks, one round, and the prompts.
 //!
-//! The rules in `ralph-core` decide what follows a round; the client and the files are handled
-//! here.
+//! The rules in `ralph-core` decide what follows a round; the client and the
+//! files are handled here.
 
 pub(crate) mod artefact;
 

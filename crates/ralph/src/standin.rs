@@ -1,5 +1,5 @@
-//! A scripted stand-in for the Messages API on loopback, so that the real client runs without a
-//! model.
+//! A scripted stand-in for the Messages API on loopback, so that the real client
+//! runs without a model.
 //!
 //! The client requests more than its conversation: titles, suggestions, summaries, probes. These
 //! are recognised by [`RequestKind`] and answered harmlessly; only the conversation and its
@@ -146,8 +146,8 @@ impl Shared {
         Shared { talk: Mutex::new(talk), arrived: Condvar::new(), stopping: AtomicBool::new(false) }
     }
 
-    /// A thread that panicked while it held the lock has left complete values behind, so continue
-    /// with them.
+    /// A thread that panicked while it held the lock has left complete values behind,
+    /// so continue with them.
     fn lock(&self) -> MutexGuard<'_, Talk> {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -213,8 +213,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Serves one request per connection. The answer ends by closing it, so a stream needs no chunked
-/// coding.
+/// Serves one request per connection. The answer ends by closing it, so a stream
+/// needs no chunked coding.
 fn serve(mut connection: TcpStream, shared: &Shared) -> Result<()> {
     let call = http::read_call(&mut connection)?;
     if call.method != "POST" {

@@ -1,8 +1,8 @@
 //! The same hooks written in bash and jq, side by side with ours.
 //!
-//! The scripts are those of the conformance suite (`tests/conformance/pattern/`), written from the
-//! pattern's text. They too are started in exec form: a shell around them would only make them
-//! slower.
+//! The scripts are those of the conformance suite (`tests/conformance/pattern/`), written
+//! from the pattern's text. They too are started in exec form: a shell around them would
+//! only make them slower.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! Git repositories to measure in, with given numbers of files and changes.
 //!
-//! They are kept between runs. Each shape has a repository of its own, since the time of `git
-//! status` depends on what changed, and changing a thousand files between two samples would measure
-//! the disk.
+//! They are kept between runs. Each shape has a repository of its own, since the time of
+//! `git status` depends on what changed, and changing a thousand files between two samples
+//! would measure the disk.
 
 use std::cell::Cell;
 use std::fs::{self, File, Permissions};
@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, ensure};
 
-/// Part of each folder's name. Change it when the building changes, so that old folders are not
-/// reused.
+/// Part of each folder's name. Change it when the building changes, so that old
+/// folders are not reused.
 const RECIPE: &str = "v1";
 
 #[derive(Clone, Copy)]

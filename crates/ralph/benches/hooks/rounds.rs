@@ -32,8 +32,8 @@ impl Samples {
 pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<Vec<Samples>> {
     let mut samples = vec![Samples::default(); plan.cases.len()];
     let mut order: Vec<usize> = (0..plan.cases.len()).filter(|&i| plan.needed(CaseId(i))).collect();
-    // A fixed seed gives every run of the bench the same order, so that a surprise can be
-    // reproduced.
+    // A fixed seed gives every run of the bench the same order, so that a
+    // surprise can be reproduced.
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
 
     let mut watches = Vec::new();
@@ -41,8 +41,8 @@ pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<
         watches.push(Stopwatch::holding(stopwatch, &case.call)?);
     }
     for &i in &order {
-        // Twice, uncounted: the first run loads the pages, and from the second on all runs are
-        // alike.
+        // Twice, uncounted: the first run loads the pages, and from the second on
+        // all runs are alike.
         sample(&plan.cases[i], &mut watches[i], &mut Samples::default())?;
         sample(&plan.cases[i], &mut watches[i], &mut samples[i])?;
         samples[i].took.clear();

@@ -1,8 +1,8 @@
-//! The stop that keeps the turn going. It is the hook's one expensive answer, since it must examine
-//! the tree.
+//! The stop that keeps the turn going. It is the hook's one expensive answer, since it
+//! must examine the tree.
 //!
-//! Its floor is not an empty program but the one `git status` that it needs, on the same
-//! repository.
+//! Its floor is not an empty program but the one `git status` that it needs,
+//! on the same repository.
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -69,8 +69,8 @@ fn find(here: &Here, args: &Args) -> Result<FoundLoop> {
     if named.is_named() {
         return select_loop::one(here, &named, LoopFilter::Live);
     }
-    // Prefers the only loop whose client is gone; otherwise `one` picks a live loop or explains why
-    // it cannot.
+    // Prefers the only loop whose client is gone; otherwise `one` picks a live loop or
+    // explains why it cannot.
     let mut live = select_loop::of_project(here, LoopState::is_live);
     let gone = |found: &FoundLoop| standing(&found.state) == ClientLiveness::Gone;
     if live.iter().filter(|found| gone(found)).count() == 1 {
@@ -117,8 +117,8 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
     })
 }
 
-/// Writes the state before the manifest: its `lineage` names each former session, so their manifest
-/// entries are ignored until they are removed.
+/// Writes the state before the manifest: the state's `lineage` names each former session, so their
+/// manifest entries are ignored until they are removed.
 fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopState> {
     let adopted = found.file.update(|state| {
         // The loop may have ended since `find` read it.

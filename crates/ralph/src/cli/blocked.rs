@@ -26,7 +26,7 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Records what a person must do. Refused while a task is ready.
+/// Records what a person must do; is refused while a task is ready.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let what = args.what.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! `ralph build`: works off the planned tasks without a person, one fresh client for each.
+//! `ralph build`: works through the planned tasks without a person, one fresh client for each.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;

@@ -112,8 +112,8 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
     Ok(screen::visible_lines(&text))
 }
 
-/// Ends the loops of a loop's workers, each so that its own session learns of it. Returns how many
-/// ended.
+/// Ends the loops of a loop's workers, each so that its own session learns of it.
+/// Returns how many ended.
 fn end_workers(here: &Here, above: &LoopState, let_finish: bool) -> Result<usize> {
     let mut n_ended = 0;
     for (file, state) in parallel::of_loop(here, &above.loop_id) {

@@ -16,7 +16,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time limit for all checks together that were too slow for the edits.
+/// Time limit for all checks that were too slow for the edits, taken together.
 const LATE: Duration = Duration::from_secs(600);
 
 /// What a person or a model may say about a check.
@@ -67,8 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
 }
 
-/// The folder of the loop of this session. Findings are compared with the state at the loop's
-/// start.
+/// The folder of this session's loop. Findings are compared with the state at the loop's start.
 fn loop_of_session(here: &Here) -> Result<Option<PathBuf>> {
     let Some(session) = &here.session else { return Ok(None) };
     let found = select_loop::of_session(here, session)?;

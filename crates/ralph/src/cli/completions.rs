@@ -1,5 +1,5 @@
-//! `ralph completions SHELL`: prints the shell's completion script, generated from the command
-//! table.
+//! `ralph completions SHELL`: prints the shell's completion script, generated
+//! from the command table.
 
 use crate::command::exit::Exit;
 use anyhow::{Context, Result};

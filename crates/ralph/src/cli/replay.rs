@@ -81,8 +81,8 @@ fn exit(replayed: &[Replayed]) -> Exit {
     }
 }
 
-/// Every loop that has a folder, by its id. An unreadable state does not matter: the journal stands
-/// alone.
+/// Every loop that has a folder, by its id. An unreadable state does not matter:
+/// the journal stands alone.
 fn every_folder(here: &Here) -> impl Iterator<Item = (String, std::path::PathBuf)> {
     let all = select_loop::everything(here).into_iter().chain(lifecycle::ended(&here.home));
     all.map(|(file, state)| {

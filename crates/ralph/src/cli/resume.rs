@@ -1,7 +1,7 @@
 //! `ralph resume`: a paused loop continues at its session's next prompt or stop.
 //!
-//! A PAUSE in its mailbox may also hold an orchestration, while a program drives it. Resuming lifts
-//! that too.
+//! A PAUSE in its mailbox may also hold an orchestration, while a program drives it.
+//! Resuming lifts that too.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};

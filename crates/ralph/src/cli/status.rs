@@ -88,7 +88,7 @@ fn gather(here: &Here, args: &Args) -> Result<LoopList> {
     Ok(listed)
 }
 
-/// Sorts the loops of workers behind the loop they work for.
+/// Puts the loops of workers directly after the loop that they work for.
 pub(super) fn under_each_other(
     all: Vec<(LoopFile, Result<LoopState>)>,
 ) -> Vec<(LoopFile, Result<LoopState>)> {
@@ -116,7 +116,7 @@ fn nothing_live(here: &Here) -> String {
     )
 }
 
-/// A user who returns after the end of a loop wants to know how it went.
+/// The project's last loop if it has ended: a user who returns wants to know how it went.
 fn last_ended(here: &Here) -> Option<LoopView> {
     let file = lifecycle::of_project(&here.home, &here.root).ok()??;
     let state = file.read().ok()??.state;

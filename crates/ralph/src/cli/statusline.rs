@@ -2,8 +2,8 @@
 //!
 //! The client passes JSON and shows whatever is printed, in every session and after each answer of
 //! the model. So a session without a loop costs one lookup and prints nothing, nothing waits, and
-//! every failure ends with exit code 0: a broken status line is no reason to report it twice a
-//! second.
+//! every failure under a client ends with exit code 0: a broken status line is no reason to report
+//! it twice a second.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour};

@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(if holds { Exit::Done } else { Exit::No })
 }
 
-/// The named loop, ended or not, since a loop that reached a limit may have done its work; else the
-/// live one.
+/// The named loop, ended or not, since a loop that reached a limit may have done its work;
+/// else the live one.
 fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     match select_loop::named(here, which)? {
         Some(found) if found.state.ending.is_some() => Ok(found),

@@ -1,8 +1,8 @@
 //! `ralph watch`: all loops on one page, redrawn as they change, with keys to act on them.
 //!
-//! A key does exactly what the command of the same name does; nothing can be done only here. Loops
-//! are read only after a change, and lines are drawn only if they differ; the times change once a
-//! second.
+//! A key does exactly what the command of the same name does; nothing can be done only here.
+//! Loops are read only after a change, and lines are drawn only if they differ; the times
+//! change once a second.
 
 mod gather;
 mod keyboard;
@@ -88,8 +88,8 @@ impl OnPage {
         Ok(OnPage { terminal, shows: Vec::new(), page: Some(page) })
     }
 
-    /// Draws what has changed; redraws everything if another program used the terminal or its size
-    /// changed.
+    /// Draws what has changed; redraws everything if another program used the terminal
+    /// or its size changed.
     fn draw(&mut self, model: &Model, anew: bool) -> Result<()> {
         let describe = || "could not draw on the terminal";
         if anew {

@@ -1,4 +1,4 @@
-//! Plays the story: judges each answer, and reads in Ralph's own files what it did.
+//! Plays the story: judges each answer, and reads from Ralph's own files what happened.
 //!
 //! An answer counts only if the journal records the decision too.
 

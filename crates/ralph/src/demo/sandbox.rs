@@ -1,7 +1,7 @@
 //! The scratch folder, with a repository, a home and Ralph's home in it.
 //!
-//! Programs started here see this folder and the programs on `PATH`, and nothing of the user's own
-//! configuration.
+//! Programs started here see this folder and the programs on `PATH`, and nothing of
+//! the user's own configuration.
 
 use super::ProgramMissing;
 use super::answer::StepAnswer;

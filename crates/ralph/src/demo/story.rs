@@ -1,7 +1,7 @@
 //! The story as data: each step, and the kind of answer that a loop must give.
 //!
-//! The answers' words are not here, so the story still plays if Ralph words its reasons
-//! differently.
+//! The answers' words are not here, so the story still plays if Ralph
+//! words its reasons differently.
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoryStep {

@@ -301,7 +301,7 @@ impl MergeWork<'_> {
         })
     }
 
-    /// Keeps work that was kept out under a ref, whatever becomes of its worktree.
+    /// Keeps work that was kept out, by a ref that outlives the worktree.
     fn keep(&self, one: &WorkerMerge) -> Result<Option<String>> {
         if one.commit.is_empty() {
             return Ok(None);

@@ -175,8 +175,8 @@ impl Artefact {
         Ok(After { measured, plan: PlanAfter::Applied, digest: now })
     }
 
-    /// Like [`Artefact::leave`], for a round whose driver is gone and which only the refinement
-    /// document records.
+    /// Like [`Artefact::leave`], for a round whose driver is gone and which only
+    /// the refinement document records.
     pub(crate) fn leave_behind(&self, session: &RefineSession, round: u32) -> Result<After> {
         let now = self.look()?;
         let digest = digest(&now);
@@ -286,7 +286,7 @@ pub(crate) fn tasks(here: &Here) -> Result<Vec<Task>> {
     Ok(found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 
-/// Local time, for a person.
+/// Formats a time for a person, in local time.
 pub(crate) fn at(when: Timestamp) -> String {
     when.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string()
 }

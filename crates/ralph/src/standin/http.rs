@@ -1,8 +1,8 @@
 //! The part of HTTP/1.1 that the client speaks to the Messages API: a head, a body of stated
 //! length, one answer.
 //!
-//! Every answer closes its connection, which HTTP allows and which ends a stream without chunked
-//! coding.
+//! Every answer closes its connection, which HTTP allows and which ends a
+//! stream without chunked coding.
 
 use std::io::{BufRead, BufReader, Read, Write};
 

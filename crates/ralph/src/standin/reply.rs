@@ -1,8 +1,8 @@
-//! Writes one turn in the API's own formats: server-sent events for a stream, one document
-//! otherwise.
+//! Writes one turn in the API's own formats: server-sent events for a
+//! stream, one document otherwise.
 //!
-//! Everything before a held block is sent first, so that a test can interrupt a half-finished
-//! answer.
+//! Everything before a held block is sent first, so that a test can
+//! interrupt a half-finished answer.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

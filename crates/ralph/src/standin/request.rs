@@ -1,5 +1,5 @@
-//! One recorded request, with the questions that a test asks about it: what the model was told, and
-//! where.
+//! One recorded request, with the questions that a test asks about it: what the model
+//! was told, and where.
 //!
 //! The client also sends messages with the role `system` inside the conversation; contexts from
 //! hooks arrive in them.
@@ -70,8 +70,8 @@ impl ApiRequest {
         items(&self.body["tools"]).iter().filter_map(|tool| tool["name"].as_str()).collect()
     }
 
-    /// Every text that the model is given: the system prompt, and all messages with their tool
-    /// results.
+    /// Every text that the model is given: the system prompt, and all messages
+    /// with their tool results.
     pub fn all_text(&self) -> String {
         let messages = self.messages().iter().map(|message| text_of(&message["content"]));
         join(std::iter::once(text_of(&self.body["system"])).chain(messages))
@@ -120,8 +120,8 @@ impl ApiRequest {
         self.body["stream"] == true
     }
 
-    /// The order matters: a compaction and a suggestion differ from the conversation only in their
-    /// last words.
+    /// The order matters: a compaction and a suggestion differ from the conversation only
+    /// in their last words.
     fn classify(&self) -> RequestKind {
         if !self.path.starts_with("/v1/messages") {
             return RequestKind::Other;

@@ -1,5 +1,5 @@
-//! The scripted model's answers: turns of content blocks, in order, for the conversation and for
-//! each subagent.
+//! The scripted model's answers: turns of content blocks, in order, for the conversation
+//! and for each subagent.
 //!
 //! Only the conversation and its subagents consume a script; the client's side requests do not.
 
@@ -91,15 +91,15 @@ pub enum ContentBlock {
         /// Must match the tool's schema.
         input: Value,
     },
-    /// Sends nothing until the gate opens. As the first block it holds back even the head of the
-    /// answer.
+    /// Sends nothing until the gate opens. As the first block it holds back even the
+    /// head of the answer.
     Hold(Gate),
 }
 
 /// The token counts that a reply claims.
 #[derive(Clone, Copy)]
 pub struct Usage {
-    /// Tokens of the prompt. The client decides about compaction and cost by this count.
+    /// Tokens of the prompt. The client uses this count for compaction and cost.
     pub input_tokens: u64,
     /// Tokens of the reply.
     pub output_tokens: u64,

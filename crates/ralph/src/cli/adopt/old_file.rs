@@ -1,5 +1,5 @@
-//! Reads old loop files: a manifest in a shared folder, a state file, or the official plugin's
-//! file.
+//! Reads old loop files: a manifest in a shared folder, a state file, or
+//! the official plugin's file.
 //!
 //! Anyone can put a file into a shared folder, so each must be a regular file that the user owns
 //! and nobody else can write. Hooks never look here.
@@ -24,8 +24,8 @@ pub(super) struct Old {
     pub(super) still_acts: bool,
 }
 
-/// Reads the loop of an old file as planned: unbound, not paused, clock not started. Keeps the
-/// rest.
+/// Reads the loop of an old file as planned: unbound, not paused, clock not
+/// started. Keeps the rest.
 pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
     let bytes = trusted(path).map_err(bad_state)?;
     if plugin_file::is_one(&bytes) {

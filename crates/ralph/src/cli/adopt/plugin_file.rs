@@ -2,8 +2,8 @@
 //! lines of front matter with the prompt below them.
 //!
 //! The plugin's promise becomes the completion token, since the prompt mentions it. The project's
-//! own commands decide about completion, as for a loop typed without criteria. A loop without an
-//! iteration limit gets Ralph's default.
+//! own commands decide whether the loop is complete, as for a loop typed without criteria. A loop
+//! without an iteration limit gets Ralph's default.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};

@@ -45,8 +45,8 @@ fn prove(args: &Args, by: By) -> Result<Proof> {
         file: &file,
         ids: &[],
         which: CriteriaChoice::WithoutProof,
-        // One after another, so that each runs once: a criterion that fails beside others runs
-        // again.
+        // One after another, so that each runs once: a criterion that fails
+        // beside others runs again.
         pace: Pace::InTurn,
         by,
         surroundings,

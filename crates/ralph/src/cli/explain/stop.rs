@@ -146,8 +146,8 @@ fn request(state: &LoopState, seen: &StopInputs) -> String {
     }
 }
 
-/// Each criterion with its receipt's status. The journal has these only where completion was
-/// requested.
+/// Each criterion with its receipt's status. The journal has these only
+/// where completion was requested.
 fn criteria(record: &StopRecord) -> String {
     let nothing = Proof::default();
     let proof = record.seen.proof.as_ref().unwrap_or(&nothing);

@@ -1,7 +1,7 @@
-//! `ralph parallel run`: works off the planned tasks without a person, several clients at once.
+//! `ralph parallel run`: works through the planned tasks without a person, several clients at once.
 //!
 //! Like `ralph build`, but each task is done in a worktree of its own and merged when it is done.
-//! When all are merged, the criteria run on the whole; build rounds fix what fails.
+//! When all are merged, the criteria run on the merged result; build rounds fix what fails.
 
 use crate::cli::build::EXIT_CODES;
 use crate::command::context_dir::Here;
@@ -83,8 +83,8 @@ fn merge(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
     }
 }
 
-/// Unbinds the loop: this driver runs in no session, and the session that held the loop no longer
-/// does.
+/// Unbinds the loop: this driver runs in no session, and the session that held the
+/// loop no longer does.
 fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
     let bound = found.state.session_id.clone();
     let state = build::take_up(here, found, "parallel run", |state| {

@@ -1,5 +1,5 @@
-//! `ralph ralplan approve`, `adjust` and `discard`: the user's decision about a plan, in a
-//! terminal.
+//! `ralph ralplan approve`, `adjust` and `discard`: the user's decision about a
+//! plan, in a terminal.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};

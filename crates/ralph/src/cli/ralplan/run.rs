@@ -137,7 +137,7 @@ fn alone(file: &LoopFile) -> Result<lock::Lock> {
 /// Continues a planning that a session or another driver left.
 fn take_up(here: &Here, found: &FoundLoop) -> Result<LoopState> {
     let state = &found.state;
-    // The hooks that guard the planning work in that session, and would stop guarding it there.
+    // The hooks of that session guard the planning, and would stop doing so while it is open.
     if state.round.is_none() && state.client.as_ref().is_some_and(client::is_alive) {
         return Err(refused(
             Exit::No,

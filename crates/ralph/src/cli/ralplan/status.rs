@@ -1,5 +1,5 @@
-//! `ralph ralplan status`: how far a planning is, and everything that agents and the user have
-//! said.
+//! `ralph ralplan status`: how far a planning is, and everything that agents and
+//! the user have said.
 //!
 //! Prompts for agents may be shortened; this output is complete.
 

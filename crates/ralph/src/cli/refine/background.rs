@@ -203,13 +203,13 @@ fn not_one(names: &[String]) -> anyhow::Error {
 }
 
 fn owner(place: &RefineStore) -> String {
-    // A digest of the folder's path, since a format of tmux could split the path itself.
+    // A digest of the folder, since a format of tmux could split the path itself.
     let root = user_files::real(place.root()).unwrap_or_else(|| place.root().to_owned());
     digest::of_bytes(root.as_os_str().as_encoded_bytes()).replace(':', "-")
 }
 
-/// `refine-NAME`. A name that tmux would change is replaced by its letters and a hash, so that it
-/// stays unique.
+/// `refine-NAME`. A name that tmux would change is replaced by its letters and a hash, so
+/// that it stays unique.
 fn tmux_name(name: &str) -> String {
     let plain = format!("refine-{name}");
     if tmux::is_name(&plain) {

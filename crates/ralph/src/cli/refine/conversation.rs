@@ -140,8 +140,8 @@ pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
 
 const FULL: &str = "a conversation has room for no more agents";
 
-/// Brings the loop in line with the refinement. Returns the reason if only this session can make no
-/// more rounds.
+/// Brings the loop in line with the refinement. Returns the reason if only this session can
+/// make no more rounds.
 pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<String>> {
     put_away(here, name)?;
     let Some(found) = live(here, name) else { return Ok(None) };

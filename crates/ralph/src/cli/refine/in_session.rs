@@ -1,8 +1,8 @@
 //! `ralph refine begin` and `ralph refine end`: a round that an agent of the session makes.
 //!
-//! The session calls the agent. The measuring, and the decision whether another round follows, are
-//! done here as for any other round. A session has room for a few rounds only; then no more are
-//! opened.
+//! The session calls the agent. The measuring, and the decision whether another round
+//! follows, are done here as for any other round. A session has room for a few rounds only;
+//! then no more are opened.
 
 use super::run::{self, Subject};
 use super::{conversation, prompt, session};
@@ -148,7 +148,7 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
             let after = artefact.take(&before, round, |_, _| Ok(true))?;
             (after.measured, after.plan, after.digest)
         }
-        // Without the text before the round nothing can be measured, and unknown is not zero.
+        // Without the content before the round nothing can be measured, and unknown is not zero.
         None => (None, Default::default(), artefact::digest(&artefact.look()?)),
     };
     let event = RefineEvent::Ended { message: &message, measured, plan, artefact: &digest };

@@ -1,7 +1,7 @@
 //! `ralph refine once` and `ralph refine loop`: the rounds of a refinement, one after another.
 //!
-//! The rules in `ralph_core` decide, from a round's words and from what was measured, when a
-//! refinement ends; this module carries that out. An interrupted refinement continues by its name.
+//! The rules in `ralph_core` decide when a refinement ends, from what a round says and what was
+//! measured; this module carries that out. An interrupted refinement can be continued by its name.
 
 use super::{background, conversation, notice, prompt, session};
 use crate::command::context_dir::Here;
@@ -422,8 +422,8 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
             for line in &lines {
                 screen::print(&visible(line))?;
             }
-            // All rounds are used and the artefact is not settled, or a requested commit is
-            // missing.
+            // All rounds are used and the artefact is not settled, or a
+            // requested commit is missing.
             let is_no = matches!(outcome, RefineOutcome::Cap { .. }) || refiner.lacks_commit.get();
             Ok(if is_no { Exit::No } else { Exit::Done })
         }

@@ -89,8 +89,8 @@ fn standing(here: &Here, place: &RefineStore, name: &str, found: &RefineSession)
     format!("{what}  {} {done}/{most}", word(here, place, name, found))
 }
 
-/// The status in one word. "Running" needs a process that runs, since a killed one cannot update
-/// its status.
+/// The status in one word. "Running" needs a process that runs, since a killed one
+/// cannot update its status.
 fn word(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
     match (&found.status, activity(here, place, name, found)) {
         (Standing::Running, Activity::Runs(how)) => how,

@@ -52,8 +52,8 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
     let changed = place.update(&id, |seen| {
         let now = place.here.now;
-        // If nobody drives the orchestration, nobody else writes the changes that belong before the
-        // mark.
+        // If nobody drives the orchestration, nobody else writes the changes that
+        // belong before the mark.
         let seen = match is_driven {
             true => seen.clone(),
             false => next::decided(place, seen)?.0,

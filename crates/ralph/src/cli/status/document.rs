@@ -1,5 +1,5 @@
-//! The list as JSON. `docs/reference/status.md` describes each member; a test keeps the two in
-//! step.
+//! The list as JSON. `docs/reference/status.md` describes each member; a test keeps
+//! the two in step.
 
 use super::LoopList;
 use super::looked::LoopView;

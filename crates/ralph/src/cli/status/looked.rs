@@ -54,8 +54,8 @@ impl LoopView {
         changed.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the criterion is proven: now, or for an ended loop when it ended or was last
-    /// verified.
+    /// Whether the criterion is proven: now, or for an ended loop when it ended
+    /// or was last verified.
     pub(super) fn is_proven(&self, criterion: &Criterion) -> bool {
         match self.state.ending {
             Some(_) => criterion.verified,
@@ -65,8 +65,8 @@ impl LoopView {
         }
     }
 
-    /// How the turn was interrupted, if no event has reported it yet: the client fires no hook for
-    /// Esc.
+    /// How the turn was interrupted, if no event has reported it yet: the client fires
+    /// no hook for Esc.
     pub(in crate::cli) fn cut(&self) -> Option<PauseCause> {
         let turn = self.state.turn.as_ref().filter(|_| self.state.is_running())?;
         transcript::cut_by(&transcript_of(&self.state)?, Some(turn.at))

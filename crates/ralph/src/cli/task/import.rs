@@ -35,8 +35,8 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         Ok(plan) => plan,
         Err(problems) => return Err(unsound(problems.iter().map(ToString::to_string).collect())),
     };
-    // Only the plan's own criteria can cause this error; problems with the project's commands are
-    // reported below.
+    // Only the plan's own criteria can cause this error; problems with the project's
+    // commands are reported below.
     let lacking = begin::cannot_start(&plan.criteria, &here.root);
     if !lacking.is_empty() {
         return Err(unsound(lacking));
@@ -50,8 +50,8 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The file's name decides between tasks and a plan: the same text may be both, and a single line
-/// is ambiguous.
+/// The file's name decides between tasks and a plan: the same text may be both, and a
+/// single line is ambiguous.
 fn read(file: &str, text: &str) -> Result<Plan, Vec<Problem>> {
     if !file.ends_with(".jsonl") {
         return plan::parse(text);

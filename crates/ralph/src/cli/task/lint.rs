@@ -1,4 +1,4 @@
-//! `ralph task lint`: what prevents a plan from being worked off, and what would make it go badly.
+//! `ralph task lint`: what prevents a plan from being carried out, and what would make it go badly.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -20,7 +20,7 @@ pub(crate) struct Lint {
 }
 
 pub(super) struct LintResult {
-    /// What prevents the plan from being worked off.
+    /// What prevents the plan from being carried out.
     pub(super) problems: Vec<String>,
     /// What would make it go badly.
     pub(super) advice: Vec<String>,

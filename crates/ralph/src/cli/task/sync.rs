@@ -70,8 +70,8 @@ fn read() -> Result<Text> {
     }
     let lines = Text::read(&given::stdin()?);
     match lines.is_empty() {
-        // An empty list usually comes from a planner that failed, not from one that wants all tasks
-        // gone.
+        // An empty list usually comes from a planner that failed, not from one that
+        // wants all tasks gone.
         true => {
             Err(refused(Exit::No, format!("there is no task in it; nothing was changed: {how}")))
         }

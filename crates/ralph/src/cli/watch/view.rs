@@ -112,7 +112,7 @@ fn bottom(model: &Model, pen: Pen, width: usize) -> Vec<Line<'static>> {
     vec![Line::from(said), Line::styled(cut(&format!(" {keys}"), width), pen.style(Tone::Quiet))]
 }
 
-/// The end of the input, which the user is typing.
+/// The end of the input, where the user is typing.
 fn end_of(text: &str, columns: usize) -> String {
     let shown = visible(text);
     let n = shown.chars().count();

@@ -1,7 +1,7 @@
 //! One loop in detail: its work, its budgets, its criteria, the decisions and the user's signals.
 //!
-//! If there is no room for everything, each part keeps its beginning and says how much more there
-//! is.
+//! If there is no room for everything, each part keeps its beginning and says how
+//! much more there is.
 
 use super::minutes;
 use crate::cli::watch::model::{Bar, Tone, WatchedLoop};
@@ -25,8 +25,8 @@ struct DetailPart {
     core: usize,
     /// Lines that it gets before any part gets more.
     least: usize,
-    /// Whether the first line, a title, says how much is left out; otherwise the last shown line
-    /// does.
+    /// Whether the first line, a title, says how much is left out; otherwise the
+    /// last shown line does.
     is_titled: bool,
 }
 
