@@ -35,8 +35,8 @@ const EXECUTABLES: [&str; 6] = [
 
 /// Builds the executables; cargo reports which ones it has just made or found fresh.
 ///
-/// With the whole workspace selected, the features of every dependency are those of `cargo test
-/// --workspace`, so that nothing is compiled twice.
+/// With the whole workspace selected, the features of every dependency are those of
+/// `cargo test --workspace`, so that nothing is compiled twice.
 fn build() -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
