@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::{PATIENCE, Run, World};
 
-/// Names the client to test with; set by the test binary's `main` when it has found one.
+/// Names the client to test with; the test binary's `main` sets it when it has found one.
 pub const CLIENT_VARIABLE: &str = "RALPH_TEST_CLIENT";
 
-/// A `-p` run to be.
+/// A `-p` run that has not started yet.
 pub struct Client<'a> {
     world: &'a World,
     stand_in: &'a StandIn,
@@ -47,35 +47,32 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(OsString::from));
         self
     }
 
-    /// Sets a variable of the environment.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// Starts it in another folder than the project's own. The person's trust is only in that one.
+    /// Starts the client in another folder than the project's, the only one that the user trusts.
     #[must_use]
     pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = folder.into();
         self
     }
 
-    /// Sets how long the run may take.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Runs the client with this prompt, to its end.
+    /// Runs the client with this prompt to its end.
     pub fn prompt(mut self, prompt: &str) -> ClientRun {
         self.args.push(prompt.into());
         self.run()
@@ -93,7 +90,7 @@ impl<'a> Client<'a> {
         self.run()
     }
 
-    /// Runs the client with this prompt until `act` is done, and then ends it as a crash does.
+    /// Runs the client with this prompt until `act` returns, then kills it as a crash would.
     pub fn killed_after(mut self, prompt: &str, act: impl FnOnce()) {
         self.args.push(prompt.into());
         let mut command = self.command();
@@ -121,7 +118,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// A client that is killed when it goes out of scope, also by a test that fails.
+/// A client that is killed on drop, even if the test fails.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -130,7 +127,6 @@ impl Drop for Killed {
     }
 }
 
-/// How a `-p` run went.
 #[derive(Debug)]
 pub struct ClientRun {
     /// The rows of `stream-json`.
@@ -139,7 +135,6 @@ pub struct ClientRun {
 }
 
 impl ClientRun {
-    /// The session's id.
     #[track_caller]
     pub fn session_id(&self) -> &str {
         let row = self
@@ -150,7 +145,7 @@ impl ClientRun {
         row["session_id"].as_str().expect("a session has an id")
     }
 
-    /// The last `result` row: one is written for each turn of the person.
+    /// The last `result` row; the client writes one for each turn of the user.
     #[track_caller]
     pub fn result(&self) -> &Value {
         self.rows
@@ -168,7 +163,7 @@ impl Deref for ClientRun {
     }
 }
 
-/// The client's path. `main` has made sure of it before any test runs.
+/// The client's path, which `main` has checked before any test runs.
 pub(super) fn executable() -> PathBuf {
     PathBuf::from(std::env::var_os(CLIENT_VARIABLE).expect("RALPH_TEST_CLIENT names the client"))
 }

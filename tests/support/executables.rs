@@ -1,6 +1,7 @@
 //! Builds the executables once for each test binary, so that no test runs a stale one.
 //!
-//! They are linked into a folder of their own: what an earlier build left in `target/debug` is not on its `PATH`.
+//! They are linked into a folder of their own, so that what an earlier build left in `target/debug`
+//! is not on `PATH`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,6 @@ pub fn executables() -> &'static Path {
     })
 }
 
-/// The executables of the product, by name.
 const EXECUTABLES: [&str; 6] = [
     "ralph",
     "ralph-user-prompt",
@@ -33,10 +33,10 @@ const EXECUTABLES: [&str; 6] = [
     "ralph-session-context",
 ];
 
-/// Cargo itself says which executables it has just made or found fresh.
+/// Builds the executables; cargo reports which ones it has just made or found fresh.
 ///
-/// With the whole workspace selected, the features of every dependency are those of `cargo test --workspace`, so
-/// that nothing is compiled a second time.
+/// With the whole workspace selected, the features of every dependency are those of
+/// `cargo test --workspace`, so that nothing is compiled twice.
 fn build() -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));

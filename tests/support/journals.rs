@@ -1,16 +1,16 @@
-//! Every journal that a test leaves behind is decided again: a rule that changed its mind between
-//! writing and reading, or a record that lacks what a rule reads, shows here.
+//! Replays every journal that a test leaves behind. This reveals a rule that decides differently
+//! after writing and reading, and a record that lacks what a rule reads.
 //!
-//! In this process, since a start of `ralph replay` for each of the many tests would cost more than
-//! the tests.
+//! Runs in this process, since starting `ralph replay` for each of the many tests would cost more
+//! than the tests.
 
 use ralph_core::stop::replay::Again;
 use ralph_io::store::journal;
 use std::fs;
 use std::path::Path;
 
-/// Decides all loops of a home again; panics at the first difference. Where the test has failed
-/// already, its own failure is the one to read.
+/// Replays all loops of a home; panics at the first difference. Does nothing if the test has failed
+/// already, so that its own failure is the one to read.
 #[track_caller]
 pub fn replay_all(ralph_home: &Path) {
     if std::thread::panicking() {
@@ -25,7 +25,7 @@ pub fn replay_all(ralph_home: &Path) {
 
 #[track_caller]
 fn replay(folder: &Path) {
-    // What a test broke itself is its own to look at.
+    // The test may have broken the journal on purpose.
     let Ok(journal) = journal::load(folder) else { return };
     for entry in journal.entries {
         let line = || serde_json::to_string(&entry).unwrap();
@@ -35,7 +35,8 @@ fn replay(folder: &Path) {
             Again::Decided(differences) => {
                 panic!("decided otherwise when it is replayed: {differences:#?}\n{}", line())
             }
-            // A command may be longer than is kept; a record must be readable by who wrote it.
+            // A command may be longer than the journal keeps, but the version of a
+            // record must be readable.
             Again::Unusable(why) => {
                 assert!(!why.starts_with("a record of another version"), "{why}\n{}", line());
             }

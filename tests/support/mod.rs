@@ -1,8 +1,10 @@
-//! What the test binaries share: a world to run in, the executables as they are now, the client and its terminal.
+//! Shared by the test binaries: a world to run in, freshly built executables, the
+//! client and its terminal.
 //!
-//! Nothing here reads the developer's machine: every process gets an empty environment and a private home.
+//! Nothing here reads the developer's machine: every process gets an empty environment
+//! and a private home.
 
-// Each test binary includes this module whole and uses a part of it.
+// Each test binary includes the whole module and uses a part of it.
 #![allow(dead_code, unreachable_pub, unused_imports)]
 
 mod client;
@@ -22,5 +24,5 @@ pub use world::World;
 
 use std::time::Duration;
 
-/// Long enough for a loaded machine; reached only by a test that fails.
+/// Long enough for a loaded machine; only a failing test uses it up.
 pub const PATIENCE: Duration = Duration::from_secs(60);

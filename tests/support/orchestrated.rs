@@ -1,9 +1,9 @@
-//! Agents of an orchestrated session, played from a script: what each writes when it is called.
+//! Scripted agents of an orchestration: what each writes when it is called.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A call of an agent, as its prompt says it.
+/// A call of an agent, read from its prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Called {
     pub(crate) kind: String,
@@ -11,13 +11,13 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// What the prompt says under this name.
+    /// The value of this field in the prompt.
     pub(crate) fn said(&self, name: &str) -> String {
         let line = self.prompt.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
         line.unwrap_or_default().to_owned()
     }
 
-    /// Its mode; those that are not said by their agent.
+    /// The mode. Two agents get no `MODE` field; the attempt number tells them apart.
     pub(crate) fn mode(&self) -> String {
         match (self.said("MODE").as_str(), self.prompt.contains("\nATTEMPT_NUMBER: ")) {
             ("", true) => "EXECUTE".to_owned(),
@@ -32,10 +32,10 @@ impl Called {
     }
 }
 
-/// The calls that a text of Ralph's names.
+/// The calls that a text from Ralph names.
 pub(crate) fn calls_in(text: &str) -> Vec<Called> {
     let Some((_, next)) = text.rsplit_once("Next: ") else { return Vec::new() };
-    // What the client puts around it.
+    // Cut off what the client adds around it.
     let next = next.split("\n<").next().unwrap();
     let parts: Vec<&str> = next.split("subagent_type `").skip(1).collect();
     let call = |part: &&str| {
@@ -47,14 +47,13 @@ pub(crate) fn calls_in(text: &str) -> Vec<Called> {
     parts.iter().map(call).collect()
 }
 
-/// What the agents do.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
-    /// The tasks, with what they depend on.
+    /// The tasks' ids, with their dependencies.
     pub(crate) tasks: Vec<(&'static str, &'static str)>,
-    /// How often a reviewer fails each task before it is qualified.
+    /// How often a reviewer fails each task before qualifying it.
     pub(crate) fails: BTreeMap<&'static str, usize>,
-    /// What the review of each iteration says, from the first.
+    /// The assessment in each iteration's review, from the first.
     pub(crate) assessments: Vec<&'static str>,
 }
 
@@ -75,7 +74,8 @@ pub(crate) fn six_tasks() -> Script {
 }
 
 impl Script {
-    /// The files that the agent of this call leaves, from the session's folder: path and content.
+    /// The files that the agent of this call writes: path below the
+    /// orchestration's folder, and content.
     pub(crate) fn writes(&self, folder: &Path, call: &Called) -> Vec<(String, String)> {
         let read = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap_or_default();
         let task = call.said("TASK_ID");
@@ -155,7 +155,7 @@ impl Script {
     }
 }
 
-/// Takes out what is no entry where entries stand.
+/// Removes lines with the invalid mark `[?]`.
 fn repaired(text: &str) -> Vec<(String, String)> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains("[?]")).collect();
     vec![("progress.md".to_owned(), lines.join("\n") + "\n")]

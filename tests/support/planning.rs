@@ -1,4 +1,4 @@
-//! A session that plans by consensus, at each of its steps.
+//! A session that plans by consensus (`/ralplan`), at each of its steps.
 
 use crate::world::{Ran, World};
 use serde_json::{Value, json};
@@ -29,14 +29,14 @@ pub(crate) fn planning() -> World {
     world
 }
 
-/// The same, with the gap finder's report in.
+/// The same, after the gap finder's report.
 pub(crate) fn planned_for() -> World {
     let world = planning();
     reports(&world, "metis", "m", "Passwords are not mentioned.").silent();
     world
 }
 
-/// The same, with a plan that passed its gates.
+/// The same, after a plan has passed its gates.
 pub(crate) fn in_review() -> World {
     let world = planned_for();
     world.write(PLAN, &plan_text(""));
@@ -45,7 +45,7 @@ pub(crate) fn in_review() -> World {
     world
 }
 
-/// The same, with the person to decide.
+/// The same, waiting for the user's decision.
 pub(crate) fn awaiting() -> World {
     let world = in_review();
     allowed(&calls_critic(&world));
@@ -69,12 +69,12 @@ pub(crate) fn hash(world: &World) -> String {
     hash.chars().take(12).collect()
 }
 
-/// An agent of this kind ends with a message.
+/// Has an agent of this kind end with a message.
 pub(crate) fn reports(world: &World, kind: &str, id: &str, message: &str) -> Ran {
     world.event("ralph-stop-hook", "SubagentStop", report(kind, id, message))
 }
 
-/// What the client says of an agent that ends.
+/// The client's payload for an agent that ends.
 pub(crate) fn report(kind: &str, id: &str, message: &str) -> Value {
     let kind = if kind.contains('-') { kind.to_owned() } else { format!("ralplan-{kind}") };
     json!({"agent_id": id, "agent_type": kind, "stop_hook_active": false,
@@ -104,7 +104,7 @@ pub(crate) fn critic_call(world: &World) -> Value {
     json!({"tool_name": "Agent", "tool_input": input, "tool_use_id": "t"})
 }
 
-/// A tool of a subagent.
+/// A tool call of a subagent.
 pub(crate) fn by(world: &World, kind: &str, tool: &str, input: Value) -> Ran {
     let members = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t",
         "agent_id": "a", "agent_type": kind});
@@ -131,12 +131,12 @@ pub(crate) fn question(world: &World) -> Value {
         {"label": "Adjust", "description": "b"}, {"label": "Discard", "description": "c"}]}]})
 }
 
-/// The person answers the gate's question.
+/// Has the user answer the gate's question.
 pub(crate) fn answers(world: &World, words: &str) -> Ran {
     world.event("ralph-backpressure", "PostToolUse", answer_to(world, words))
 }
 
-/// What the client says of the answer.
+/// The client's payload for the answer.
 pub(crate) fn answer_to(world: &World, words: &str) -> Value {
     let asked = question(world);
     let mut response = asked.clone();

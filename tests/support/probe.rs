@@ -1,6 +1,6 @@
-//! A recording hook: it keeps what it was given and prints the answer that the test has chosen.
+//! A recording hook: keeps its input and prints the answer that the test has chosen.
 //!
-//! It lets a test ask what the client does, without Ralph's own hooks between.
+//! It shows what the client does, without Ralph's own hooks in between.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::run::json_lines;
 
-/// The folder is claimed by `mkdir`, so two copies that start at once never share a number.
+/// `mkdir` claims the folder, so two copies that start at once never share a number.
 const SCRIPT: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 n=1
@@ -22,7 +22,6 @@ answer="$here/answers/$n"
 if [ -f "$answer" ]; then cat "$answer"; fi
 "#;
 
-/// A hook of the test's own.
 pub struct Probe {
     folder: PathBuf,
 }
@@ -48,7 +47,8 @@ impl Probe {
         json!({"type": "command", "command": self.path(), "args": []})
     }
 
-    /// Answers the first calls with these, in order; later calls with nothing, or as `answer_rest` says.
+    /// Answers the first calls with these values, in order; later calls get nothing,
+    /// or what `answer_rest` sets.
     pub fn answer(&self, answers: &[Value]) -> &Probe {
         for (position, answer) in answers.iter().enumerate() {
             self.write_answer(&(position + 1).to_string(), &answer.to_string());
@@ -62,7 +62,7 @@ impl Probe {
         self
     }
 
-    /// What the hook was given, call by call.
+    /// The hook's input, call by call.
     pub fn calls(&self) -> Vec<Value> {
         let given = (1..).map(|n| self.folder.join("calls").join(n.to_string()).join("stdin"));
         let given = given.map_while(|path| fs::read_to_string(path).ok());

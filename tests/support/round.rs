@@ -1,5 +1,5 @@
-//! A round of the driver in a process of its own, this test binary started again: it catches signals,
-//! adopts orphans, and can be interrupted.
+//! Runs a round of the driver in another process, which is this test binary started again: a round
+//! catches signals, adopts orphans, and can be interrupted.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -13,22 +13,21 @@ use ralph_io::process::interrupts::Interrupts;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
-/// Set for that process: the round, as JSON.
+/// The variable with the round as JSON, set for that process.
 const ORDER: &str = "RALPH_TEST_ROUND";
 
-/// What stands before the answer, among the words of a test harness.
+/// Marks the answer among the test harness's output.
 const ANSWER: &str = "ANSWER ";
 
-/// A round to be.
+/// A round that has not started yet.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// Its members are those of a round and of a policy, durations in milliseconds.
+    /// The members of a round and of a policy, with durations in milliseconds.
     pub round: Value,
-    /// The environment of its process, and nothing else.
+    /// The whole environment of its process.
     pub env: Vec<(OsString, OsString)>,
-    /// Where it runs.
     pub folder: PathBuf,
-    /// What the harness needs to find the process's part of the test binary.
+    /// Arguments that lead the test harness to [`carried_out`] in that process.
     pub args: Vec<&'static str>,
 }
 
@@ -40,16 +39,16 @@ impl Order {
         Order { round, env: Vec::new(), folder: folder.to_owned(), args: Vec::new() }
     }
 
-    /// Sets a member.
+    /// Sets a member of `round`.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Order {
         self.round[name] = value.into();
         self
     }
 
-    /// Starts its process.
     pub fn start(&self) -> Child {
-        // Whoever started the tests may have an interrupt ignored; `env` gives way to the program.
+        // The parent may ignore interrupts; `env` restores the default and
+        // then becomes the program.
         Command::new("env")
             .arg("--default-signal=INT")
             .arg(std::env::current_exe().unwrap())
@@ -66,13 +65,12 @@ impl Order {
             .unwrap()
     }
 
-    /// Runs it to its end.
     pub fn run(&self) -> Answer {
         answer(self.start())
     }
 }
 
-/// What came of a round, and what a person saw.
+/// The result of a round, and what the user saw.
 #[derive(Debug)]
 pub struct Answer {
     /// The members of `RoundResult`.
@@ -91,19 +89,19 @@ pub fn answer(child: Child) -> Answer {
     Answer { came: serde_json::from_str(line).unwrap(), shown }
 }
 
-/// Ctrl-C, which a terminal sends to all of the foreground group.
+/// Sends Ctrl-C as a terminal does: to the whole foreground group.
 pub fn interrupt(child: &Child) {
     kill_process_group(Pid::from_child(child), Signal::INT).unwrap();
 }
 
-/// Waits until its process has told the person this; what it tells later is dropped.
+/// Waits until the process prints these words for the user; later output is dropped.
 pub fn heard(child: &mut Child, words: &str) {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains(words)), "the round never said `{words}`");
     std::thread::spawn(move || lines.for_each(drop));
 }
 
-/// The process's part: runs the round that it was started for; false if it was started for none.
+/// Runs the round that this process was started for; false if it was started for none.
 pub fn carried_out() -> bool {
     let Ok(order) = std::env::var(ORDER) else { return false };
     let order: Value = serde_json::from_str(&order).unwrap();

@@ -1,6 +1,6 @@
-//! Runs a program to its end under a deadline and keeps all that it said.
+//! Runs a program to its end under a deadline and keeps all of its output.
 //!
-//! The program leads a process group of its own: at the deadline the group is ended, not just the program.
+//! The program leads a process group of its own; the deadline ends the group, not just the program.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,19 +12,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-/// What a program said and how it ended.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub stdout: String,
     pub stderr: String,
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     /// Whether the deadline ended it.
     pub timed_out: bool,
 }
 
-/// Starts it. A file that was just written is busy until a process that another thread was
-/// starting meanwhile has let go of it.
+/// Starts the command. A file that was just written stays busy while a process that another thread
+/// was starting at that moment holds it open.
 fn spawn(command: &mut Command, deadline: Instant) -> Child {
     loop {
         match command.spawn() {
@@ -57,7 +56,8 @@ impl Run {
         let in_time = end.recv_timeout(patience).ok();
         let timed_out = in_time.is_none();
         let status = in_time.unwrap_or_else(|| {
-            // First politely: the client ends the hooks that it has started in sessions of their own.
+            // SIGTERM first, so that the client ends the hooks, which it started in POSIX sessions
+            // of their own.
             let _ = kill_process_group(group, Signal::TERM);
             end.recv_timeout(Duration::from_secs(5)).unwrap_or_else(|_| {
                 let _ = kill_process_group(group, Signal::KILL);
@@ -74,14 +74,14 @@ impl Run {
         }
     }
 
-    /// stdout as one JSON document.
+    /// Standard output as one JSON document.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("stdout is not JSON ({error}): {self:?}"))
     }
 
-    /// stdout as one JSON document for each line.
+    /// Standard output as one JSON document for each line.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
         json_lines(&self.stdout)
@@ -95,7 +95,7 @@ impl Run {
     }
 }
 
-/// Lines that are not JSON are a test's failure, except empty ones.
+/// Parses each line; empty lines are skipped, and a line that is not JSON fails the test.
 #[track_caller]
 pub(super) fn json_lines(text: &str) -> Vec<Value> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -106,7 +106,8 @@ pub(super) fn json_lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// In a thread, because a program may fill its stdout before it has read its stdin. It may also not read it at all.
+/// Writes in a thread, because a program may fill its stdout before it has read its stdin, or may
+/// never read it.
 fn feed(child: &mut Child, stdin: &str) -> JoinHandle<()> {
     let mut pipe = child.stdin.take().expect("stdin is piped");
     let bytes = stdin.as_bytes().to_vec();

@@ -20,7 +20,7 @@ pub(crate) const EXECUTABLES: [&str; 5] = [
     "ralph-session-context",
 ];
 
-/// An executable under test, freshly built. Those of one folder find each other there.
+/// The path of a freshly built executable. The executables of one folder find each other there.
 pub(crate) fn executable(name: &str) -> &'static str {
     let place: &'static PathBuf = Box::leak(Box::new(executables().join(name)));
     place.to_str().expect("the target folder has a UTF-8 name")
@@ -29,27 +29,27 @@ pub(crate) fn executable(name: &str) -> &'static str {
 /// One session of a client, in a project of its own.
 pub(crate) struct World {
     folder: tempfile::TempDir,
-    /// What the client calls the session.
+    /// The client's id for the session.
     pub(crate) session: String,
-    /// The prompt whose turn is running.
+    /// The id of the prompt whose turn is running.
     pub(crate) prompt: String,
-    /// Where the hooks run; it follows the conversation's shell.
+    /// The folder in which the hooks run; it follows the session's shell.
     pub(crate) cwd: PathBuf,
-    /// The environment of a hook, and nothing else.
+    /// The whole environment of a hook.
     pub(crate) env: BTreeMap<String, String>,
-    /// The last argument of a hook: which registration started it.
+    /// A hook's last argument: the registration that started it.
     pub(crate) via: Option<&'static str>,
-    /// The processes that play the client. This process plays the person beside them, who was there before.
+    /// The processes that play the client. This process plays the user beside them, and is older.
     clients: Vec<Standing>,
 }
 
 /// A process that does nothing, and ends with this one.
 struct Standing(std::process::Child);
 
-/// The process ids of all that play a client now.
+/// The ids of the processes that play a client now.
 static CLIENTS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// The processes of this one that play a client, and end only with their worlds.
+/// The child processes that play a client, which end only with their worlds.
 #[allow(dead_code, reason = "for tests that wait for everything else")]
 pub(crate) fn clients() -> Vec<u32> {
     CLIENTS.lock().unwrap().clone()
@@ -116,7 +116,7 @@ impl World {
         world
     }
 
-    /// Has another process of the client send all that follows.
+    /// Has a new client process send everything that follows.
     pub(crate) fn another_client(&mut self) {
         let client = Standing::start();
         self.set("CLAUDE_PID", &client.0.id().to_string());
@@ -150,7 +150,7 @@ impl World {
         self.env.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Makes it another session of the same client, as the payload and the environment say it.
+    /// Becomes another session of the same client, in the payload and in the environment.
     pub(crate) fn become_session(&mut self, session: &str, prompt: &str) {
         self.session = session.to_owned();
         self.prompt = prompt.to_owned();
@@ -167,7 +167,7 @@ impl World {
         self.git_says(arguments);
     }
 
-    /// What git prints.
+    /// Runs git and returns its output.
     pub(crate) fn git_says(&self, arguments: &str) -> String {
         let done = Command::new("git")
             .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
@@ -184,13 +184,13 @@ impl World {
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
-    /// The rows of the conversation's transcript.
+    /// Writes the rows of the session's transcript.
     pub(crate) fn transcribe(&self, rows: &[Value]) {
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
         fs::write(self.transcript(), text).unwrap();
     }
 
-    /// The client's rows of a turn that a person has interrupted just now.
+    /// The client's rows for a turn that the user has just interrupted.
     pub(crate) fn interruption(&self, text: &str) -> [Value; 2] {
         let now = jiff::Timestamp::now().to_string();
         [
@@ -202,7 +202,7 @@ impl World {
         ]
     }
 
-    /// The payload of an event of this session, with these members.
+    /// The payload of an event of this session, with these members added.
     pub(crate) fn payload(&self, event: &str, members: Value) -> Value {
         let mut payload = Map::from_iter([
             ("session_id".to_owned(), json!(self.session)),
@@ -221,12 +221,12 @@ impl World {
         self.hook(name, self.payload(event, members).to_string())
     }
 
-    /// Runs a hook on any text.
+    /// Runs a hook with any text as its input.
     pub(crate) fn hook(&self, name: &str, payload: impl AsRef<[u8]>) -> Ran {
         run(self.command(name), name, payload.as_ref())
     }
 
-    /// A hook as the client starts it.
+    /// A hook's command as the client starts it.
     pub(crate) fn command(&self, name: &str) -> Command {
         self.wrapped(&[executable(name)])
     }
@@ -238,7 +238,7 @@ impl World {
         command
     }
 
-    /// A typed slash command: both of its events, as the client sends them.
+    /// Types a slash command: sends both of its events, as the client does.
     pub(crate) fn type_command(&self, name: &str, args: &str) -> Ran {
         let typed = format!("/{name} {args}");
         self.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": typed.trim()}))
@@ -246,7 +246,7 @@ impl World {
         self.expansion(name, args)
     }
 
-    /// The second event of a typed slash command alone.
+    /// Sends only the second event of a typed slash command.
     pub(crate) fn expansion(&self, name: &str, args: &str) -> Ran {
         let members = json!({
             "expansion_type": "slash_command",
@@ -264,7 +264,7 @@ impl World {
         ran
     }
 
-    /// The person types a plain prompt, which begins a turn of this id.
+    /// Types a plain prompt, which begins a turn with this id.
     pub(crate) fn prompt(&mut self, prompt_id: &str, text: &str) -> Ran {
         self.prompt = prompt_id.to_owned();
         self.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": text}))
@@ -274,7 +274,7 @@ impl World {
         self.stop_with(json!({"last_assistant_message": message}))
     }
 
-    /// A stop at which the tree has changed since the last one.
+    /// A stop after a change to the tree.
     pub(crate) fn working_stop(&self, message: &str) -> Ran {
         let name = format!(
             "work/{}",
@@ -301,14 +301,14 @@ impl World {
         self.event("ralph-session-context", "SessionStart", json!({"source": source}))
     }
 
-    /// The command line, as the model would call it from this session's shell.
+    /// Runs the command line as the model would, in this session's shell.
     pub(crate) fn ralph(&self, args: &[&str]) -> Said {
         let mut command = Command::new(executable("ralph"));
         command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
         Said::by(command)
     }
 
-    /// The command line in another terminal, where a person is.
+    /// Runs the command line as the user would, in another terminal.
     pub(crate) fn elsewhere(&self, args: &[&str]) -> Said {
         let mut command = Command::new(executable("ralph"));
         command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
@@ -318,8 +318,8 @@ impl World {
         Said::by(command)
     }
 
-    /// Writes the person's own settings. Facts about the project are off unless they say otherwise:
-    /// what a test compares is what its loop is told.
+    /// Writes the user's settings. Facts about the project are off unless `text` has a `[context]`
+    /// table, so that a test compares only what its loop is told.
     pub(crate) fn settings(&self, text: &str) {
         let facts = match text.contains("[context]") {
             true => "",
@@ -330,7 +330,7 @@ impl World {
         fs::write(folder.join("config.toml"), format!("{text}{facts}")).unwrap();
     }
 
-    /// Lets the sessions of this world hear about their project, as they do unless a person says no.
+    /// Turns the facts about the project on, as they are by default.
     pub(crate) fn with_facts(self) -> World {
         self.settings("[context]\n");
         self
@@ -372,7 +372,7 @@ impl World {
         .to_owned()
     }
 
-    /// The states of all loops that were put away.
+    /// The states of all archived loops.
     pub(crate) fn archived(&self) -> Vec<Value> {
         let Ok(folders) = fs::read_dir(self.ralph_home().join("archive")) else {
             return Vec::new();
@@ -383,7 +383,7 @@ impl World {
             .collect()
     }
 
-    /// How the only loop that was put away ended.
+    /// The kind of ending of the only archived loop.
     #[track_caller]
     pub(crate) fn ending(&self) -> String {
         let archived = self.archived();
@@ -396,7 +396,7 @@ impl World {
         self.entry().symlink_metadata().is_ok()
     }
 
-    /// Everything below a folder: content and time of each file.
+    /// Everything below a folder, with its modification time and content.
     pub(crate) fn listing(&self, folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
         let mut found = BTreeMap::new();
         let mut folders = vec![folder.to_owned()];
@@ -421,7 +421,7 @@ impl Drop for World {
     }
 }
 
-/// What the command line said, on both channels.
+/// The result of a `ralph` command, with standard output and standard error as one text.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) success: bool,
@@ -446,14 +446,14 @@ pub(crate) fn run(mut command: Command, name: &str, payload: &[u8]) -> Ran {
         .unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
     let mut stdin = child.stdin.take().unwrap();
     let output = std::thread::scope(|scope| {
-        // A hook with nothing to do exits without reading: the pipe breaks, as it may.
+        // A hook with nothing to do exits without reading, so the pipe may break.
         scope.spawn(move || drop(stdin.write_all(payload)));
         child.wait_with_output().unwrap()
     });
     Ran { name: name.to_owned(), output }
 }
 
-/// A hook that has run.
+/// The result of a hook.
 #[derive(Debug)]
 pub(crate) struct Ran {
     name: String,
@@ -469,8 +469,8 @@ impl Ran {
         String::from_utf8(self.output.stderr.clone()).unwrap()
     }
 
-    /// The one JSON object on standard output, or null. Lines of a planning's log that come along with whatever an
-    /// event answers are left out; [`Ran::message`] has them.
+    /// The one JSON object on standard output, or null. Leaves out log lines of a planning, which
+    /// may come with any answer; [`Ran::message`] has them.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         let mut said = self.whole();
@@ -509,13 +509,14 @@ impl Ran {
         self
     }
 
-    /// Nothing said, nothing complained of.
+    /// No output on either stream, and exit code 0.
     #[track_caller]
     pub(crate) fn silent(self) -> Self {
         self.stdout(Value::Null).stderr("").exit(0)
     }
 
-    /// Failed open: nothing on standard output and one line of complaint with these words.
+    /// The hook failed open: nothing on standard output, and one line with these
+    /// words on standard error.
     #[track_caller]
     pub(crate) fn complains(self, words: &str) -> Self {
         let err = self.err();
@@ -525,8 +526,8 @@ impl Ran {
         self.harmless().stdout(Value::Null)
     }
 
-    /// What holds whatever happens: exit 0, at most one JSON object, at most one line of complaint
-    /// that names its executable, and no trace of a panic.
+    /// Must hold for every answer: exit code 0, at most one JSON object, at most one line on
+    /// standard error, which names its executable, and no trace of a panic.
     #[track_caller]
     pub(crate) fn harmless(self) -> Self {
         let err = self.err();
@@ -551,13 +552,13 @@ impl Ran {
         self.text(&self.json()["hookSpecificOutput"]["additionalContext"])
     }
 
-    /// The message for the person.
+    /// The message for the user.
     #[track_caller]
     pub(crate) fn message(&self) -> String {
         self.text(&self.whole()["systemMessage"])
     }
 
-    /// The answer to words that the model does not get to hear.
+    /// The answer to a prompt that does not reach the model.
     #[track_caller]
     pub(crate) fn kept_from_model(&self) -> String {
         assert_eq!(self.json()["continue"], false, "{self:?}");
@@ -584,7 +585,7 @@ impl Ran {
         self.text(&reason)
     }
 
-    /// The turn goes on, with this text for the model.
+    /// The turn goes on; returns the text for the model.
     #[track_caller]
     pub(crate) fn goes_on(&self) -> String {
         assert_eq!(self.json()["hookSpecificOutput"]["hookEventName"], "Stop", "{self:?}");
@@ -592,7 +593,7 @@ impl Ran {
         self.context()
     }
 
-    /// The loop is over, and the person is told so in these words.
+    /// The loop is over, and the message for the user contains these words.
     #[track_caller]
     pub(crate) fn ends(self, words: &str) -> Self {
         let message = self.message();

@@ -1,6 +1,7 @@
 //! A session of the real client in a pseudo-terminal, which a private tmux server provides.
 //!
-//! Everything waits for a text on the screen under a deadline; ending the session ends that private server.
+//! Every wait is for a text on the screen, under a deadline. Ending the session
+//! ends the tmux server.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,19 +14,19 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{PATIENCE, Run, World, client};
 
-/// The line under the prompt box of a session that skips permissions: the session is ready.
+/// The line under the prompt box of a session that skips permissions; it shows that
+/// the session is ready.
 const READY: &str = "bypass permissions on";
 
-/// Between two looks at the screen, which tmux does not announce.
+/// Time between two looks at the screen, since tmux announces no changes.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
-/// How long an ended session may take to run its last hooks.
+/// Time for an ended session to run its last hooks.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// A world may hold several sessions; each has a tmux server of its own.
 static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
 
-/// A running session. Dropping it ends it.
+/// A running session; dropping it ends it.
 pub struct Terminal {
     socket: PathBuf,
 }
@@ -36,7 +37,7 @@ impl Terminal {
         Terminal::start_with(world, stand_in, &[&skipping, args].concat(), READY)
     }
 
-    /// In another permission mode, whose prompt is there when `ready` is on the screen.
+    /// Starts in another permission mode; the prompt is there when the screen shows `ready`.
     pub(super) fn start_with(
         world: &World,
         stand_in: &StandIn,
@@ -54,7 +55,8 @@ impl Terminal {
         terminal
     }
 
-    /// Types a line and sends it. The line must have arrived first: a key that comes with it counts as pasted text.
+    /// Types a line and sends it. Waits until the line has arrived: an Enter that comes with it
+    /// counts as pasted text.
     #[track_caller]
     pub fn submit(&self, line: &str) -> &Terminal {
         self.type_text(line);
@@ -76,14 +78,14 @@ impl Terminal {
         self
     }
 
-    /// What stands at the prompt: the last line that begins with its mark.
+    /// The text at the prompt: the last line that begins with its mark.
     pub fn prompt_line(&self) -> String {
         let screen = self.screen();
         let prompt = screen.lines().rfind(|line| line.starts_with(['❯', '!']));
         prompt.unwrap_or_default().to_owned()
     }
 
-    /// The client's process.
+    /// The client's process id.
     pub fn process_id(&self) -> i32 {
         self.tmux(&["display-message", "-p", "#{pane_pid}"])
             .trim()
@@ -91,12 +93,11 @@ impl Terminal {
             .expect("tmux knows the pane's process")
     }
 
-    /// The text on the screen.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// The text on the screen and all that has scrolled away.
+    /// The text on the screen and everything that has scrolled away.
     pub fn history(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-"])
     }
@@ -126,7 +127,8 @@ impl Terminal {
 }
 
 impl Drop for Terminal {
-    /// The client runs its last hooks when its terminal goes: the world must not be removed under them.
+    /// The client runs its last hooks when its terminal closes, and the world must not be removed
+    /// before they end.
     fn drop(&mut self) {
         let tmux =
             |args: &[&str]| Command::new("tmux").arg("-S").arg(&self.socket).args(args).output();
@@ -144,7 +146,7 @@ impl Drop for Terminal {
     }
 }
 
-/// A zombie has ended: whoever inherited it may never ask for its exit code.
+/// A zombie counts as ended: its new parent may never reap it.
 fn is_running(id: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     status
@@ -153,7 +155,8 @@ fn is_running(id: i32) -> bool {
         .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
-/// Looks again and again until `holds` or the patience is used up.
+/// Checks repeatedly until `holds` is true or the patience is used up; returns
+/// whether it became true.
 pub fn wait_until(patience: Duration, holds: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     loop {

@@ -1,6 +1,6 @@
-//! What is said of a loop, without what depends on how busy the machine is.
+//! Messages about a loop, without figures that depend on how busy the machine is.
 
-/// A message without how long the loop took, which depends on how busy the machine is.
+/// Removes the duration of a loop, such as ` after 3 s`, from a message.
 pub fn without_time(text: &str) -> String {
     let mut parts = text.split(" after ");
     let mut rest = parts.next().unwrap_or_default().to_owned();

@@ -1,6 +1,7 @@
-//! A world to run in: a project, a private home, the client's configuration, and the executables on `PATH`.
+//! A world to run in: a project, a private home, the client's configuration, and
+//! the executables on `PATH`.
 //!
-//! The client's first-run dialogs are answered beforehand, so a session starts at its prompt.
+//! The client's first-run dialogs are answered beforehand, so that a session starts at its prompt.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 use super::run::json_lines;
 use super::{Client, PATIENCE, Probe, Run, Terminal, executables, journals};
 
-/// Everything that one test may touch. It is removed at the end.
+/// Everything that one test may touch; removed at the end.
 pub struct World {
     root: TempDir,
 }
@@ -36,7 +37,7 @@ impl World {
         world
     }
 
-    /// A folder that is no repository.
+    /// A project that is no git repository.
     pub fn without_git() -> World {
         let world =
             World { root: tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap() };
@@ -59,7 +60,6 @@ impl World {
         self.root.path().canonicalize().unwrap()
     }
 
-    /// The project's folder.
     pub fn project(&self) -> PathBuf {
         self.root().join("project")
     }
@@ -100,7 +100,8 @@ impl World {
         self
     }
 
-    /// Registers a hook in the user's settings; an empty matcher matches all. `entry` is as the client has it.
+    /// Registers a hook in the user's settings, with an entry in the client's format; an empty
+    /// matcher matches everything.
     pub fn hook(&self, event: &str, matcher: &str, entry: Value) -> &World {
         let mut hooks = self.read_settings().remove("hooks").unwrap_or_else(|| json!({}));
         let group = json!({"matcher": matcher, "hooks": [entry]});
@@ -119,7 +120,7 @@ impl World {
         probe
     }
 
-    /// Writes a skill of the user: the whole of its `SKILL.md`.
+    /// Writes a skill of the user; `text` is its whole `SKILL.md`.
     pub fn skill(&self, name: &str, text: &str) -> &World {
         self.write_into(&self.config().join("skills").join(name), "SKILL.md", text)
     }
@@ -135,7 +136,7 @@ impl World {
         self.run("git", args, "").exits(0).stdout
     }
 
-    /// Runs the command line in the project.
+    /// Runs `ralph` in the project.
     pub fn ralph(&self, args: &[&str]) -> Run {
         self.run(executables().join("ralph"), args, "")
     }
@@ -153,7 +154,7 @@ impl World {
         command
     }
 
-    /// The client under test, for one who starts it by its path.
+    /// The path of the client under test.
     pub fn client_path(&self) -> PathBuf {
         super::client::executable()
     }
@@ -170,7 +171,7 @@ impl World {
         Run::of(command, stdin, PATIENCE)
     }
 
-    /// A command that sees this world and nothing of the developer's machine but the system's programs.
+    /// A command that sees this world and, of the developer's machine, only the system's programs.
     pub fn command(&self, program: impl Into<OsString>) -> Command {
         let mut command = Command::new(program.into());
         command.current_dir(self.project()).env_clear().envs(self.environment());
@@ -187,12 +188,13 @@ impl World {
         Terminal::start(self, stand_in, args)
     }
 
-    /// A session in a terminal in another permission mode, whose prompt is there when `ready` is shown.
+    /// A session in a terminal in another permission mode; its prompt is there when
+    /// the screen shows `ready`.
     pub fn terminal_in(&self, stand_in: &StandIn, mode: &str, ready: &str) -> Terminal {
         Terminal::start_with(self, stand_in, &["--permission-mode", mode], ready)
     }
 
-    /// The rows of all the main transcripts of this world, session by session.
+    /// The rows of all main transcripts of this world, session by session.
     pub fn transcript(&self) -> Vec<Value> {
         self.transcript_files().iter().flat_map(|path| whole_rows(path)).collect()
     }
@@ -205,7 +207,7 @@ impl World {
         file.map(|path| whole_rows(path)).unwrap_or_default()
     }
 
-    /// Subagents' transcripts lie in folders below, and are not among these.
+    /// Leaves out subagents' transcripts, which lie in folders below.
     fn transcript_files(&self) -> Vec<PathBuf> {
         let projects = fs::read_dir(self.config().join("projects")).into_iter().flatten().flatten();
         let files = projects
@@ -216,7 +218,7 @@ impl World {
             .collect()
     }
 
-    /// The client's environment, for a `stand_in` that plays the API.
+    /// The client's environment, with `stand_in` as the API.
     pub fn client_environment(&self, stand_in: &StandIn) -> Vec<(OsString, OsString)> {
         let fixed = [
             ("ANTHROPIC_API_KEY", DUMMY_API_KEY),
@@ -226,7 +228,8 @@ impl World {
             ("DISABLE_AUTOUPDATER", "1"),
             ("DISABLE_ERROR_REPORTING", "1"),
             ("DISABLE_TELEMETRY", "1"),
-            // The client refuses to skip permissions as root unless it is told that this is a sandbox, which it is.
+            // As root the client skips permissions only if it is told that this is a
+            // sandbox, which it is.
             ("IS_SANDBOX", "1"),
         ];
         let mut all = self.environment();
@@ -283,19 +286,19 @@ impl Drop for World {
     }
 }
 
-/// Without the last line where it is half written, as it may be while the client lives.
+/// Leaves out the last line, which may be incomplete while the client lives.
 fn whole_rows(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     let end = text.rfind('\n').unwrap_or(0);
     json_lines(&text[..end])
 }
 
-/// What a person would have answered to the client's first dialogs: theme, key, trust in the folder.
+/// The user's answers to the client's first dialogs: theme, key, trust in the folder.
 fn first_run_answers(trusted: &[&Path]) -> Value {
     let project = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "projectOnboardingSeenCount": 1});
     let projects: Map<String, Value> =
         trusted.iter().map(|path| (path.display().to_string(), project.clone())).collect();
-    // The client remembers the last twenty characters of a key that was approved.
+    // The client remembers the last twenty characters of an approved key.
     let key_tail = &DUMMY_API_KEY[DUMMY_API_KEY.len() - 20..];
     json!({
         "hasCompletedOnboarding": true, "theme": "dark", "numStartups": 5, "bypassPermissionsModeAccepted": true,

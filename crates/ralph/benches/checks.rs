@@ -1,8 +1,8 @@
-//! Measures the answer to the second edit of a TypeScript file, against the order of the pattern: one tool
-//! after another, each through `npx`, the compiler without what it knew before.
+//! Measures the answer to the second edit of a TypeScript file against the pattern's way: one tool
+//! after another, each through `npx`, the compiler without its earlier results.
 //!
-//! Both sides run in turn on one project, so that a slow minute of the machine meets both. Absolute times
-//! move; the ratio is worth quoting. The tools are those of `tests/checks/install-tools.sh`.
+//! Both sides run in turn on one project, so that a slow minute of the machine affects both.
+//! Absolute times vary; quote the ratio. The tools come from `tests/checks/install-tools.sh`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench starts programs")]
 
 #[allow(unreachable_pub)]
@@ -30,15 +30,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 use subject::Subject;
 
-/// The most that ours may take of the pattern's time.
+/// Our time may be at most this share of the pattern's.
 const BAR: f64 = 0.65;
 
-/// Edits of a file that no check is for.
+/// Edits of a file to which no check applies.
 const N_IDLE: usize = 21;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --all-targets` starts benches too, to see that they start.
+    // `cargo test --all-targets` also starts benches, to check that they start.
     if !args.iter().any(|arg| arg == "--bench") {
         println!("not measuring: run by `cargo bench -p ralph --bench checks`");
         return ExitCode::SUCCESS;

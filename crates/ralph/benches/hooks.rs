@@ -1,9 +1,9 @@
-//! Measures the hooks as the client starts them, against what the machine can do at best.
+//! Measures the hooks as the client starts them, against the best that the machine can do.
 //!
-//! Every figure is a whole process: from the spawn until both of its output pipes are at their
-//! end and it is reaped. Absolute times move from run to run and from machine to machine; only
-//! the ratios, taken within one interleaved run, are worth quoting. A hook that gives the wrong
-//! answer has no speed: each answer is checked, outside the measured time.
+//! Every figure covers a whole process: from the spawn until both output pipes are closed and the
+//! process is reaped. Absolute times vary between runs and between machines; quote only the ratios,
+//! taken within one interleaved run. A hook that gives the wrong answer has no speed: each answer
+//! is checked, outside the measured time.
 #![allow(clippy::disallowed_methods, reason = "a bench starts programs and lays out files")]
 
 #[path = "hooks/built.rs"]
@@ -50,7 +50,7 @@ fn main() -> anyhow::Result<ExitCode> {
             println!("{}", options::HELP);
             Ok(ExitCode::SUCCESS)
         }
-        // `cargo test --all-targets` starts benches too, to see that they start.
+        // `cargo test --all-targets` also starts benches, to check that they start.
         Asked::Nothing => {
             println!("not measuring: run by `cargo bench -p ralph --bench hooks`");
             Ok(ExitCode::SUCCESS)

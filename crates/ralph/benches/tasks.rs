@@ -1,8 +1,8 @@
-//! Measures the commands of the task store at 10, 1,000 and 10,000 tasks.
+//! Measures the commands of the task store and the status line at 10, 1,000 and 10,000 tasks.
 //!
-//! Every figure is a whole process, as a driver or a worker starts it: it finds the loop, reads the
-//! state, changes it and writes it, synced. Absolute times move with the machine and its disk; that the
-//! cost grows in step with the tasks does not.
+//! Every figure covers a whole process, as a driver or a worker starts it: it finds the loop, reads
+//! the state, changes it and writes it, synced. Absolute times depend on the machine and its disk;
+//! growth in step with the tasks does not.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench starts programs")]
 
 #[allow(dead_code, reason = "the bench of the hooks needs the rest")]
@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// The command line as it is shipped.
+/// The command line as shipped.
 static RALPH: LazyLock<PathBuf> =
     LazyLock::new(|| built::neighbour(built::linkage()).expect("`ralph` can be built"));
 
@@ -25,16 +25,17 @@ const SIZES: [usize; 3] = [10, 1_000, 10_000];
 /// The most that a claim among ten thousand tasks may take.
 const CLAIM_MS: f64 = 50.0;
 
-/// The most that a status line may take where a loop has up to a thousand tasks.
+/// The most that a status line may take for a loop of a thousand tasks.
 const LINE_MS: f64 = 5.0;
 
-/// Ten times the tasks may cost this many times as much: ten at most, and what the caches of the
-/// machine make of three megabytes instead of three hundred kilobytes. A square would be a hundred.
+/// The most by which ten times the tasks may multiply the time: ten, and a share for the
+/// machine's caches, which see three megabytes instead of three hundred kilobytes. Quadratic
+/// growth would be a hundred.
 const GROWTH: f64 = 20.0;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --all-targets` starts benches too, to see that they start.
+    // `cargo test --all-targets` also starts benches, to check that they start.
     if !args.iter().any(|arg| arg == "--bench") {
         println!("not measuring: run by `cargo bench -p ralph --bench tasks`");
         return ExitCode::SUCCESS;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     );
     for (name, measure) in MEASURED {
         let mut samples = vec![Vec::new(); shops.len()];
-        // In turn, so that a slow minute of the machine meets all sizes.
+        // In turn, so that a slow minute of the machine affects all sizes.
         for _ in 0..rounds {
             for (shop, samples) in shops.iter().zip(&mut samples) {
                 samples.push(measure(shop));
@@ -59,13 +60,13 @@ fn main() -> ExitCode {
     if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// A command, and how it is measured.
+/// A command, and the function that measures it.
 type Measured = (&'static str, fn(&Shop) -> Duration);
 
 const MEASURED: [Measured; 7] = [
     ("ralph task ready", |shop| shop.time(&["task", "ready"], "")),
     (CLAIM, |shop| {
-        // All rounds claim the same one, so that all find the same graph.
+        // All rounds claim the same task, so that all find the same graph.
         shop.time(&["task", "release", "T-3"], "");
         shop.time(&["task", "claim"], "")
     }),
@@ -111,11 +112,11 @@ fn median(mut samples: Vec<Duration>) -> f64 {
     samples[samples.len() / 2].as_secs_f64() * 1_000.0
 }
 
-/// A project with a planned loop of so many tasks, seven of them claimed.
+/// A project with a planned loop; of its seven tasks without dependencies six are claimed.
 struct Shop {
     folder: tempfile::TempDir,
     lines: String,
-    /// As many tasks in a loop that runs in the session `S`.
+    /// A loop of as many tasks that runs in the session `S`.
     live: Option<Box<Shop>>,
 }
 
@@ -124,7 +125,7 @@ impl Shop {
         let live = Shop::planned(count);
         live.time(&["start", "--session", "S"], "");
         let shop = Shop { live: Some(Box::new(live)), ..Shop::planned(count) };
-        // What is ready comes late in the list then, and there is one task that is.
+        // Only T-3 is ready afterwards.
         for _ in 0..7 {
             shop.time(&["task", "claim"], "");
         }
@@ -140,7 +141,7 @@ impl Shop {
         shop
     }
 
-    /// The status line of a session.
+    /// Times the status line of a session, whose text must start with `begins`.
     fn line(&self, session: &str, begins: &str) -> Duration {
         let shop = self.live.as_ref().unwrap();
         let (took, printed) =
@@ -171,7 +172,7 @@ impl Shop {
     }
 }
 
-/// Seven chains of tasks.
+/// JSON lines of tasks in seven chains.
 fn lines(count: usize) -> String {
     let line = |n: usize| {
         let deps = if n > 7 { format!("\"T-{}\"", n - 7) } else { String::new() };

@@ -1,9 +1,8 @@
-//! Shows the main job: a loop from its start to its end, in a scratch repository, told as it
-//! happens.
+//! `ralph demo`: a loop from start to end in a scratch repository, narrated as it runs.
 //!
-//! Nothing of the account is written here in advance: what Ralph is quoted with comes from what the
-//! executables answered, and from the state and the journal that they wrote. The story says only
-//! which kind of answer it needs; another one ends the demo with a no.
+//! The narration is not written in advance: it quotes what the executables answered, and the state
+//! and journal that they wrote. The story names only the kind of answer that each step needs; any
+//! other answer ends the demo as failed.
 
 mod answer;
 mod client;
@@ -24,7 +23,6 @@ use sandbox::Stage;
 use std::fmt;
 use std::path::Path;
 
-/// Who plays the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DemoPlayer {
     /// A script that calls the hooks as the client does.
@@ -33,16 +31,15 @@ pub enum DemoPlayer {
     Client,
 }
 
-/// How the demo went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DemoResult {
     /// The loop behaved as a loop must.
     AsItShould,
-    /// An answer was not what the story needs; the account says which.
+    /// An answer was not what the story needs; the narration shows which.
     Otherwise,
 }
 
-/// A program that the demo cannot do without.
+/// The demo needs a program that could not be found or run.
 #[derive(Debug)]
 pub struct ProgramMissing(String);
 
@@ -54,10 +51,11 @@ impl fmt::Display for ProgramMissing {
 
 impl std::error::Error for ProgramMissing {}
 
-/// Plays the story with the executables of this folder and prints the account.
+/// Plays the story with the executables of this folder and prints the narration.
 ///
 /// # Errors
-/// [`ProgramMissing`] when a program is not there; anything else when the scratch place cannot be had.
+/// [`ProgramMissing`] if a program is missing; any other error if the scratch folder
+/// cannot be made.
 pub fn show(executables: &Path, agent: DemoPlayer, style: Style, keep: bool) -> Result<DemoResult> {
     all_there(executables)?;
     let mut stage = Stage::set(executables)?;

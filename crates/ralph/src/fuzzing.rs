@@ -1,6 +1,6 @@
-//! What of the command line reads or shows other people's text, for the fuzz targets alone.
+//! The functions that read or show untrusted text, exposed to the fuzz targets.
 //!
-//! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets: the product has no such module.
+//! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets; the product has no such module.
 
 use crate::command::screen;
 use crate::context;
@@ -10,18 +10,18 @@ use ralph_core::project::project_facts::FileFormat;
 use ralph_core::protocol::registration::{Location, settings_hooks};
 use serde_json::Value;
 
-/// A settings text with our hooks in it, and whether anything was changed; none if it is refused.
+/// A settings text with our hooks added, and whether anything changed; `None` if it is refused.
 pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
     let wanted = settings_hooks(Location::Folder("/opt/ralph/bin"));
     merge::put_in(text, &wanted, &extras(cap)).ok().map(with_changed)
 }
 
-/// A settings text without our hooks, and whether anything was changed; none if it is refused.
+/// A settings text without our hooks, and whether anything changed; `None` if it is refused.
 pub fn take_out(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
     merge::take_out(text, &extras(cap)).ok().map(with_changed)
 }
 
-/// With a cap, everything that can be asked for.
+/// With a cap, every extra that can be requested except a status line.
 fn extras(block_cap: Option<u32>) -> Extras {
     Extras { block_cap, worker_base: block_cap.map(|_| WorkerBase::Head), statusline: None }
 }
@@ -30,17 +30,17 @@ fn with_changed(merged: Merged) -> (String, bool) {
     (merged.text, !merged.changes.is_empty())
 }
 
-/// A text for a terminal, on one line.
+/// Makes a text safe for a terminal, on one line.
 pub fn visible(text: &str) -> String {
     screen::visible(text)
 }
 
-/// A text for a terminal, with its lines.
+/// Makes a text safe for a terminal, and keeps its lines.
 pub fn visible_lines(text: &str) -> String {
     screen::visible_lines(text)
 }
 
-/// A document of a project, as facts are made from it.
+/// Parses a document of a project, as the project facts do.
 pub fn document(text: &str, form: FileFormat) -> Option<Value> {
     context::document(text, form)
 }

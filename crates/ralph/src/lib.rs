@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of Ralph, as a library for its executable, benches and tests.
 
 mod check;
 pub mod cli;

@@ -1,4 +1,4 @@
-//! The command line of Ralph.
+//! The entry point of `ralph`.
 
 fn main() -> std::process::ExitCode {
     ralph::cli::run()

@@ -1,4 +1,4 @@
-//! Carries out what workers side by side need: their work is merged, and what they leave is cleared away.
+//! Merges the work of parallel workers, and removes their leftovers.
 
 pub(crate) mod clean;
 mod criteria;
@@ -9,10 +9,10 @@ use ralph_core::state::LoopState;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Long enough for the merge of another loop of the same repository, criteria and all.
+/// Long enough for a merge by another loop of the same repository, criteria included.
 pub(crate) const OTHERS_TURN: Duration = Duration::from_secs(900);
 
-/// Where the merges of a loop are made. Its name tells whose it is.
+/// The worktree in which a loop's merges are made; its name contains the loop's id.
 fn bench(state: &LoopState) -> PathBuf {
     let root = Path::new(&state.project_root);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());

@@ -1,7 +1,7 @@
-//! Carries out a refinement: what is refined, one round of it, and the prompts.
+//! Carries out a refinement: the plan or tasks, one round, and the prompts.
 //!
-//! What follows from a round is decided by the session alone, in `ralph-core`; here are the client and
-//! the files.
+//! The rules in `ralph-core` decide what follows a round; the client and the
+//! files are handled here.
 
 pub(crate) mod artefact;
 
@@ -18,17 +18,17 @@ use ralph_io::store::refine::brought;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// A prompt before its variables are in place.
+/// A prompt whose variables are not filled in yet.
 #[derive(Debug)]
 pub(crate) struct Template {
     prompt: Prompt,
     text: Cow<'static, str>,
-    /// The project's file; none where the text is ours.
+    /// The project's file; `None` for the built-in text.
     file: Option<String>,
 }
 
 impl Template {
-    /// The project's text where it has one, else ours.
+    /// The project's own text if there is one, else the built-in one.
     pub(crate) fn of(root: &Path, prompt: Prompt) -> Result<Template> {
         let Some(own) = brought(root, prompt.name()).map_err(bad_state)? else {
             return Ok(Template { prompt, text: text(prompt).into(), file: None });
@@ -46,7 +46,7 @@ impl Template {
         Ok(Template { prompt, text: own.text.into(), file: Some(own.file) })
     }
 
-    /// The text with its variables in place.
+    /// The text with its variables filled in.
     pub(crate) fn fill(&self, given: &[(&str, &str)]) -> Result<String> {
         render(&self.text, given).map_err(|flaws| {
             let flaws: Vec<String> = flaws.iter().map(ToString::to_string).collect();
@@ -55,7 +55,7 @@ impl Template {
     }
 }
 
-/// Which text each prompt has in this project: one line for each.
+/// Where each prompt's text comes from in this project, one line each.
 pub(crate) fn explain(root: &Path) -> Vec<String> {
     let source = |prompt| match Template::of(root, prompt) {
         Ok(Template { file: Some(file), .. }) => file,

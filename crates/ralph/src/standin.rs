@@ -1,7 +1,9 @@
-//! A scripted stand-in for the Messages API on loopback, so that the real client can be driven without a model.
+//! A scripted stand-in for the Messages API on loopback, so that the real client
+//! runs without a model.
 //!
-//! The client asks for more than its conversation: titles, suggestions, summaries, probes. Those are
-//! recognised (`Kind`) and answered harmlessly; only the conversation and its subagents consume a script.
+//! The client requests more than its conversation: titles, suggestions, summaries, probes. These
+//! are recognised by [`RequestKind`] and answered harmlessly; only the conversation and its
+//! subagents consume a script.
 
 mod gate;
 mod http;
@@ -22,7 +24,7 @@ pub use gate::Gate;
 pub use request::{ApiRequest, RequestKind, ToolResult};
 pub use script::{ContentBlock, Script, ScriptedTurn, Usage};
 
-/// The API key to hand to the client: it looks like one and opens nothing.
+/// The API key for the client: it looks like a real one and opens nothing.
 pub const DUMMY_API_KEY: &str = "sk-ant-ralph-stand-in-0000000000000000000000";
 
 /// A running stand-in. Dropping it stops listening and releases every held reply.
@@ -32,7 +34,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// Listens on a free loopback port and answers from `script`, each request in a thread of its own.
+    /// Listens on a free loopback port and answers from `script`, each request in its own thread.
     pub fn start(script: Script) -> Result<StandIn> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .context("could not listen on loopback for the stand-in of the Messages API")?;
@@ -66,12 +68,12 @@ impl StandIn {
         self.requests_where(|kind| matches!(kind, RequestKind::Subagent(_)))
     }
 
-    /// Requests for which the script had no turn left. They were answered by a plain text that says so.
+    /// How many requests found no turn left in the script. Their answer was a plain text saying so.
     pub fn unscripted(&self) -> usize {
         self.shared.lock().n_unscripted
     }
 
-    /// Waits until the main conversation has made `n` requests, and gives them back.
+    /// Waits until the main conversation has made `n` requests, and returns them.
     pub fn wait_for_requests(&self, n: usize, patience: Duration) -> Result<Vec<ApiRequest>> {
         let deadline = Instant::now() + patience;
         let mut talk = self.shared.lock();
@@ -111,7 +113,7 @@ impl Drop for StandIn {
         for gate in &self.shared.lock().gates {
             gate.open();
         }
-        // The accepting thread sleeps in `accept`: one more connection makes it look at the flag.
+        // The accepting thread sleeps in `accept`; one more connection makes it check the flag.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -122,10 +124,10 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-/// What has been said, and what is still to be said.
+/// The recorded requests, and the rest of the script.
 struct Talk {
     script: Script,
-    /// Which subagent plays which script: its later requests need not repeat the marker.
+    /// The script of each subagent, by its id: later requests need not repeat the marker.
     roles: HashMap<String, usize>,
     requests: Vec<ApiRequest>,
     gates: Vec<Gate>,
@@ -144,12 +146,13 @@ impl Shared {
         Shared { talk: Mutex::new(talk), arrived: Condvar::new(), stopping: AtomicBool::new(false) }
     }
 
-    /// A thread that panicked while it held the lock has left whole values behind: go on with them.
+    /// A thread that panicked while it held the lock has left complete values behind,
+    /// so continue with them.
     fn lock(&self) -> MutexGuard<'_, Talk> {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the request and takes its answer from the script, as one step.
+    /// Records the request and takes its answer from the script, under one lock.
     fn take_turn(&self, request: ApiRequest) -> ScriptedTurn {
         let mut talk = self.lock();
         let turn = talk.turn_for(&request);
@@ -205,12 +208,13 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let Ok(connection) = connection else { continue };
         let shared = Arc::clone(shared);
-        // A connection that breaks is the client's affair: it has gone, or was told to stop.
+        // Ignore a broken connection: the client has gone, or was told to stop.
         thread::spawn(move || drop(serve(connection, &shared)));
     }
 }
 
-/// One request for each connection: the answer ends by closing it, so a stream needs no chunked coding.
+/// Serves one request per connection. The answer ends by closing it, so a stream
+/// needs no chunked coding.
 fn serve(mut connection: TcpStream, shared: &Shared) -> Result<()> {
     let call = http::read_call(&mut connection)?;
     if call.method != "POST" {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 const FILES: usize = 300;
 
-/// Functions in each file: some 64 lines.
+/// Functions per file, which make about 64 lines.
 const PARTS: usize = 10;
 const EDITED: &str = "src/m150.ts";
 
-/// What the pattern does after an edit, in its order.
+/// The commands that the pattern runs after an edit, in its order.
 const PATTERN: &str = "\
 npx --no-install tsc --noEmit
 npx --no-install eslint --fix src/m150.ts
@@ -59,18 +59,18 @@ impl Subject {
         let project = Project::of_node(&files);
         let bin = project.world.root().join("bin/npx");
         std::os::unix::fs::symlink(tools::find("npx").unwrap(), bin).unwrap();
-        // What is measured is the time; a deadline would cut it short on a busy machine.
+        // The bench measures time; a deadline would cut it short on a busy machine.
         Subject { project: project.patient().looping() }
     }
 
-    /// The hook's answer to an edit that changes what the module exports.
+    /// The time of the hook's answer to an edit that changes the module's exports.
     pub(crate) fn ours(&self, round: usize) -> Duration {
         let answer = self.project.write(EDITED, &version_of(150, 2 * round + 1));
         assert!(!answer.text.contains("did not"), "{}", answer.text);
         answer.took
     }
 
-    /// The same by the pattern's commands.
+    /// The time of the pattern's commands after an edit of the same kind.
     pub(crate) fn pattern(&self, round: usize) -> Duration {
         self.project.world.write(EDITED, &version_of(150, 2 * round + 2));
         let mut shell = Command::new("sh");
@@ -82,7 +82,7 @@ impl Subject {
         began.elapsed()
     }
 
-    /// The answer to an edit of a file that no check is for.
+    /// The time of the answer to an edit of a file to which no check applies.
     pub(crate) fn nothing_applies(&self) -> Duration {
         self.project.write("notes.xyz", "one").silent().took
     }

@@ -1,8 +1,8 @@
-//! Builds what is measured, so that no figure is ever that of a stale executable.
+//! Builds the measured executables, so that no figure ever comes from a stale one.
 //!
-//! The hooks are measured as they are shipped: release profile, static musl where that target is
-//! installed. A build on the host's own target is measured too, but its start-up is that of the
-//! host's C library, so it is held to other bars.
+//! The hooks are measured as shipped: release profile, static musl if that target is installed. A
+//! build for the host's own target is measured too, but its start-up time is that of the host's C
+//! library, so it has other bars.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) enum Linkage {
 
 pub(crate) struct Built {
     pub(crate) linkage: Linkage,
-    /// Where they come from, for a reader of the table.
+    /// Where they come from; printed above the table.
     pub(crate) origin: String,
     executables: HashMap<String, PathBuf>,
 }
@@ -38,7 +38,7 @@ impl Built {
     }
 }
 
-/// The hooks, built for release just now.
+/// Builds the hooks for release.
 pub(crate) fn hooks() -> anyhow::Result<Built> {
     let target = static_target();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
@@ -53,7 +53,7 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
     Ok(Built { linkage: Linkage::HostTarget, origin, executables: build(&args)? })
 }
 
-/// The command line as it is shipped, in the same folder as the hooks, where they look for it.
+/// Builds the command line as shipped, into the folder of the hooks, where they look for it.
 pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<PathBuf> {
     let target = static_target();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
@@ -65,7 +65,7 @@ pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<PathBuf> {
     built.remove("ralph").context("cargo built no `ralph`")
 }
 
-/// The hooks as they lie in a folder; the caller vouches for them.
+/// Takes the hooks from a folder; the caller vouches for them.
 #[allow(dead_code, reason = "the gates always build")]
 pub(crate) fn hooks_in(folder: &Path) -> anyhow::Result<Built> {
     let folder =
@@ -76,12 +76,12 @@ pub(crate) fn hooks_in(folder: &Path) -> anyhow::Result<Built> {
     Ok(Built { linkage: Linkage::StaticMusl, origin, executables })
 }
 
-/// The command line, which only prepares states and is not measured: the one that the tests have built.
+/// The command line as built for the tests. It only prepares states and is not measured.
 pub(crate) fn command_line() -> anyhow::Result<Option<PathBuf>> {
     Ok(build(&["--workspace", "--bin", "ralph"])?.remove("ralph"))
 }
 
-/// The hooks as the tests have built them, without optimisation: nothing of them can be measured.
+/// The hooks as built for the tests, without optimisation, so not for measuring.
 #[allow(dead_code, reason = "the benches measure releases")]
 pub(crate) fn unoptimised_hooks() -> anyhow::Result<Built> {
     let bins = HOOKS.iter().flat_map(|name| ["--bin", name]);
@@ -119,7 +119,7 @@ fn build(args: &[&str]) -> anyhow::Result<HashMap<String, PathBuf>> {
     Ok(String::from_utf8_lossy(&built.stdout).lines().filter_map(executable).collect())
 }
 
-/// The name and place of the executable that one line of cargo's report is about, if it is.
+/// The name and path of the executable in one line of cargo's report, if it names one.
 fn executable(line: &str) -> Option<(String, PathBuf)> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     let path = message["executable"].as_str()?;

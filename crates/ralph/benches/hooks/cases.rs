@@ -1,8 +1,8 @@
-//! The table of what is measured: which hook, on which event, against what, under which bar.
+//! The table of measurements: which hook, on which event, against what, with which bar.
 //!
-//! The bars are for executables that are linked statically with musl. On another C library the
-//! start of the library itself is most of the time, so there the floor is an empty program that
-//! is linked in the same way, and only the idle rows are judged.
+//! The bars are for executables linked statically with musl. With another C library most of the
+//! time goes into starting that library, so there the floor is an empty program linked in the same
+//! way, and rows with a bar from [`Workshop::bar`] are not judged.
 
 use crate::driver::Call;
 use crate::options::Options;
@@ -12,12 +12,12 @@ use crate::{payloads, peers, session, stops};
 
 const MEGABYTES_5: usize = 5_000_000;
 
-/// A quick case that leaves nothing behind.
+/// A fast case that changes nothing.
 pub(crate) fn quick(name: &str, call: Call, expected: Expected) -> Case {
     Case { name: name.to_owned(), call, expected, before: Before::default(), pace: Pace::Every }
 }
 
-/// The cases of ours that a peer is set against.
+/// Our cases that a peer is compared with.
 #[derive(Default)]
 pub(crate) struct Ours {
     pub(crate) idle_tool: Option<CaseId>,

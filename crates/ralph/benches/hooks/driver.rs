@@ -1,7 +1,7 @@
-//! Starts one program as the client starts a hook, and says how long it took and what it said.
+//! Starts one program as the client starts a hook, and returns its time and its output.
 //!
-//! No shell, a clean environment, three pipes, `vfork` and `exec`. The time is taken by a small C
-//! program, one process for each case, which says in its head why it is not taken here.
+//! No shell, a clean environment, three pipes, `vfork` and `exec`. A small C program takes the
+//! time, one process for each case; its head comment says why the time is not taken here.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     pub(crate) stderr: Vec<u8>,
 }
 
-/// A stopwatch that holds one call and waits to be told to start it.
+/// A stopwatch process that holds one call and starts it on request.
 pub(crate) struct Stopwatch {
     process: Child,
     go: ChildStdin,
@@ -66,7 +66,7 @@ impl Stopwatch {
 
 impl Drop for Stopwatch {
     fn drop(&mut self) {
-        // It sits between two starts, so there is nothing that it could leave behind.
+        // It is idle between two starts, so it leaves nothing behind.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

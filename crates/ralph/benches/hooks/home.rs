@@ -1,7 +1,8 @@
-//! A private home for each case: nobody's loop, or a live loop that will not end by itself.
+//! A private home for each case: without a loop of our session, or with a live loop that does not
+//! end by itself.
 //!
-//! A stop changes the state, so a live home remembers how it was and is rewound before each
-//! sample: every sample then measures the same stop, and no limit is ever reached.
+//! A stop changes the state, so a live home records its files and is rewound before each sample.
+//! Every sample then measures the same stop, and no limit is ever reached.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -14,20 +15,20 @@ use serde_json::{Value, json};
 
 use crate::payloads::{PROMPT, SESSION};
 
-/// Limits that no bench reaches, the largest that `ralph start` takes.
+/// Limits that no bench reaches: the largest that `ralph start` accepts.
 const MOST_ITERATIONS: u64 = 10_000;
 const MOST_STALLED: u64 = 1_000;
 
 pub(crate) struct Home {
     path: PathBuf,
-    /// Who made the loop, for a reader of the table.
+    /// What made the loop; printed above the table.
     #[allow(dead_code, reason = "the gates have no table")]
     pub(crate) made_by: String,
     as_it_was: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Home {
-    /// Another session has an entry, ours has none.
+    /// A home in which another session has a manifest entry and ours has none.
     pub(crate) fn idle(path: &Path) -> anyhow::Result<Home> {
         create(path)?;
         private_file(
@@ -37,7 +38,7 @@ impl Home {
         Home::remembered(path, "nobody".to_owned())
     }
 
-    /// A running loop of our session, made by `ralph start` if that works already.
+    /// A home with a running loop of our session, made by `ralph start` if that works.
     pub(crate) fn live(
         path: &Path,
         project: &Path,
@@ -59,14 +60,14 @@ impl Home {
         };
         edit_state(path, |state| {
             state["task_graph"] = tasks(n_tasks);
-            // An ordinary turn has used a tool, and the hook of that tool has noted it.
+            // An ordinary turn has used a tool, and that tool's hook has recorded it.
             state["turn"] =
                 json!({"prompt_id": PROMPT, "at": jiff::Timestamp::now(), "worked": true});
         })?;
         Home::remembered(path, made_by)
     }
 
-    /// A running loop as the Ralph Pattern's own scripts know it.
+    /// A home with a running loop in the format of the Ralph Pattern's own scripts.
     #[allow(dead_code, reason = "the gates have no peers")]
     pub(crate) fn of_the_pattern(path: &Path, n_tasks: usize) -> anyhow::Result<Home> {
         create(path)?;
@@ -86,13 +87,13 @@ impl Home {
         Ok(Home { path: path.to_owned(), made_by, as_it_was })
     }
 
-    /// Puts back what the last sample changed or removed.
+    /// Restores what the last sample changed or removed.
     #[allow(dead_code, reason = "each gate runs a hook once")]
     pub(crate) fn rewind(&self) -> anyhow::Result<()> {
         for (path, bytes) in &self.as_it_was {
             if fs::read(path).ok().as_ref() != Some(bytes) {
                 private_file(path, bytes)?;
-                // Or the hook's own sync would have to write this out as well.
+                // Otherwise the hook's own sync would have to write this out too.
                 fs::File::open(path)?.sync_all()?;
             }
         }
@@ -103,13 +104,13 @@ impl Home {
         self.path.join("transcript.jsonl")
     }
 
-    /// Where the pattern's scripts look; ours never do.
+    /// The manifest that the pattern's scripts read; our hooks never do.
     #[allow(dead_code, reason = "the gates have no peers")]
     pub(crate) fn pattern_manifest(&self) -> PathBuf {
         self.path.join("pattern/manifest")
     }
 
-    /// The variables that a hook gets from the client, and ours.
+    /// The variables that a hook gets from the client, and Ralph's own.
     pub(crate) fn env(&self, project: &Path) -> Vec<(OsString, OsString)> {
         let mut env = base_env(&self.path);
         env.extend([
@@ -168,7 +169,7 @@ fn said(stderr: &[u8]) -> String {
     text.lines().next().unwrap_or("nothing").to_owned()
 }
 
-/// The state file by its written contract, for as long as there is no command that makes one.
+/// Writes the state file in its documented format, for use where `ralph start` fails.
 fn write_loop(home: &Path, project: &Path) -> anyhow::Result<()> {
     let state = home.join("loops/bench/state.json");
     let mut document = pattern_fields();
@@ -194,7 +195,7 @@ fn pattern_fields() -> Value {
     })
 }
 
-/// Every other task is done; each is of the size that a plan gives it.
+/// Every second task is done; each has the usual size of a planned task.
 fn tasks(n: usize) -> Value {
     let task = |i: usize| {
         json!({"id": format!("T-{i}"), "name": format!("Move the rules of part {i} into a module of their own"),
@@ -213,7 +214,7 @@ fn edit_state(home: &Path, edit: impl FnOnce(&mut Value)) -> anyhow::Result<()> 
     private_file(path, state.to_string().as_bytes())
 }
 
-/// A session of some length: a stop looks at the last rows only.
+/// A transcript of some length; a stop reads only its last rows.
 fn write_transcript(path: &Path) -> anyhow::Result<()> {
     let text = "I changed the parser and ran its tests. ".repeat(25);
     let row = json!({"type": "assistant", "sessionId": SESSION,

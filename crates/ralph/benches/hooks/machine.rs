@@ -1,4 +1,4 @@
-//! Says on what was measured, since a figure without its machine is worth nothing.
+//! Describes the machine, since a figure without its machine is worth nothing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::workshop::Workshop;
 
-/// The lines above the table.
+/// Prints the lines above the table.
 pub(crate) fn describe(shop: &Workshop) {
     let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What was asked for on the command line of the bench.
+//! The command line of the bench.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(crate) enum Asked {
     Nothing,
 }
 
-/// Cargo itself adds `--bench` when the bench is to be measured.
+/// Cargo itself adds `--bench` when the bench should measure.
 pub(crate) fn from_args(args: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
     let mut options = Options { rounds: 200, full: false, only: String::new(), executables: None };
     let mut to_measure = false;

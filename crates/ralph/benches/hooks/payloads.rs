@@ -1,6 +1,6 @@
-//! What the client writes to a hook's standard input: one JSON document and a newline.
+//! The client's input to a hook: one JSON document and a newline.
 //!
-//! Keys, their order and their kinds are those of Claude Code 2.1.328.
+//! Keys, their order and their types are those of Claude Code 2.1.328.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) const SESSION: &str = "6f1c9d52-7a43-4b0e-9c55-2f0d8a1be6c7";
 /// The prompt of every turn.
 pub(crate) const PROMPT: &str = "ceef2ec0-e88f-4a9c-b754-d97114b7a7ad";
 
-/// How long a message a finished turn ends with, as a rule.
+/// Bytes of the message that usually ends a turn.
 pub(crate) const USUAL_MESSAGE: usize = 1_500;
 
 /// The agent wants to write a file of about `content` bytes.
@@ -21,7 +21,7 @@ pub(crate) fn pre_write(project: &Path, content: usize) -> Vec<u8> {
     line(tool_call(project, "PreToolUse", "Write", input))
 }
 
-/// The agent wants to ask the person, which a running loop does not allow.
+/// The agent wants to ask the user, which a running loop does not allow.
 #[allow(dead_code, reason = "the gates need no denial")]
 pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
     let options = json!([{"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]);
@@ -29,7 +29,7 @@ pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
     line(tool_call(project, "PreToolUse", "AskUserQuestion", json!({"questions": [question]})))
 }
 
-/// The agent has written a file of a kind that nothing checks.
+/// The agent has written a file to which no check applies.
 pub(crate) fn post_write(project: &Path) -> Vec<u8> {
     let (path, content) = (project.join("notes.txt"), source(1_000));
     let input = json!({"file_path": path, "content": content});
@@ -64,7 +64,7 @@ pub(crate) fn user_prompt(project: &Path) -> Vec<u8> {
     line(event)
 }
 
-/// What a status line is handed after each answer of the model, as it was recorded.
+/// The recorded input that the client gives a status line after each answer of the model.
 #[allow(dead_code, reason = "the bench of the hooks has no status line")]
 pub(crate) fn status_line() -> Vec<u8> {
     let recorded =
@@ -89,7 +89,7 @@ fn common(project: &Path, event: &str) -> Value {
         "hook_event_name": event})
 }
 
-/// Quotes, backslashes and line ends in the measure of real source: they decide a scanner's speed.
+/// Has as many quotes, backslashes and line ends as real source: they decide a scanner's speed.
 fn source(length: usize) -> String {
     repeated("export const label = (n: number) => `item ${n}: \"${names[n]}\"\\n`;\n", length)
 }

@@ -1,8 +1,8 @@
-//! The same hooks as bash and jq render them, side by side with ours.
+//! The same hooks written in bash and jq, side by side with ours.
 //!
-//! The scripts are those of the conformance suite (`tests/conformance/pattern/`), written from the
-//! pattern's text. They are started in exec form too: a shell around them would only make them
-//! slower.
+//! The scripts are those of the conformance suite (`tests/conformance/pattern/`), written
+//! from the pattern's text. They too are started in exec form: a shell around them would
+//! only make them slower.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -87,7 +87,7 @@ pub(crate) fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
     call
 }
 
-/// Version 1.6 of jq compiles its library at each start, some 20 ms; later ones do not.
+/// jq 1.6 compiles its library at each start, which takes some 20 ms; later versions do not.
 fn stop_bar() -> f64 {
     match machine::first_line("jq", &["--version"]).as_deref() {
         Some("jq-1.6") => 50.0,

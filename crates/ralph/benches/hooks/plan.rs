@@ -1,4 +1,4 @@
-//! What is to be measured: cases, and rows that compare one case with another.
+//! What is measured: cases, and rows that compare one case with another.
 
 use std::rc::Rc;
 
@@ -21,13 +21,13 @@ pub(crate) struct Case {
 /// The right answer; a wrong one makes the row's figure worthless, however fast it came.
 #[derive(Clone, Copy)]
 pub(crate) enum Expected {
-    /// Exit 0, nothing said.
+    /// Exit 0 without output.
     Silence,
-    /// Exit 0, whatever is said.
+    /// Exit 0 with any output.
     Success,
-    /// Exit 0, and one of these texts in the answer.
+    /// Exit 0, with one of these texts on standard output.
     Says(&'static [&'static str]),
-    /// The pattern's way to refuse a tool.
+    /// Exit 2, the pattern's way to refuse a tool.
     ExitTwo,
 }
 
@@ -49,26 +49,26 @@ fn says_one_of(answer: &[u8], texts: &[&str]) -> bool {
     texts.iter().any(|text| answer.contains(text))
 }
 
-/// What is set right before each sample, outside the measured time.
+/// Prepared right before each sample, outside the measured time.
 #[derive(Clone, Default)]
 pub(crate) struct Before {
     pub(crate) rewind: Option<Rc<Home>>,
     pub(crate) advance: Option<Rc<Repo>>,
 }
 
-/// How many of the rounds a case takes part in.
+/// In how many of the rounds a case takes part.
 #[derive(Clone, Copy)]
 pub(crate) enum Pace {
-    /// Below 10 ms.
+    /// For cases below 10 ms.
     Every,
-    /// Tens of milliseconds.
+    /// For cases of tens of milliseconds.
     Fourth,
-    /// More than that.
+    /// For slower cases.
     Tenth,
 }
 
 impl Pace {
-    /// A short run still gives the slow cases five samples.
+    /// Even a short run gives the slow cases five samples.
     pub(crate) fn takes_part(self, round: u32, rounds: u32) -> bool {
         let every = match self {
             Pace::Every => 1,
@@ -88,17 +88,17 @@ pub(crate) struct Row {
 
 pub(crate) enum Subject {
     Case(CaseId),
-    /// The executable of this name does not exist yet.
+    /// The executable does not exist.
     Absent,
 }
 
-/// What the quotient of a row's two medians has to be.
+/// The bar for the quotient of a row's two medians.
 #[derive(Clone, Copy)]
 pub(crate) enum Bar {
     None,
     AtMost(f64),
     AtLeast(f64),
-    /// Not the quotient but the difference, in milliseconds.
+    /// A bar for their difference instead, in milliseconds.
     ExtraMsAtMost(f64),
 }
 
@@ -114,7 +114,7 @@ impl Plan {
         CaseId(self.cases.len() - 1)
     }
 
-    /// A row without a subject is still a row: a reader has to see what was not measured.
+    /// A row without a subject stays in the table, so that the reader sees what was not measured.
     pub(crate) fn row(
         &mut self,
         name: &str,
@@ -126,7 +126,7 @@ impl Plan {
         self.rows.push(Row { name: name.to_owned(), subject, reference, bar });
     }
 
-    /// Drops the rows that were not asked for; cases that no row needs are then not run.
+    /// Drops the rows that were not requested; cases that no row needs then do not run.
     pub(crate) fn keep_only(&mut self, text: &str) {
         self.rows.retain(|row| row.name.contains(text));
     }

@@ -1,4 +1,4 @@
-//! Small C programs that show what the machine can do at best.
+//! Small C programs that show the best that the machine can do.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +9,11 @@ use crate::built::Linkage;
 
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
-    /// How it was compiled, for a reader of the table.
+    /// How it was compiled; printed above the table.
     pub(crate) compiler: &'static str,
 }
 
-/// Compilers in order of merit: the first that works is taken.
+/// Compilers in order of preference; the first that works is used.
 const STATIC: [(&str, &str, &[&str]); 3] = [
     ("musl-gcc -static", "musl-gcc", &["-static", "-no-pie"]),
     ("gcc -static", "gcc", &["-static"]),

@@ -1,8 +1,8 @@
-//! Git repositories to measure in: so many files, so many of them changed.
+//! Git repositories to measure in, with given numbers of files and changes.
 //!
-//! They are kept between runs. Each is a repository of its own, since the time of `git status`
-//! depends on what changed, and changing a thousand files between two samples would measure
-//! the disk.
+//! They are kept between runs. Each shape has a repository of its own, since the time of
+//! `git status` depends on what changed, and changing a thousand files between two samples
+//! would measure the disk.
 
 use std::cell::Cell;
 use std::fs::{self, File, Permissions};
@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, ensure};
 
-/// Part of the name of each folder: another way to build them must not find the old ones.
+/// Part of each folder's name. Change it when the building changes, so that old
+/// folders are not reused.
 const RECIPE: &str = "v1";
 
 #[derive(Clone, Copy)]
@@ -21,9 +22,10 @@ pub(crate) struct Shape {
     pub(crate) files: usize,
     /// Four of five are edits, the fifth is a new file.
     pub(crate) changed: usize,
-    /// Bytes of each edited file; the old and the new lines are all in the diff.
+    /// Bytes of each edited file; all of its old and new lines are in the diff.
     pub(crate) edit_size: usize,
-    /// Files in an ignored `node_modules`; with it come the files that describe such a project.
+    /// Files in an ignored `node_modules`; if there are any, the repository also gets the files
+    /// that describe such a project.
     packages: usize,
 }
 
@@ -69,7 +71,7 @@ impl Repo {
         Ok(Repo { path, shape, turn: Cell::new(nanoseconds_now()) })
     }
 
-    /// Edits one of the changed files once more, so that this turn of the loop has made progress.
+    /// Edits one of the changed files again, so that this turn of the loop makes progress.
     pub(crate) fn advance(&self) -> anyhow::Result<()> {
         if self.shape.changed == 0 {
             return Ok(());
@@ -77,7 +79,7 @@ impl Repo {
         self.turn.set(self.turn.get() + 1);
         let text = format!("turn {}\n", self.turn.get());
         write(&edited(&self.path, 0), text.as_bytes())?;
-        // Or a sync of the hook's would have to write this out as well.
+        // Otherwise the hook's sync would have to write this out too.
         Ok(File::open(edited(&self.path, 0))?.sync_all()?)
     }
 }
@@ -143,7 +145,7 @@ fn edits(shape: Shape) -> usize {
     (shape.changed * 4).div_ceil(5)
 }
 
-/// A hundred files to a folder.
+/// Puts a hundred files into each folder.
 fn edited(path: &Path, i: usize) -> PathBuf {
     path.join(format!("src/part-{:04}/file-{i:06}.ts", i / 100))
 }
@@ -168,7 +170,8 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Git reads files again that are as young as its index; a real checkout is older than that.
+/// Makes a file an hour old. Git reads files again that are as young as its index; those of a real
+/// checkout are older.
 fn age(path: &Path) -> anyhow::Result<()> {
     let an_hour_ago = SystemTime::now() - Duration::from_secs(3_600);
     Ok(File::options().write(true).open(path)?.set_modified(an_hour_ago)?)

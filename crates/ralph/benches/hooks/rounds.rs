@@ -1,7 +1,7 @@
-//! Runs the cases of a plan in rounds, in another order each time.
+//! Runs the cases of a plan in rounds, in a different order each time.
 //!
-//! Interleaving spreads a slow minute of the machine over all cases; reshuffling keeps a case
-//! from always running behind the same neighbour, whose leavings in the caches it would inherit.
+//! Interleaving spreads a slow minute of the machine over all cases. Reshuffling keeps a case from
+//! always running after the same neighbour and inheriting its caches.
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,11 +28,12 @@ impl Samples {
     }
 }
 
-/// Samples of each case, in the plan's order.
+/// The samples of each case, in the plan's order.
 pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<Vec<Samples>> {
     let mut samples = vec![Samples::default(); plan.cases.len()];
     let mut order: Vec<usize> = (0..plan.cases.len()).filter(|&i| plan.needed(CaseId(i))).collect();
-    // The same order in each run of the bench: a surprise can be looked at again.
+    // A fixed seed gives every run of the bench the same order, so that a
+    // surprise can be reproduced.
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
 
     let mut watches = Vec::new();
@@ -40,7 +41,8 @@ pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<
         watches.push(Stopwatch::holding(stopwatch, &case.call)?);
     }
     for &i in &order {
-        // Twice, uncounted: the first brings the pages in, the second is the first that is alike.
+        // Twice, uncounted: the first run loads the pages, and from the second on
+        // all runs are alike.
         sample(&plan.cases[i], &mut watches[i], &mut Samples::default())?;
         sample(&plan.cases[i], &mut watches[i], &mut samples[i])?;
         samples[i].took.clear();
@@ -77,7 +79,7 @@ fn describe(case: &Case, outcome: &Outcome) -> String {
     format!("{}: exit {}, stdout {stdout:?}, stderr {stderr:?}", case.name, outcome.code)
 }
 
-/// Xorshift: good enough to shuffle with.
+/// Xorshift, good enough for shuffling.
 struct Dice(u64);
 
 impl Dice {

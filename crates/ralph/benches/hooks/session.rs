@@ -1,7 +1,7 @@
-//! The start of a session: the facts about its project, against the one `git status` among them and
-//! against the pattern's own script.
+//! The start of a session: the facts about its project, compared with the one `git status` among
+//! them and with the pattern's own script.
 //!
-//! The hook asks `ralph`, so that is built as it is shipped, too.
+//! The hook calls `ralph`, so that is built as shipped too.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::repos::{Repo, Shape};
 use crate::stops;
 use crate::workshop::{Workshop, call};
 
-/// As the facts ask it.
+/// `git status` as the project facts call it.
 const STATUS: [&str; 8] = [
     "--no-optional-locks",
     "status",
@@ -29,7 +29,7 @@ const STATUS: [&str; 8] = [
 const TELLS: Expected = Expected::Says(&["additionalContext"]);
 
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
-    // The share that is ours is the same; only where git takes long is it to be small beside it.
+    // Our own share is the same in both; it must be small only where git takes long.
     for (files, bar) in [(200, Bar::None), (20_000, Bar::AtMost(1.15))] {
         let repo = shop.repo(Shape::of(files, 10).with_packages(files))?;
         rows(plan, shop, &repo, files, bar);

@@ -1,6 +1,7 @@
-//! The stop that goes on, which is the hook's one expensive answer: it has to look at the tree.
+//! The stop that keeps the turn going. It is the hook's one expensive answer, since it
+//! must examine the tree.
 //!
-//! Its floor is not an empty program but the one `git status` that it cannot do without, run
+//! Its floor is not an empty program but the one `git status` that it needs,
 //! on the same repository.
 
 use std::path::PathBuf;
@@ -24,13 +25,13 @@ pub(crate) const STATUS: [&str; 8] = [
     "-uall",
     "--no-renames",
 ];
-/// The pattern's own way to see progress.
+/// How the pattern detects progress.
 const DIFF_STAT: [&str; 2] = ["diff", "--stat"];
 
-/// The two ways to keep a client going: the newer and the older.
+/// The newer and the older way to keep a client going.
 pub(crate) const GOES_ON: Expected = Expected::Says(&["\"additionalContext\"", "\"block\""]);
 
-/// Adds the rows of stops; the case that is returned is the usual one.
+/// Adds the rows of stops, and returns the usual case.
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop, full: bool) -> anyhow::Result<Option<CaseId>> {
     let usual = small(plan, shop)?;
     grown(plan, shop, usual)?;
@@ -59,7 +60,7 @@ fn small(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<Option<CaseId>> {
     Ok(usual)
 }
 
-/// The same stop with a long message, and with a long plan.
+/// The usual stop with a long message, and with a long plan.
 fn grown(plan: &mut Plan, shop: &Workshop, usual: Option<CaseId>) -> anyhow::Result<()> {
     let long = stop(
         plan,

@@ -1,4 +1,4 @@
-//! Holds the medians against the bars and lays the result out as a table.
+//! Compares the medians with the bars and renders the result as a table.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::rounds::Samples;
 pub(crate) enum Mark {
     Ok,
     Miss,
-    /// There is no bar.
+    /// The row has no bar.
     Unjudged,
     Absent,
     WrongAnswer,

@@ -1,4 +1,4 @@
-//! What all cases are made from: the executables, the floor's programs, the homes, the repositories.
+//! What all cases share: the executables, the C programs, the homes and the repositories.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(crate) struct Workshop {
     pub(crate) stopwatch: Program,
     pub(crate) scratch: PathBuf,
     ralph: Option<PathBuf>,
-    /// No loop of ours in it.
+    /// A home without a loop of our session.
     pub(crate) idle: Rc<Home>,
     pub(crate) small: Rc<Repo>,
 }
@@ -64,7 +64,7 @@ impl Workshop {
         Ok(Rc::new(home.with_context(|| format!("could not make a loop for `{name}`"))?))
     }
 
-    /// A hook as the client registers it, or nothing while it does not exist.
+    /// A hook as the client registers it; none if the executable does not exist.
     pub(crate) fn hook(
         &self,
         name: &str,
@@ -76,7 +76,7 @@ impl Workshop {
         Some(Call { args: vec!["settings".into()], ..call(program, home, repo, stdin) })
     }
 
-    /// Bars of what does something, which another C library's start would drown.
+    /// A bar for work beyond the start-up, which the start of another C library would hide.
     pub(crate) fn bar(&self, most: f64) -> Bar {
         match self.hooks.linkage {
             Linkage::StaticMusl => Bar::AtMost(most),

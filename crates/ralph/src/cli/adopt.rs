@@ -1,7 +1,7 @@
-//! `ralph adopt`: frees a loop whose client is gone, or takes over an old state file.
+//! `ralph adopt`: frees a loop whose client is gone, or imports an old state file.
 //!
-//! A loop is freed and not moved: `/ralph` in any session of the project then takes it up where it
-//! was. While its client may still run it is left alone, since two sessions would drive one loop.
+//! The loop is only freed: `/ralph` in any session of the project then continues it. A loop whose
+//! client may still run is left alone, since two sessions would drive it.
 
 mod old_file;
 mod plugin_file;
@@ -37,7 +37,6 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// Takes the loop over.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(path) = &args.file {
@@ -70,7 +69,8 @@ fn find(here: &Here, args: &Args) -> Result<FoundLoop> {
     if named.is_named() {
         return select_loop::one(here, &named, LoopFilter::Live);
     }
-    // Loops whose client runs are not meant; if there are no others, they are worth a reason.
+    // Prefers the only loop whose client is gone; otherwise `one` picks a live loop or
+    // explains why it cannot.
     let mut live = select_loop::of_project(here, LoopState::is_live);
     let gone = |found: &FoundLoop| standing(&found.state) == ClientLiveness::Gone;
     if live.iter().filter(|found| gone(found)).count() == 1 {
@@ -117,11 +117,11 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
     })
 }
 
-/// Writes the state first. Its `lineage` then names each former session, whose manifest entry counts for
-/// nothing until it is removed.
+/// Writes the state before the manifest: the state's `lineage` names each former session, so their
+/// manifest entries are ignored until they are removed.
 fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopState> {
     let adopted = found.file.update(|state| {
-        // It may have ended since it was looked at.
+        // The loop may have ended since `find` read it.
         state.is_live().then(|| {
             free(state, here.now);
             if let Some(session) = session {
@@ -131,7 +131,7 @@ fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopS
         })
     });
     let state = adopted.map_err(bad_state)?.flatten().context("the loop has ended meanwhile")?;
-    // An interrupted adoption may have left an entry, too.
+    // An interrupted earlier adoption may have left an entry too.
     for former in &state.lineage {
         if former.session_id != state.session_id {
             lifecycle::release(&here.home, &found.file, &former.session_id)?;
@@ -142,7 +142,7 @@ fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopS
     Ok(state)
 }
 
-/// A loop of no session, planned, that goes on where it was.
+/// Makes the loop planned and unbound; it continues in the phase it had.
 fn free(state: &mut LoopState, now: Timestamp) {
     if state.is_running() {
         state.resume_phase = Some(state.phase.clone());
@@ -158,7 +158,7 @@ fn free(state: &mut LoopState, now: Timestamp) {
     state.via = None;
 }
 
-/// From free to paused in a session.
+/// Binds a freed loop to the session, paused.
 fn hold(state: &mut LoopState, session: &str, now: Timestamp) {
     state.session_id = session.to_owned();
     state.phase = state.resume_phase.take().unwrap_or(Phase::Implementation);

@@ -1,7 +1,7 @@
-//! `ralph blocked`: the model says what a person must do before the work can go on.
+//! `ralph blocked`: the model reports what a person must do before the work can continue.
 //!
-//! The loop rests at the next stop, if there is nothing else to do. It is the model's one honest
-//! way out besides proof, and costs neither an iteration nor a stall.
+//! The loop pauses at the next stop if no task is ready. Besides proof this is the model's only
+//! honest way out, and it costs neither an iteration nor a stall.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -14,7 +14,7 @@ use ralph_core::protocol::reply::bounded;
 use ralph_core::state::Blocked;
 use ralph_core::tasks::graph::Graph;
 
-/// Longer reasons are cut: they are read in one line.
+/// Longer reasons are cut, since they are shown on one line.
 const LONGEST: usize = 1_000;
 
 /// What is said.
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Notes what a person must do; the answer is no while there is a task that could be done.
+/// Records what a person must do; is refused while a task is ready.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let what = args.what.split_whitespace().collect::<Vec<_>>().join(" ");

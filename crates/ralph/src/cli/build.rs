@@ -1,4 +1,4 @@
-//! `ralph build`: works off the planned tasks, one fresh client for each, without a person.
+//! `ralph build`: works through the planned tasks without a person, one fresh client for each.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -14,7 +14,7 @@ use ralph_core::modes::build as rules;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::user_files;
 
-/// How `ralph build` and `ralph parallel run` end, for their help.
+/// Exit codes of `ralph build` and `ralph parallel run`, shown in their help.
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or \
     you must act; 4 the client failed or you interrupted it.";
 
@@ -38,7 +38,6 @@ pub(crate) struct Args {
     client: ClientOptions,
 }
 
-/// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;

@@ -1,4 +1,4 @@
-//! `ralph cancel`: ends a loop at once; its session hears of it from its next hook.
+//! `ralph cancel`: ends a loop at once; its session learns of it from its next hook.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -25,7 +25,6 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Ends the loop, or all of them.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let mut unreadable = None;
@@ -48,8 +47,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     unreadable.map_or(Ok(Exit::Done), |error| Err(bad_state(error)))
 }
 
-/// Ends a named loop whose state cannot be used; none when it did. Where only rights were wrong, they
-/// are put right, and the loop is ended as any other.
+/// Ends a named loop whose state cannot be used, and returns none. If only the permissions were
+/// wrong, they are corrected and the loop is returned, to be ended like any other.
 fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option<FoundLoop>> {
     let whose = match (&which.session, &which.loop_id) {
         (Some(id), _) => Whose::Session(id),
@@ -83,22 +82,23 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
             Err(error) => *unreadable = Some(error),
         }
     }
-    // A worker's ends with the one above it, where that is still there.
+    // A worker's loop ends with its parent, if the parent is in the list.
     let ids: Vec<String> = meant.iter().map(|found| found.state.loop_id.clone()).collect();
     meant.retain(|found| found.state.parent.as_ref().is_none_or(|above| !ids.contains(above)));
     meant
 }
 
-/// Ends a loop and those of its workers; says what came of it.
+/// Ends a loop and the loops of its workers; returns the report for the user.
 pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<String> {
-    // First: who holds their clients ends them as soon as the loop above has ended, each as it stands.
+    // Workers first: the process that holds their clients ends these, in whatever state, as soon as
+    // the parent loop has ended.
     let n_workers = end_workers(here, &found.state, let_finish)?;
     let ended =
         cancel::end_loop(&here.home, &found.file, "by a person on the command line", let_finish);
     let Some((state, archived)) = ended.map_err(bad_state)? else {
         return Ok(format!("loop {} had ended before", found.state.loop_id));
     };
-    // One may have been started in between.
+    // A worker may have started in between.
     let n_workers = n_workers + end_workers(here, &state, let_finish)?;
     note(here, &archived, &state, ("cancel", "ended"), "a person cancelled on the command line");
     let folder = archived.folder().display();
@@ -112,7 +112,8 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
     Ok(screen::visible_lines(&text))
 }
 
-/// The loops of a loop's workers end with it, each for its own session to hear; how many did.
+/// Ends the loops of a loop's workers, each so that its own session learns of it.
+/// Returns how many ended.
 fn end_workers(here: &Here, above: &LoopState, let_finish: bool) -> Result<usize> {
     let mut n_ended = 0;
     for (file, state) in parallel::of_loop(here, &above.loop_id) {

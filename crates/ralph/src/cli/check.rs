@@ -1,4 +1,4 @@
-//! `ralph check`: the checks that an edit in a loop gets, from the command line.
+//! `ralph check`: runs, on the command line, the checks that an edit in a loop gets.
 
 mod explained;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long what was too slow for the edits may take all together.
+/// Time limit for all checks that were too slow for the edits, taken together.
 const LATE: Duration = Duration::from_secs(600);
 
 /// What a person or a model may say about a check.
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
 }
 
-/// The folder of the loop in whose session this runs: its start is what findings are compared with.
+/// The folder of this session's loop. Findings are compared with the state at the loop's start.
 fn loop_of_session(here: &Here) -> Result<Option<PathBuf>> {
     let Some(session) = &here.session else { return Ok(None) };
     let found = select_loop::of_session(here, session)?;
@@ -82,7 +82,7 @@ fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
     Ok(checks::take_later(of_loop))
 }
 
-/// What the settings of the file's project say, with what could not be used of them.
+/// The check settings of the file's project. Prints the problems found in the settings.
 fn choice(here: &Here, file: Option<&Path>) -> CheckSettings {
     let root =
         file.and_then(|file| file.canonicalize().ok()).map(|file| Surroundings::root_of(&file));

@@ -1,7 +1,7 @@
-//! `ralph checkpoint …`: looks back at the moments at which all criteria held, and brings one back.
+//! `ralph checkpoint …`: shows and restores a loop's checkpoints, taken when all criteria held.
 //!
-//! A loop is looked back at, so one that has ended will do. The moments stand in the repository of
-//! the loop's project and outlive what Ralph itself keeps of the loop.
+//! Also works for a loop that has ended: checkpoints are refs in the project's repository and
+//! outlive Ralph's own record of the loop.
 
 mod show;
 
@@ -39,17 +39,15 @@ pub(crate) struct Restore {
     which: LoopArgs,
 }
 
-/// The moments of one loop.
 struct LoopCheckpoints {
     loop_id: String,
-    /// The loop; none if only its refs are left.
+    /// `None` if only the loop's refs are left.
     found: Option<FoundLoop>,
-    /// The work tree that they are compared with.
+    /// The work tree that the checkpoints are compared with.
     root: PathBuf,
     checkpoints: Vec<Checkpoint>,
 }
 
-/// Does it.
 pub(crate) fn run(command: &CheckpointCommand) -> Result<Exit> {
     let here = Here::gather()?;
     match command {
@@ -70,14 +68,14 @@ impl LoopCheckpoints {
 
     fn of(here: &Here, found: FoundLoop) -> Result<LoopCheckpoints> {
         let own = Path::new(&found.state.project_root);
-        // A work tree that is gone has left its refs to the others of its repository.
+        // If the loop's work tree is gone, the repository's other work trees still have its refs.
         let root = if own.is_dir() { own.to_owned() } else { here.root.clone() };
         let loop_id = found.state.loop_id.clone();
         let checkpoints = checkpoint::list(&root, Some(&loop_id)).map_err(git_failed)?;
         Ok(LoopCheckpoints { loop_id, root, checkpoints, found: Some(found) })
     }
 
-    /// What is known of a loop may be lost or cleared away; its refs in this repository are not.
+    /// Finds the checkpoints of a loop whose state is lost: its refs in this repository remain.
     fn without_state(
         here: &Here,
         which: &LoopArgs,
@@ -95,7 +93,7 @@ impl LoopCheckpoints {
         }
     }
 
-    /// The checkpoint of this number, else the newest.
+    /// The checkpoint with this number, or the newest.
     fn one(&self, number: Option<u32>) -> Result<&Checkpoint> {
         let found = match number {
             None => self.checkpoints.last(),
@@ -131,7 +129,7 @@ fn restore(here: &Here, args: &Restore) -> Result<Exit> {
         note(here, &found.file, &found.state, ("checkpoint restore", "restored"), &why);
     }
     screen::print(&describe(&kept, wanted, &restored))?;
-    // What was asked for is not all done then, and a script must be able to tell.
+    // Some paths were not restored, and a script must be able to tell.
     Ok(if restored.left.is_empty() { Exit::Done } else { Exit::No })
 }
 
@@ -162,7 +160,7 @@ fn describe(kept: &LoopCheckpoints, wanted: &Checkpoint, restored: &Restored) ->
     text
 }
 
-/// Git is missing, or said no; its words are in the error.
+/// Git is missing or failed; the error holds its message.
 fn git_failed(error: anyhow::Error) -> anyhow::Error {
     refused(Exit::MissingProgram, format!("{error:#}"))
 }

@@ -1,4 +1,5 @@
-//! `ralph completions SHELL`: what a shell reads to complete the commands, from their own definition.
+//! `ralph completions SHELL`: prints the shell's completion script, generated
+//! from the command table.
 
 use crate::command::exit::Exit;
 use anyhow::{Context, Result};
@@ -13,12 +14,11 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Prints them.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut shown(&super::command()), "ralph", &mut text);
     match std::io::stdout().lock().write_all(&text) {
-        // Nobody is left to be told that nobody is left.
+        // A broken pipe means that nobody reads the output, so there is nobody to tell.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("could not print the completions")
         }
@@ -26,9 +26,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
 }
 
-/// The definition without the commands that no person types: the generators would offer them.
+/// A copy of the definition without hidden commands, which the generators would otherwise offer.
 fn shown(whole: &Command) -> Command {
-    // A command keeps its name for as long as the process lives, which is a moment.
+    // clap needs a `'static` name. The leak lasts only as long as this short process.
     let name: &'static str = Box::leak(whole.get_name().to_owned().into_boxed_str());
     let below = whole.get_subcommands().filter(|command| !command.is_hide_set()).map(shown);
     let command = Command::new(name).args(whole.get_arguments()).subcommands(below);

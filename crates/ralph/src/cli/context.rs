@@ -1,6 +1,6 @@
 //! `ralph context`: what a session is told about its project when it begins.
 //!
-//! It prints the page and reports what is missing on it.
+//! Prints the page, and reports which facts are missing from it.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -12,7 +12,6 @@ use ralph_io::project::settings;
 use serde_json::json;
 use std::io::{IsTerminal, stderr};
 
-/// Why a fact is missing.
 const LATE: &str = "took too long and is left out";
 
 #[derive(Debug, clap::Args)]

@@ -1,7 +1,7 @@
-//! `ralph criteria accept`: a person takes the criteria as they are now.
+//! `ralph criteria accept`: the user accepts the criteria as they are now.
 //!
-//! What was agreed to at the start is frozen; this agrees anew: to the criteria and their
-//! commands, to what these mean, to their test files, and to fewer tests than there were.
+//! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their
+//! commands, what those commands mean, their test files, and a smaller number of tests.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
@@ -29,7 +29,6 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Takes them, and shows what was taken.
 pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     let CriteriaCommand::Accept(args) = command;
     let here = Here::gather()?;
@@ -61,7 +60,7 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Takes what differs from what was agreed to, and says what that was.
+/// Accepts every difference from the frozen criteria, and lists these differences.
 fn take(state: &mut LoopState) -> Vec<String> {
     let mut taken = Vec::new();
     if !pinned::is_as_frozen(state) {

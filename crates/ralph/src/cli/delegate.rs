@@ -1,6 +1,6 @@
-//! `ralph delegate`: the work that hooks leave to `ralph`, since it runs other programs.
+//! `ralph delegate`: work that hooks hand to `ralph`, since it runs other programs.
 //!
-//! Not for people. Standard input is the life of the hook that asks: when that ends, nothing goes on here.
+//! Not for people. The hook holds standard input open: when the hook ends, the work here ends too.
 
 mod checks;
 mod criteria;

@@ -1,4 +1,4 @@
-//! `ralph demo`: a whole loop in a scratch repository, told as it happens.
+//! `ralph demo`: runs a whole loop in a scratch repository and narrates it.
 
 use crate::command::exit::{Exit, refused};
 use crate::demo::{self, DemoPlayer, DemoResult, ProgramMissing, Style};
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     keep: bool,
 }
 
-/// Plays the story; the exit code says whether it went as a loop must go.
+/// Plays the demo. The exit code tells whether the loop went as expected.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let running = programs::running()?;
     let executables = running.parent().unwrap_or(Path::new("/"));

@@ -1,6 +1,6 @@
 //! `ralph explain`: the last decisions of a loop in plain words, from its journal.
 //!
-//! A line that keeps a record is told from that; of any other line what it says itself is shown.
+//! A line with a known record is explained from that record; any other line is shown as it is.
 
 mod denial;
 mod stop;
@@ -28,13 +28,12 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// One decision, told: a line that says what was decided, and labelled rows that say why.
+/// One decision: a line with the decision, and labelled rows with the reasons.
 struct ExplainedDecision {
     what: String,
     rows: Vec<(&'static str, String)>,
 }
 
-/// Prints the last decisions.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::recent(&here, &args.which)?;
@@ -82,17 +81,17 @@ fn tell(entry: &JournalEntry) -> ExplainedDecision {
     told
 }
 
-/// What is told of a decision, each with its label.
+/// The labelled rows of one decision.
 pub(super) fn rows(entry: &JournalEntry) -> Vec<(&'static str, String)> {
     tell(entry).rows
 }
 
-/// The record of a line; none where it keeps none, or one of another version.
+/// The line's record; none if it has none, or one of another version.
 fn record<R: DeserializeOwned>(entry: &JournalEntry) -> Option<R> {
     R::deserialize(entry.record.as_ref()?).ok()
 }
 
-/// What a line says itself.
+/// Explains a line without a usable record from its own fields.
 fn plainly(entry: &JournalEntry) -> ExplainedDecision {
     let seen = match &entry.seen {
         Value::Null => String::new(),

@@ -1,7 +1,7 @@
-//! Who may say what: inside the session of a live loop some commands are for a person only.
+//! Refuses commands that are for a person only, inside the session of a live loop.
 //!
-//! The variable of the client tells where the shell runs. A command that has cleared it is judged by its
-//! ancestors, which nothing but the kernel writes.
+//! A variable that the client sets shows that the shell runs in a session. If a command has cleared
+//! it, its ancestor processes decide, which only the kernel records.
 
 use super::Command;
 use crate::command::context_dir::Here;
@@ -14,7 +14,7 @@ use ralph_core::state::LoopState;
 use ralph_io::{process::ancestry, project, store::lifecycle};
 use std::path::Path;
 
-/// Refuses a command that may not be given here.
+/// Refuses a person's command if a model gives it, or if that cannot be ruled out.
 pub(super) fn check(command: &Command) -> Result<()> {
     let name = command.name();
     let Some(refusal) = human_only::refusal(name) else { return Ok(()) };
@@ -31,12 +31,13 @@ pub(super) fn check(command: &Command) -> Result<()> {
     }
 }
 
-/// Who gives this command, as the clients of all live loops see it.
+/// Who gives this command, judged by the clients of all live loops.
 fn speaker(here: &Here, command: &str) -> Speaker {
     let mut heard = Speaker::Person;
     let mut is_unreadable = lifecycle::is_one_lost(&here.home);
     for (file, state) in select_loop::everything(here) {
-        // An unreadable state may still tell its client, which is then one client more to be below.
+        // An unreadable state may still name its client, which is then one more client to look for
+        // among our ancestors.
         is_unreadable |= state.is_err();
         let Some(state) = state.ok().or_else(|| file.salvage()) else { continue };
         let Some(client) = state.client.as_ref().filter(|_| state.is_live()) else { continue };
@@ -49,7 +50,7 @@ fn speaker(here: &Here, command: &str) -> Speaker {
         }
     }
     if heard == Speaker::Person && is_unreadable && !human_only::begins(command) {
-        // Its client may be any.
+        // The unreadable loop may belong to any client.
         heard = ancestry::speaker_among_clients();
     }
     heard
@@ -64,13 +65,13 @@ fn is_in_live_session(here: &Here) -> Result<bool> {
     let live = || -> Result<bool> {
         let Some(file) = lifecycle::of_session(&here.home, session)? else { return Ok(false) };
         let Some(loaded) = file.read()? else {
-            // What is gone may have been live; what had ended was put away.
+            // A missing state may have been live; a loop that had ended was archived.
             let had_ended = lifecycle::is_put_away(&here.home, &file);
             return if had_ended { Ok(false) } else { bail!("the state of its loop is gone") };
         };
         Ok(loaded.state.session_id == *session && loaded.state.is_live())
     };
-    // What cannot be read may be live: a person has other terminals.
+    // A loop that cannot be read may be live. The user has other terminals.
     live()
         .context("could not tell whether a loop is live in this session; use another terminal")
         .map_err(bad_state)

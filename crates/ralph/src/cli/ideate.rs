@@ -1,7 +1,7 @@
-//! `ralph ideate`: one client looks for ideas, and they come out as tasks for `ralph plan-sync`.
+//! `ralph ideate`: one client looks for ideas, which are printed as tasks for `ralph plan-sync`.
 //!
-//! Standard output holds the tasks that are there and behind them the ideas, one on each line: brought
-//! to these lines, the tasks have gained the ideas and lost nothing. Nothing is changed here.
+//! Standard output holds the existing tasks and then the ideas, one on each line, so a sync with
+//! these lines adds the ideas and loses nothing. This command itself changes nothing.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -37,7 +37,6 @@ pub(crate) struct Args {
     client: ClientOptions,
 }
 
-/// Has them found, and prints them.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let logs = options::logs(&here, "ideate");
@@ -54,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
     let found = look(&here, &round, args, &Interrupts::catch()?)?;
-    // As they are now: somebody may have worked on them meanwhile.
+    // Reads the tasks only now: they may have changed while the client worked.
     let tasks = artefact::tasks(&artefact::in_no_session(&here))?;
     let all = ideas::behind(&tasks, &found);
     for idea in &all[tasks.len()..] {
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// One that cannot be read is asked for once more, in the same conversation.
+/// If the ideas cannot be read, asks once more in the same session.
 fn look(
     here: &Here,
     round: &ClientRound,

@@ -1,4 +1,4 @@
-//! `ralph man DIR`: the manual, one page for each command, as a release carries it.
+//! `ralph man DIR`: writes the manual, one page per command, for a release.
 
 use crate::command::exit::Exit;
 use anyhow::{Context, Result};
@@ -14,7 +14,6 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-/// Writes them.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut whole = super::command().disable_help_subcommand(true);
     whole.build();

@@ -1,4 +1,4 @@
-//! The table of commands: one variant here and one file beside this one for each.
+//! The table of commands: one variant each, and for most of them one file in this folder.
 
 mod adopt;
 mod blocked;
@@ -180,12 +180,12 @@ impl Command {
     }
 }
 
-/// The table of commands, for what is written from it.
+/// The table of commands, for the documents that are generated from it.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
 
-/// Reads the command line, does what it says and tells the caller how it went.
+/// Parses the command line, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
@@ -233,8 +233,8 @@ pub fn run() -> ExitCode {
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
 }
 
-/// Shows what could not be read, or the help that was asked for. An argument may have been copied
-/// from anywhere, so one that acts on a terminal is not shown as it is.
+/// Prints clap's error, or the help that was requested. An argument may have been copied from
+/// anywhere, so its control sequences are not printed raw.
 fn misread(error: &clap::Error) -> ExitCode {
     let shown = error.render().to_string();
     match crate::command::screen::harmless(&shown) {

@@ -1,4 +1,4 @@
-//! `ralph parallel …`: tasks carried out side by side, each in a worktree of its own.
+//! `ralph parallel …`: works on tasks side by side, each in a worktree of its own.
 
 mod clean;
 mod merge;
@@ -38,7 +38,6 @@ impl ParallelCommand {
     }
 }
 
-/// Does it.
 pub(crate) fn run(command: &ParallelCommand) -> Result<Exit> {
     match command {
         ParallelCommand::Plan(args) => plan::run(&Here::gather()?, args),

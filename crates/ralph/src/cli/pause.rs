@@ -1,4 +1,4 @@
-//! `ralph pause`: the loop rests; the turn that is running is not cut.
+//! `ralph pause`: pauses the loop; the running turn may finish.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -17,7 +17,6 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Pauses the loop.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Lets a loop rest, and those of its workers; says what came of it.
+/// Pauses a loop and the loops of its workers; returns the report for the user.
 pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
     let paused = found.file.update(|state| {
         let was_running = state.is_running();

@@ -1,4 +1,4 @@
-//! `ralph plan`: rounds of planning without a person, exactly as many as were asked for.
+//! `ralph plan`: plans without a person, in exactly the requested number of rounds.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -28,10 +28,9 @@ pub(crate) struct Args {
     client: ClientOptions,
 }
 
-/// The one call that a planner must be permitted.
+/// The one call that a planner must be permitted to make.
 const SYNC: &str = "ralph plan-sync <<'RALPH_TASKS'\n{\"id\":\"T-1\"}\nRALPH_TASKS";
 
-/// Runs the rounds.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.rounds == 0 {
         let message = "planning needs at least one round: `ralph plan -n 1`";

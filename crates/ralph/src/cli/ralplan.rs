@@ -1,4 +1,4 @@
-//! `ralph ralplan …`: a plan that a planner writes, a critic judges and a person agrees to.
+//! `ralph ralplan …`: a planner writes a plan, a critic judges it, and a person approves it.
 
 mod decide;
 mod next;
@@ -52,7 +52,6 @@ impl RalplanCommand {
     }
 }
 
-/// Does it.
 pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
     let here = Here::gather()?;
     match command {
@@ -65,7 +64,7 @@ pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
     }
 }
 
-/// The live planning that is meant: the one that is named, the session's own, or the project's.
+/// The live planning to use: the named one, else the session's own, else the project's.
 fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     let is_live = |state: &LoopState| state.ralplan().is_some() && state.is_live();
     if let Some(found) = select_loop::named(here, which)? {
@@ -92,12 +91,12 @@ fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     })
 }
 
-/// The project's live planning: it has one at a time.
+/// The project's live planning; a project has at most one.
 fn of_project(here: &Here) -> Option<FoundLoop> {
     select_loop::of_project(here, |state| state.ralplan().is_some() && state.is_live()).pop()
 }
 
-/// Whatever session it is: in the shell of any of them it is a model that types.
+/// Refuses in every session, not only the planning's own: in a session's shell a model types.
 fn is_a_person(here: &Here) -> Result<()> {
     if here.session.is_none() {
         return Ok(());

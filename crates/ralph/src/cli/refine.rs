@@ -1,4 +1,4 @@
-//! `ralph refine …`: a plan or the tasks, gone over in rounds until they no longer change.
+//! `ralph refine …`: improves a plan or the tasks in rounds until they no longer change.
 
 mod background;
 mod conversation;
@@ -78,7 +78,6 @@ impl RefineCommand {
     }
 }
 
-/// Does it.
 pub(crate) fn run(command: &RefineCommand) -> Result<Exit> {
     if let RefineCommand::Within { socket } = command {
         return Err(ralph_io::terminal::tmux::take_order(socket));

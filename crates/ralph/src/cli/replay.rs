@@ -1,7 +1,7 @@
-//! `ralph replay`: decides a recorded loop again by the rules of today, and shows every difference.
+//! `ralph replay`: decides a recorded loop again by today's rules, and shows every difference.
 //!
-//! The rules look only at what the journal kept, so the answer is the same on any machine and at
-//! any time, and nothing is changed by asking.
+//! The rules see only what the journal recorded, so the answer is the same on any machine and at
+//! any time. Nothing is changed.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -31,7 +31,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// One loop, decided again.
 #[derive(Default)]
 struct Replayed {
     loop_id: String,
@@ -40,11 +39,10 @@ struct Replayed {
     n_torn: usize,
     differing: Vec<(JournalEntry, Vec<Difference>)>,
     unusable: Vec<(JournalEntry, String)>,
-    /// Why there is nothing of all this.
+    /// Why the journal could not be replayed.
     problem: Option<String>,
 }
 
-/// Decides again.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let replayed: Vec<Replayed> = match args.all {
@@ -72,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(exit(&replayed))
 }
 
-/// A journal that cannot be read comes first: what it would have said is not known.
+/// An unreadable journal takes precedence, since its decisions are unknown.
 fn exit(replayed: &[Replayed]) -> Exit {
     if replayed.iter().any(|one| one.problem.is_some()) {
         Exit::BadState
@@ -83,7 +81,8 @@ fn exit(replayed: &[Replayed]) -> Exit {
     }
 }
 
-/// Every loop that left a folder, by its id. Its state is not asked: the journal stands alone.
+/// Every loop that has a folder, by its id. An unreadable state does not matter:
+/// the journal stands alone.
 fn every_folder(here: &Here) -> impl Iterator<Item = (String, std::path::PathBuf)> {
     let all = select_loop::everything(here).into_iter().chain(lifecycle::ended(&here.home));
     all.map(|(file, state)| {

@@ -1,7 +1,8 @@
-//! `ralph report`: what became of a loop, a session or a refinement, as Markdown for a pull request or as one page.
+//! `ralph report`: the report of a loop, an orchestration or a refinement, as Markdown for a pull
+//! request or as an HTML page.
 //!
-//! The Markdown goes to standard output. The page goes to a file, in one step; what stands there already is
-//! replaced only if it is such a page, so that a slip of the hand costs nobody a file.
+//! The Markdown goes to standard output. The page goes to a file, in one step; an existing file is
+//! replaced only if it is such a page, so that a mistyped name destroys nothing.
 
 use super::explain;
 use super::refine::report as refine;
@@ -42,10 +43,9 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
-/// Letters of a file by which it is known as a page of ours.
+/// Characters at the start of a file in which the mark of a report page must stand.
 const LOOKED_AT: usize = 1_000;
 
-/// Makes the report and puts it where it was asked for.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let report = match (&args.id, &args.refine) {
@@ -85,7 +85,7 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
     }))
 }
 
-/// A line of the journal, and what is told of it.
+/// A line of the journal with its explanation.
 fn line(entry: JournalEntry) -> ReportLine {
     let rows = explain::rows(&entry);
     let rows = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
@@ -94,7 +94,7 @@ fn line(entry: JournalEntry) -> ReportLine {
     ReportLine { at, event, decision, why, position, seen, record, took_us, rows }
 }
 
-/// Where there is no loop, a session or a refinement may be meant.
+/// If there is no loop, suggests an orchestration or a refinement.
 fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
     let refined = refine::names(&here).pop();
     let refined = refined.filter(|name| refused_name(name).is_none()).map(|name| {

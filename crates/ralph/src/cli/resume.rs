@@ -1,7 +1,7 @@
-//! `ralph resume`: a paused loop counts again from its session's next prompt or stop.
+//! `ralph resume`: a paused loop continues at its session's next prompt or stop.
 //!
-//! An orchestrated session may be held by a word in its mailbox as well, while a program that drives it waits. Who
-//! resumes has heard that.
+//! A PAUSE in its mailbox may also hold an orchestration, while a program drives it.
+//! Resuming lifts that too.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -26,7 +26,6 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Takes the loop up again.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Takes a loop up again; says what came of it.
+/// Continues a loop; returns the report for the user.
 pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
@@ -43,7 +42,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
             false => mode::of(&state.mode).resume(state, here.now),
         }
         if !was_running {
-            // Nothing is outstanding until the session has a turn of the loop's own.
+            // Nothing is outstanding until the session has a turn that belongs to the loop.
             state.turn = None;
         }
         (state.clone(), was_running)
@@ -76,10 +75,10 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     ))
 }
 
-/// What was said to the loop's session holds it no longer; true if a PAUSE did.
+/// Marks each PAUSE in the orchestration's mailbox as heard; true if there was one.
 fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
     let Ok(id) = SessionId::parse(in_session::id(state)) else { return Ok(false) };
-    // A session whose project is gone has no mailbox.
+    // An orchestration whose project is gone has no mailbox.
     let Ok(sessions) = Sessions::of(Path::new(&state.project_root), &here.home) else {
         return Ok(false);
     };

@@ -1,5 +1,5 @@
-//! `ralph session …`: an orchestrated session, whose router is this program. It says which agent is called
-//! next and with what; a model, a script or a person carries that out.
+//! `ralph session …`: an orchestration, whose router is this program. It decides which agent is
+//! called next and with what; a model, a script or the user makes the call.
 
 mod list;
 mod mark;
@@ -67,7 +67,6 @@ impl SessionCommand {
     }
 }
 
-/// Does it.
 pub(crate) fn run(command: &SessionCommand) -> Result<Exit> {
     let place = SessionContext::gather(Here::gather()?)?;
     match command {
@@ -94,7 +93,7 @@ pub(crate) struct SessionArg {
     id: Option<String>,
 }
 
-/// The report of one.
+/// The report of one orchestration.
 pub(super) fn report(place: &SessionContext, name: &str) -> Result<Report> {
     let (files, step) = next::decided(place, &place.read(&named(name)?)?)?;
     Ok(report::of_session(&SessionSeen { files: &files, step: &step, now: place.here.now }))

@@ -1,8 +1,8 @@
-//! Session ids of the command line: checked before anything is written under their name.
+//! Session ids on the command line, checked before anything is written under their name.
 
 use ralph_io::store::manifest::ManifestKey;
 
-/// The id, if it could be one of the client's.
+/// Accepts an id that could be one of the client's.
 pub(crate) fn parse(text: &str) -> Result<String, String> {
     match ManifestKey::session(text) {
         Some(_) => Ok(text.to_owned()),

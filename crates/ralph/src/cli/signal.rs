@@ -1,7 +1,7 @@
-//! `ralph signal`: a word to the model while it works, from any terminal.
+//! `ralph signal`: sends the model a message while it works, from any terminal.
 //!
-//! The session's next hook delivers it, within one tool call of a working turn. To end a loop or to
-//! let it rest there are `ralph cancel` and `ralph pause`.
+//! The session's next hook delivers it, within one tool call of a working turn. To end or pause a
+//! loop there are `ralph cancel` and `ralph pause`.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -17,7 +17,7 @@ use ralph_io::store::mailbox::{Mailbox, Whereabouts};
 use ralph_io::{client::given, store::lifecycle};
 use std::time::{Duration, Instant};
 
-/// Where the system cannot tell of changes, the mailbox is looked at again after this time.
+/// How long to wait before the mailbox is read again if the system reports no changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What is sent.
@@ -42,7 +42,6 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Puts the signal into the loop's mailbox.
 pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
     let (kind, args) = match command {
         SignalCommand::Steer(args) => (SignalKind::Steer, args),
@@ -64,18 +63,17 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
     }
     match workers.is_empty() {
         true => wait(&here, &found.state, &name),
-        // Those are the sessions that there are now.
+        // The workers' sessions are the ones that run now.
         false => workers.iter().try_fold(Exit::Done, |_, (state, name)| wait(&here, state, name)),
     }
 }
 
-/// A signal on its way.
 pub(super) struct Sent {
-    /// Its name in the loop's mailbox.
+    /// The signal's name in the loop's mailbox.
     name: String,
-    /// The workers that it was sent to as well, each with its name there.
+    /// The workers that received it as well, each with the signal's name in its own mailbox.
     workers: Vec<(LoopState, String)>,
-    /// What came of it, for a person.
+    /// The report for the user.
     pub(super) words: String,
 }
 
@@ -91,7 +89,7 @@ pub(super) fn send(here: &Here, found: &FoundLoop, kind: SignalKind, text: &str)
     Ok(Sent { name, workers, words })
 }
 
-/// Sends it to the workers that have loops of their own, too: none of them looks into this one's box.
+/// Also sends it to the workers that have loops of their own: they do not read this loop's mailbox.
 fn to_workers(
     here: &Here,
     above: &LoopState,
@@ -117,10 +115,10 @@ fn sent(state: &LoopState, n_workers: usize) -> String {
     format!("sent to loop {} at {}; {when}", state.loop_id, state.position())
 }
 
-/// Waits until the conversation has heard it, or cannot any more.
+/// Waits until the signal is delivered, or no longer can be.
 fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
     loop {
-        // It may have been put away meanwhile, and the mailbox with it.
+        // The loop may have been archived meanwhile, with its mailbox.
         let file = lifecycle::by_id(&here.home, &state.loop_id);
         let Some(file) = file else { return Err(lost(state)) };
         let mailbox = Mailbox::of(&file, state);

@@ -1,7 +1,7 @@
-//! `ralph start`: starts a loop, or plans one where no session is named.
+//! `ralph start`: starts a loop, or plans one if no session is named.
 //!
-//! Inside a session it is the skill's way in where no prompt hook is registered: the model passes
-//! on what the person typed. It is then held to what the model may do.
+//! A skill calls it inside a session where no prompt hook is registered: the model passes on what
+//! the user typed. The command then allows only what the model may do.
 
 use super::{session_id, verify};
 use crate::command::context_dir::Here;
@@ -58,7 +58,7 @@ fn criterion(text: &str) -> Result<Criterion, String> {
 }
 
 impl Args {
-    /// True for `start --session <this session> -`: the one start that a model may make.
+    /// True for `start --session <this session> -`, the one start that a model may make.
     pub(crate) fn repeats_what_was_typed(&self, here: &Here) -> bool {
         self.prompt.as_deref() == Some("-")
             && here.session.is_some()
@@ -66,7 +66,7 @@ impl Args {
             && self.options() == Options::default()
     }
 
-    /// The flags that the loop itself is about.
+    /// The flags that set options of the loop itself.
     fn options(&self) -> Options {
         let mut criteria = self.criteria.clone();
         arguments::number_criteria(&mut criteria);
@@ -84,7 +84,6 @@ impl Args {
     }
 }
 
-/// Starts, plans or continues a loop.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = Here::gather()?;
     let session = args.session.clone().unwrap_or_default();
@@ -131,14 +130,14 @@ fn request(args: &Args, here: &Here) -> Result<LoopRequest> {
     let options = args.options();
     let lacking = begin::cannot_start(&options.criteria, &here.root);
     if !lacking.is_empty() {
-        // As for a command that proves nothing.
+        // The same exit code as for a command that proves nothing.
         return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
     }
     Ok(LoopRequest { task, options, parallel: None })
 }
 
-/// Inside a session the model types: it may plan a loop, and pass on what a person typed, but
-/// neither word a loop that runs nor bind one to another session.
+/// Inside a session the model types. It may plan a loop and pass on what the user typed, but may
+/// not write the prompt of a running loop or bind a loop to another session.
 fn is_the_models_to_say(args: &Args, here: &Here) -> Result<()> {
     if args.session.is_none() || args.repeats_what_was_typed(here) {
         return Ok(());
@@ -149,8 +148,8 @@ fn is_the_models_to_say(args: &Args, here: &Here) -> Result<()> {
     Err(refused(Exit::No, message))
 }
 
-/// A loop that nothing enforces must not start; a person's own terminal does not say where the
-/// hooks are, a session's does.
+/// A loop that no hook enforces must not start. Checked only inside a session, whose environment
+/// shows where the hooks are; the user's own terminal does not.
 fn hooks_are_there() -> Result<()> {
     let missing: Vec<&str> = ["ralph-stop-hook", "ralph-pre-tool-use"]
         .into_iter()
@@ -175,8 +174,8 @@ fn live_loop_of(here: &Here, session: &str) -> Result<Option<LoopState>> {
     Ok(found.map(|found| found.state).filter(LoopState::is_live))
 }
 
-/// The prompt hook has started the loop, or it has been running: there is nothing to do. A pause
-/// is a person's to end.
+/// The prompt hook has started the loop, or it runs already, so there is nothing to do. Only a
+/// person ends a pause.
 fn repeat(state: &LoopState) -> Result<Exit> {
     if !state.is_running() {
         let message = format!("loop {} is {}", state.loop_id, messages::paused(state));
@@ -209,7 +208,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         note(here, &file, &state, ("start", decision), why);
     }
     if decision != "continued" {
-        // What could not be used of the settings was noted when the loop was made.
+        // Problems in the settings were recorded when the loop was made.
         state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
     }
     print_contract(&heading, &state)?;
@@ -222,7 +221,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Flags without a task are for the loop that was planned before.
+/// Flags without a task belong to the loop that was planned before.
 fn with_options(here: &Here, request: &LoopRequest, state: LoopState) -> Result<LoopState> {
     if request.task.is_some() || request.options == Options::default() {
         return Ok(state);

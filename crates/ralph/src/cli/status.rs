@@ -1,7 +1,7 @@
-//! `ralph status`: which loops there are and where they stand, for people and for programs.
+//! `ralph status`: lists loops and how far they are, for people and for programs.
 //!
-//! What cannot be read is listed with the reason, never left out. Nothing is run and nothing is
-//! changed: a receipt is compared with the tree as it is now, and said to be stale if it is.
+//! An unreadable loop is listed with the reason, never left out. Nothing is run or changed: a
+//! receipt is compared with the present tree, and shown as stale if the tree has changed.
 
 mod criteria;
 mod document;
@@ -34,14 +34,12 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// What was found.
 #[derive(Default)]
 struct LoopList {
     loops: Vec<LoopView>,
     unreadable: Vec<(PathBuf, String)>,
 }
 
-/// Lists the loops.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let listed = gather(&here, args)?;
@@ -90,7 +88,7 @@ fn gather(here: &Here, args: &Args) -> Result<LoopList> {
     Ok(listed)
 }
 
-/// Each loop with those of its workers after it.
+/// Puts the loops of workers directly after the loop that they work for.
 pub(super) fn under_each_other(
     all: Vec<(LoopFile, Result<LoopState>)>,
 ) -> Vec<(LoopFile, Result<LoopState>)> {
@@ -118,7 +116,7 @@ fn nothing_live(here: &Here) -> String {
     )
 }
 
-/// Whoever comes back after the loop has ended asks how it went.
+/// The project's last loop if it has ended: a user who returns wants to know how it went.
 fn last_ended(here: &Here) -> Option<LoopView> {
     let file = lifecycle::of_project(&here.home, &here.root).ok()??;
     let state = file.read().ok()??.state;

@@ -1,9 +1,9 @@
-//! `ralph statusline`: what the client's status line says about the session's loop.
+//! `ralph statusline`: prints what the client's status line shows of the session's loop.
 //!
-//! The client hands over JSON and shows whatever is printed, in every session and after each answer of
-//! the model. So a session without a loop costs one look and prints nothing, nothing is waited for, and
-//! whatever goes wrong ends with an exit code of 0: a broken status line is no reason to be told so twice
-//! a second.
+//! The client passes JSON and shows whatever is printed, in every session and after each answer of
+//! the model. So a session without a loop costs one lookup and prints nothing, nothing waits, and
+//! every failure under a client ends with exit code 0: a broken status line is no reason to report
+//! it twice a second.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour};
@@ -15,7 +15,7 @@ use ralph_io::{client::given, client::status_line, process::clock, store::lifecy
 use serde::Deserialize;
 use std::io::IsTerminal;
 
-/// Between two pieces.
+/// Separates two parts of the line.
 const BETWEEN: &str = " | ";
 
 /// What is beside our own words.
@@ -26,13 +26,13 @@ pub(crate) struct Args {
     with: Option<String>,
 }
 
-/// Of all that the client hands over.
+/// The one member we use of the client's JSON.
 #[derive(Deserialize)]
 struct Given {
     session_id: String,
 }
 
-/// Prints the line; an empty one where there is nothing to say.
+/// Prints the line; an empty one if there is nothing to show.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if std::io::stdin().is_terminal() {
         let message = "`ralph statusline` reads what the client hands to a status line; `ralph install \
@@ -44,12 +44,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let ours = ours(&given);
     let theirs = other.map(|asked| asked.and_then(status_line::RunningStatusLine::line));
     let theirs = theirs.and_then(Result::ok).unwrap_or_default();
-    // A client that does not read any more has no use for an error either.
+    // If the client no longer reads, it has no use for an error either.
     let _ = screen::print_bytes(&side_by_side(&theirs, &ours));
     Ok(Exit::Done)
 }
 
-/// What is to be said of the session's loop; nothing where it has none.
+/// What is shown of the session's loop; empty if it has none.
 fn ours(given: &str) -> String {
     let Ok(Given { session_id }) = serde_json::from_str(given) else { return String::new() };
     match look(&session_id) {
@@ -74,7 +74,7 @@ fn look(session_id: &str) -> Result<Option<Brief>> {
     Ok(state.filter(|state| state.is_of(session_id)))
 }
 
-/// In colour even though no terminal is there: the client shows it in one.
+/// Coloured although standard output is no terminal: the client shows it in one.
 fn shown(part: &StatuslinePart) -> String {
     let colour = match part.tone {
         Tone::Good => Some(Colour::Green),
@@ -92,7 +92,7 @@ fn side_by_side(theirs: &[u8], ours: &str) -> Vec<u8> {
     let mut line = theirs.to_vec();
     if !theirs.is_empty() && !ours.is_empty() {
         if theirs.contains(&0x1b) {
-            // What they did not end would colour ours.
+            // A colour that they left on would colour our part too.
             line.extend(b"\x1b[0m");
         }
         line.extend(BETWEEN.as_bytes());

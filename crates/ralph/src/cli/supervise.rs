@@ -1,15 +1,15 @@
-//! `ralph supervise`: the process that stands between Ralph and one acceptance command.
+//! `ralph supervise`: the process between Ralph and one acceptance command.
 //!
-//! Not for people: it reads on standard input what to run and prints what came of it. When its
-//! input ends it ends the command, so it must be started with a pipe.
+//! Not for people: it reads a request on standard input, runs the command and prints the report.
+//! When standard input ends it ends the command, so start it with a pipe.
 
 use crate::command::exit::Exit;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Scanner;
 use ralph_io::process::command;
 
-/// A runner's summary is looked for in so many bytes of output, and in the end of it: reading every
-/// line of a flood would slow down the command that makes it.
+/// Bytes of output searched for a test runner's summary, besides the end of the output. Parsing
+/// every line of a flood would slow down the command that writes it.
 const MOST_READ: usize = 64 << 20;
 
 pub(super) fn run() -> Result<Exit> {
@@ -27,7 +27,7 @@ pub(super) fn run() -> Result<Exit> {
         scanner.feed(report.tail.as_bytes());
     }
     report.tests = scanner.summarise();
-    // Whoever asked may be gone, which is why the command was ended; then nobody has to be told.
+    // The caller may be gone, which is why the command was ended; then the report has no reader.
     let _ = command::send(&report);
     Ok(Exit::Done)
 }

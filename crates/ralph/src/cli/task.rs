@@ -1,4 +1,4 @@
-//! `ralph task …`: looks at the loop's tasks and changes them, one locked update for each change.
+//! `ralph task …`: shows and changes the loop's tasks, with one locked update per change.
 
 mod change;
 mod import;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// True for the one command that only a person gives.
+    /// True for the one command that only a person may give.
     pub(super) fn is_import(&self) -> bool {
         matches!(self.command, TaskCommand::Import(_))
     }
@@ -67,7 +67,6 @@ pub(crate) enum TaskCommand {
     Import(import::Args),
 }
 
-/// Does it.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = Here::gather()?;
     let here = &here;
@@ -95,7 +94,7 @@ fn find(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     select_loop::one(here, which, LoopFilter::WithTasks)
 }
 
-/// Changes the tasks of a loop in one step, and notes it if a person did it.
+/// Changes the tasks of a loop in one update, and records it in the journal if a person did it.
 fn update<T>(
     here: &Here,
     which: &LoopArgs,

@@ -1,6 +1,6 @@
-//! `ralph trust`: a person has read the project's `.claude/ralph.toml`, and lets it count in full.
+//! `ralph trust`: the user has read the project's `.claude/ralph.toml` and lets it count in full.
 //!
-//! What counts is the content that was shown; a file that changes afterwards must be read anew.
+//! Trust covers the content that was shown; a file that changes afterwards must be read again.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};

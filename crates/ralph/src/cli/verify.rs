@@ -42,7 +42,7 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Runs the criteria; the answer is yes when all that were asked for hold.
+/// Runs the criteria; succeeds if all the requested ones hold.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
@@ -63,7 +63,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(if holds { Exit::Done } else { Exit::No })
 }
 
-/// The loop that is named, ended or not: one that met a bound may have done its work. Else the live one.
+/// The named loop, ended or not, since a loop that reached a limit may have done its work;
+/// else the live one.
 fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     match select_loop::named(here, which)? {
         Some(found) if found.state.ending.is_some() => Ok(found),
@@ -71,7 +72,7 @@ fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     }
 }
 
-/// Runs all criteria of a loop before its work, in a person's own terminal.
+/// Runs all criteria of a loop before its work begins, in the user's own terminal.
 pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     let watcher = VerifyDisplay::new(&found.state);
     let asks = asks_by_command(found);
@@ -87,7 +88,7 @@ pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     Ok(())
 }
 
-/// Who asks, and in what environment.
+/// Who asks for the run, and in which environment.
 type Requester = (By, Surroundings);
 
 fn asks(found: &FoundLoop, args: &Args) -> Result<Requester> {
@@ -100,7 +101,7 @@ fn asks(found: &FoundLoop, args: &Args) -> Result<Requester> {
     Ok((By::Driver, asked::prepare(&found.file, By::Driver, args.restored.as_deref())?))
 }
 
-/// A help for who types it, in whatever environment.
+/// A user may run it in any environment, so the differences are only reported.
 fn asks_by_command(found: &FoundLoop) -> Requester {
     let differs = environment::differences(&found.state);
     (By::Command, Surroundings { restored: Vec::new(), differs })
@@ -139,7 +140,7 @@ fn carry_out(
     Ok(outcome)
 }
 
-/// Prints what the criteria are worth now; true if all that were asked for hold.
+/// Prints the status of the criteria; true if all the requested ones hold.
 fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     let named = outcome.named(&args.ids);
     let open: Vec<_> =
@@ -192,7 +193,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     Ok(open.is_empty())
 }
 
-/// A line for each command that runs: redrawn on a terminal, written once elsewhere.
+/// One line per running command: redrawn on a terminal, written once elsewhere.
 struct VerifyDisplay {
     lines: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,

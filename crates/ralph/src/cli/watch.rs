@@ -1,8 +1,8 @@
-//! `ralph watch`: all loops on one page, drawn anew as they change, and keys to act on them.
+//! `ralph watch`: all loops on one page, redrawn as they change, with keys to act on them.
 //!
-//! It only looks, and asks the very same of a loop as the command of the same name would: there is
-//! nothing here that could be done only here. Nothing is looked at but when something has changed, and
-//! nothing drawn but what has; once a second the times are.
+//! A key does exactly what the command of the same name does; nothing can be done only here.
+//! Loops are read only after a change, and lines are drawn only if they differ; the times
+//! change once a second.
 
 mod gather;
 mod keyboard;
@@ -33,13 +33,13 @@ use std::io::{Stdout, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The times on the page are in seconds.
+/// The page shows times in seconds.
 const TICK: Duration = Duration::from_secs(1);
 
 /// A model that streams changes its transcript dozens of times a second.
 const NOT_BEFORE: Duration = Duration::from_millis(250);
 
-/// The rest of a key's sequence comes within this time, also over a slow line.
+/// Time for the rest of a key's escape sequence to arrive, even over a slow line.
 const ESCAPE: Duration = Duration::from_millis(80);
 
 /// What a person may say about the page.
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// Looks on until the person has seen enough.
+/// Shows the page until the user quits.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let can_draw = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     if !alt_screen::can_be_taken() || !can_draw {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 struct OnPage {
     terminal: Terminal<TermionBackend<Stdout>>,
     shows: Vec<Line<'static>>,
-    /// None while the process rests.
+    /// `None` while the process is stopped.
     page: Option<Page>,
 }
 
@@ -88,7 +88,8 @@ impl OnPage {
         Ok(OnPage { terminal, shows: Vec::new(), page: Some(page) })
     }
 
-    /// Draws what has changed; all of it where another had the terminal, or its size is another.
+    /// Draws what has changed; redraws everything if another program used the terminal
+    /// or its size changed.
     fn draw(&mut self, model: &Model, anew: bool) -> Result<()> {
         let describe = || "could not draw on the terminal";
         if anew {
@@ -104,7 +105,7 @@ impl OnPage {
         Ok(())
     }
 
-    /// Gives the terminal back, rests until somebody continues us, and takes it again.
+    /// Gives the terminal back, stops until the process is continued, and takes the terminal again.
     fn rest(&mut self, rest: StopSignal) -> Result<()> {
         self.page = None;
         rest.carry_out();
@@ -113,19 +114,19 @@ impl OnPage {
     }
 }
 
-/// What is looked at, and what is known of it.
+/// The watched folders, and what is known of the loops.
 struct Watched {
     all: bool,
     model: Model,
     /// The loops that have been on the page.
     seen: Vec<String>,
-    /// Where something may change.
+    /// Folders and files in which something may change.
     places: Vec<PathBuf>,
     watch: Watch,
     looked: Instant,
     /// Something has changed since then.
     is_old: bool,
-    /// The system tells of changes there.
+    /// Whether the system reports changes there.
     is_told: bool,
 }
 
@@ -160,7 +161,7 @@ impl Watched {
         Ok(watched)
     }
 
-    /// Looks at everything. Changes are watched for before that, so that none is missed.
+    /// Reads everything. The watch begins before that, so that no change is missed.
     fn look(&mut self) -> Result<()> {
         let here = Here::gather()?;
         let mut left = 3;
@@ -172,7 +173,7 @@ impl Watched {
             if found.places == self.places || left == 0 {
                 break found;
             }
-            // A loop has come or gone, which is rare: it was not watched when it was looked at.
+            // A loop has come or gone, which is rare: it was not watched when it was read.
             self.places.clone_from(&found.places);
         };
         self.is_told = cfg!(target_os = "linux") && here.home.loops().is_dir();
@@ -182,7 +183,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Shows, waits, acts; until the person quits, or a signal ends it.
+    /// Draws, waits and acts, until the user quits or a signal ends the process.
     fn follow(
         &mut self,
         attention: &Attention,
@@ -226,7 +227,7 @@ impl Watched {
         }
     }
 
-    /// When to go on though nothing has happened.
+    /// When to wake up if nothing happens.
     fn wake(&self, keyboard: &Keyboard) -> Instant {
         let now = Instant::now();
         let mut until = now + TICK;
@@ -239,7 +240,7 @@ impl Watched {
         until
     }
 
-    /// Does to a loop what its command does, and says what came of it.
+    /// Does to a loop what its command does, and shows the report.
     fn act(&mut self, act: Act) -> Result<()> {
         let done = carry_out(act);
         let said = done.unwrap_or_else(|error| format!("{error:#}"));

@@ -1,28 +1,27 @@
-//! What came back to whoever did something, whichever way it was heard.
+//! The answer to one step of the demo, from a hook or from the client.
 
 use serde_json::Value;
 
-/// An answer, as the agent or the person hears it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StepAnswer {
-    /// Nothing: what was about to happen happens.
+    /// No answer: the step goes ahead.
     Nothing,
-    /// A command ran, and printed this.
+    /// A command ran and printed this.
     Ran(String),
-    /// The model is told something beside what happens.
+    /// The step goes ahead, and the model receives this text.
     Context(String),
     /// The tool does not run.
     Denied(String),
     /// The turn does not end.
     GoesOn(String),
-    /// The command is stopped before the model hears of it.
+    /// The command is stopped before it reaches the model.
     Blocked(String),
-    /// Something that is none of these.
+    /// Anything else, such as a failure.
     Other(String),
 }
 
 impl StepAnswer {
-    /// Reads what a hook printed, as the client would.
+    /// Reads a hook's output as the client would.
     pub(super) fn of_hook(event: &str, printed: &str) -> StepAnswer {
         if printed.trim().is_empty() {
             return StepAnswer::Nothing;
@@ -45,7 +44,6 @@ impl StepAnswer {
         }
     }
 
-    /// Its words.
     pub(super) fn words(&self) -> &str {
         match self {
             StepAnswer::Nothing => "",
@@ -58,7 +56,7 @@ impl StepAnswer {
         }
     }
 
-    /// Its kind, for an account of an answer that nobody expected.
+    /// What the answer did, to narrate one that the story did not expect.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             StepAnswer::Nothing | StepAnswer::Ran(_) => "let it go",

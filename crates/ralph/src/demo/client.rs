@@ -1,9 +1,8 @@
-//! The real client plays the agent; its model is a script on loopback.
+//! The demo with the real client; its model is a script on loopback.
 //!
-//! The model answers one request at a time, and each request tells what came of the answer before:
-//! what the hooks said reached the model, or the turn would have ended. The person's own
-//! configuration and key are not read: the client gets a folder of its own, and a key that opens
-//! nothing.
+//! The model answers one request at a time, and each request shows the result of the answer before:
+//! the hook's text reached the model, or the turn would have ended. The user's own configuration
+//! and key are not read: the client gets its own folder, and a dummy key.
 
 use super::answer::StepAnswer;
 use super::play::{Play, PlayEnd};
@@ -21,19 +20,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// For a whole conversation of the client.
+/// Time limit for a whole session of the client.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-/// What a model says that has no part in the story any more: a loop that still runs may end.
+/// The model's answer once the story is over: it lets a loop that still runs end.
 const OVER: &str = "The demo is over.\n\nRALPH_COMPLETE";
 
-/// What happens while the client runs.
 enum News {
     Request(Box<ApiRequest>),
     Ended(Result<ProbeResult>),
 }
 
-/// Plays the whole story.
 pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<DemoResult> {
     let client = DemoClient::find(stage)?;
     client.install_hooks()?;
@@ -49,7 +46,7 @@ pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<DemoResult> {
     })
 }
 
-/// Each request is handed over, and the next words are waited for.
+/// A script that hands over each request and waits for the next answer.
 fn script(news: Sender<News>, said: Receiver<ScriptedTurn>) -> Script {
     let ends = Mutex::new((news, said));
     Script::new().answer_with(move |request| {
@@ -61,7 +58,7 @@ fn script(news: Sender<News>, said: Receiver<ScriptedTurn>) -> Script {
     })
 }
 
-/// Hears what came of each step and says the next one.
+/// Reads the result of each step and sends the next one to the model.
 fn conversation(
     client: &DemoClient<'_>,
     mut play: Play<'_>,
@@ -85,7 +82,7 @@ fn conversation(
         if !play.told(step, &answer)? {
             return play.close(PlayEnd::Broken);
         }
-        // A stranger's turn goes between two of ours: the model is still to answer.
+        // A stranger's turn may come between two of ours: the model still has to answer.
         if let Some(next) = steps.peek().filter(|next| next.does.is_the_agents()) {
             let _ = says.send(turn(client.stage.project(), next.does));
         }
@@ -93,7 +90,7 @@ fn conversation(
     play.close(PlayEnd::Played(format!("{} with {n_requests} model calls", client.version)))
 }
 
-/// What the model says to do this.
+/// The model's answer that takes this step.
 fn turn(project: &Path, does: Does) -> ScriptedTurn {
     match does {
         Does::Asks(question) => {
@@ -113,7 +110,7 @@ fn turn(project: &Path, does: Does) -> ScriptedTurn {
     }
 }
 
-/// What the next request says about a step.
+/// The result of a step, from the next request.
 fn heard(does: Does, request: &ApiRequest) -> StepAnswer {
     let news = request.news();
     match does {
@@ -136,7 +133,7 @@ fn heard(does: Does, request: &ApiRequest) -> StepAnswer {
     }
 }
 
-/// What follows the words by which the client announces a hook's.
+/// The text after the words with which the client introduces a hook's output.
 fn from_hook(text: &str) -> Option<String> {
     const ANNOUNCED: [&str; 3] =
         ["hook additional context: ", "hook error: ", "Stop hook feedback:\n"];
@@ -144,7 +141,7 @@ fn from_hook(text: &str) -> Option<String> {
     Some(after.split("</system-reminder>").next().unwrap_or(after).trim().to_owned())
 }
 
-/// The conversation is over: the turn was let go, or the client failed.
+/// The client has exited: the turn was let go, or the client failed.
 fn at_the_end(outcome: &ProbeResult) -> StepAnswer {
     match outcome.ended {
         ProgramEnd::Exited(0) => StepAnswer::Nothing,
@@ -157,7 +154,7 @@ fn said_last(outcome: &ProbeResult) -> &str {
     all.trim().lines().last().unwrap_or_default()
 }
 
-/// The real client in the scratch place.
+/// The real client in the scratch folder.
 struct DemoClient<'a> {
     stage: &'a Stage,
     command: String,
@@ -184,7 +181,7 @@ impl DemoClient<'_> {
         }
     }
 
-    /// By the command that a person gives, into the client's scratch configuration.
+    /// Runs `ralph install`, as a user would, for the client's scratch configuration.
     fn install_hooks(&self) -> Result<()> {
         let ralph = self.stage.executable(COMMAND_LINE);
         let args = ["install"];
@@ -196,14 +193,14 @@ impl DemoClient<'_> {
         Ok(())
     }
 
-    /// One conversation, to its end.
+    /// Runs one session of the client to its end.
     fn talk(&self, prompt: &str, url: &str) -> Result<ProbeResult> {
         let content = json!([{"type": "text", "text": prompt}]);
         let message = json!({"type": "user", "message": {"role": "user", "content": content}});
         self.stage.run(Errand {
             command: &self.command,
-            // Only a client whose permissions are asked for over its standard input is offered
-            // the tool that asks the person.
+            // The client offers the tool that asks the user only if it requests permissions over
+            // standard input and output.
             args: &[
                 "-p",
                 "--input-format=stream-json",
@@ -218,7 +215,7 @@ impl DemoClient<'_> {
         })
     }
 
-    /// Another session in the same folder, while ours is in the middle of its loop.
+    /// Runs another session in the same folder while ours is in its loop.
     fn stranger(&self, text: &'static str) -> Result<StepAnswer> {
         let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text(text)))?;
         let outcome = self.talk("Look around.", &stand_in.url())?;
@@ -231,7 +228,7 @@ impl DemoClient<'_> {
     }
 }
 
-/// A path is made absolute: the client is started in another folder.
+/// Makes a path absolute, since the client starts in another folder.
 fn named() -> String {
     let name = std::env::var("RALPH_CLAUDE").ok().filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| "claude".to_owned());
@@ -241,7 +238,7 @@ fn named() -> String {
     }
 }
 
-/// What keeps the client on this machine, and from waiting for a model that is gone.
+/// Keeps the client on this machine, and keeps it from waiting for a model that is gone.
 fn settings(url: &str) -> Vec<(&'static str, String)> {
     let fixed = [
         ("ANTHROPIC_API_KEY", DUMMY_API_KEY),
@@ -253,7 +250,7 @@ fn settings(url: &str) -> Vec<(&'static str, String)> {
         ("DISABLE_AUTOUPDATER", "1"),
         ("DISABLE_ERROR_REPORTING", "1"),
         ("DISABLE_TELEMETRY", "1"),
-        // The client skips permissions as root only in a sandbox, and this is one: it runs what
+        // As root the client skips permissions only in a sandbox. This is one: the client runs what
         // the story says and nothing else.
         ("IS_SANDBOX", "1"),
     ];

@@ -1,6 +1,6 @@
-//! Tells the play, line by line: where the loop stands, who, and what.
+//! Narrates the demo, line by line: the loop's position, who acts, and what happens.
 //!
-//! Whatever is quoted is shortened to what fits, never reworded.
+//! Quotations are shortened to fit, never reworded.
 
 use super::DemoPlayer;
 use super::answer::StepAnswer;
@@ -12,12 +12,11 @@ use ralph_core::text::truncate::bounded;
 use ralph_core::text::wrap::wrap;
 use std::path::Path;
 
-/// How the account looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// With colours, for a terminal.
     Coloured,
-    /// Text alone.
+    /// Without colours.
     Plain,
 }
 
@@ -31,25 +30,25 @@ enum Colour {
 
 const WIDTH: usize = 80;
 const GUTTER: usize = 13;
-/// What is quoted of one answer.
+/// Lines quoted from one answer.
 const QUOTED_LINES: usize = 2;
-/// What is quoted of what a command prints.
+/// Lines quoted from a command's output.
 const PRINTED_LINES: usize = 2;
 
-/// The account so far.
+/// The narrator's state.
 #[derive(Debug)]
 pub(super) struct Account {
     style: Style,
-    /// Whether what it tells of stays on the disk.
+    /// Whether the scratch folder stays on disk.
     keep: bool,
-    /// Where the loop stands.
+    /// The loop's position, such as `1/5`.
     position: String,
-    /// What the agent did since its last line, with nothing in its way.
+    /// What the agent did unhindered since its last line.
     done: Vec<String>,
 }
 
 impl Account {
-    /// Says what will be seen.
+    /// Prints the introduction.
     pub(super) fn begin(style: Style, agent: DemoPlayer, keep: bool) -> Account {
         let agent = match agent {
             DemoPlayer::Scripted => "scripted agent",
@@ -60,7 +59,7 @@ impl Account {
         Account { style, keep, position: String::new(), done: Vec::new() }
     }
 
-    /// Tells a step that was answered as the story needs it.
+    /// Narrates a step whose answer is what the story needs.
     pub(super) fn tell(&mut self, step: StoryStep, answer: &StepAnswer, state: Option<&LoopState>) {
         if step.needs == Needs::Allowed && step.does.is_the_agents() {
             self.done.push(deed(step.does));
@@ -82,7 +81,7 @@ impl Account {
                 self.line("", &state.map(receipts).unwrap_or_default());
             }
             Needs::Shown => {
-                // The first line names the loop, which is no news here.
+                // The first line names the loop, which is already known.
                 let lines = words.lines().skip(1).take(PRINTED_LINES);
                 lines.for_each(|line| self.line("", &cut(line.trim())));
             }
@@ -90,7 +89,7 @@ impl Account {
         }
     }
 
-    /// Each reason, in the words that the agent gets.
+    /// Prints each reason in the words that the agent gets.
     fn tell_refusal(&self, words: &str) {
         let mut reasons = words.lines().filter_map(|line| line.strip_prefix("- "));
         self.ralph(Colour::Yellow, "refuses", reasons.next().unwrap_or_default());
@@ -99,7 +98,7 @@ impl Account {
         red.for_each(|line| self.line("", line));
     }
 
-    /// Tells a step that was answered otherwise.
+    /// Narrates a step whose answer is not what the story needs.
     pub(super) fn tell_broken(
         &mut self,
         step: StoryStep,
@@ -121,7 +120,7 @@ impl Account {
         println!("\nThis is not what a loop must do here. It needs {needed}.");
     }
 
-    /// Says how it came out, and where that is written down.
+    /// Prints the totals and the name of the archive.
     pub(super) fn close(&self, counted: &str, n_decisions: usize, folder: &Path) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let fate = if self.keep { "" } else { " (removed; --keep keeps it)" };
@@ -146,7 +145,7 @@ impl Account {
         self.line(who, &done.join("; "));
     }
 
-    /// Ralph's answer: the verb in colour, the quotation after it.
+    /// Prints Ralph's answer: the verb in colour, then the quotation.
     fn ralph(&self, colour: Colour, verb: &str, quoted: &str) {
         let text = if quoted.is_empty() { verb.to_owned() } else { format!("{verb}: {quoted}") };
         for (index, line) in wrapped(&text).iter().enumerate() {
@@ -214,20 +213,20 @@ fn ending(state: Option<&LoopState>) -> String {
     ending.map(|ending| format!("{}: {}", ending.kind, ending.detail)).unwrap_or_default()
 }
 
-/// Where the moment was kept at which all held.
+/// The checkpoint that was made when all criteria held.
 fn kept(state: &LoopState) -> Option<String> {
     let number = state.checkpoint.as_ref()?.reference.rsplit('/').next()?;
     Some(format!(" Kept as checkpoint {number}."))
 }
 
-/// What the proof rests on.
+/// The exit codes and the tree that the proof rests on.
 fn receipts(state: &LoopState) -> String {
     let receipts = state.acceptance_criteria.iter().filter_map(|criterion| {
         let receipt = criterion.receipt.as_ref()?;
         Some((format!("{} exit code {}", criterion.id, receipt.exit_code?), receipt))
     });
     let (told, receipts): (Vec<String>, Vec<&Receipt>) = receipts.unzip();
-    // No criterion of the story names paths, so the tree is the same for all.
+    // No criterion of the story names paths, so all have the same tree.
     let tree = receipts.first().and_then(|receipt| receipt.tree_after.get(..8));
     let kept = kept(state).unwrap_or_default();
     format!("Receipts: {}, on tree {}.{kept}", told.join(", "), tree.unwrap_or_default())
@@ -237,18 +236,18 @@ fn last_line(text: &str) -> &str {
     text.trim_end().lines().last().unwrap_or_default()
 }
 
-/// Up to the end of the first clause.
+/// The text up to the end of its first clause.
 fn sentence(text: &str) -> &str {
     let end = text.find(['.', ';', '\n']).unwrap_or(text.len());
     &text[..end]
 }
 
-/// One line, with its end cut off where it does not fit.
+/// The text on one line, cut if it does not fit.
 fn cut(line: &str) -> String {
     bounded(&line.split_whitespace().collect::<Vec<_>>().join(" "), WIDTH - GUTTER)
 }
 
-/// The text in lines that fit beside the gutter, the last one ending in an ellipsis if it was cut.
+/// The text wrapped beside the gutter; the last line ends in an ellipsis if the text was cut.
 fn wrapped(text: &str) -> Vec<String> {
     let indent = text.len() - text.trim_start().len();
     let room = WIDTH - GUTTER - indent;

@@ -1,7 +1,6 @@
-//! Watches the story: judges each answer, and looks up in Ralph's own files what it did.
+//! Plays the story: judges each answer, and reads from Ralph's own files what happened.
 //!
-//! An answer counts only when the journal has the decision too: what was printed and what was
-//! written down must agree.
+//! An answer counts only if the journal records the decision too.
 
 use super::DemoResult;
 use super::answer::StepAnswer;
@@ -15,7 +14,6 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{store::archive, store::lifecycle};
 use std::path::PathBuf;
 
-/// The play so far.
 #[derive(Debug)]
 pub(super) struct Play<'a> {
     stage: &'a Stage,
@@ -23,22 +21,20 @@ pub(super) struct Play<'a> {
     n_decisions: usize,
 }
 
-/// How the play ended.
 #[derive(Debug)]
 pub(super) enum PlayEnd {
-    /// At its last step; with what was counted.
+    /// After the last step, with a count of the calls.
     Played(String),
-    /// At an answer that it cannot go on from.
+    /// At an answer that the story cannot continue from.
     Broken,
 }
 
 impl<'a> Play<'a> {
-    /// The play before its first step.
     pub(super) fn new(stage: &'a Stage, account: Account) -> Play<'a> {
         Play { stage, account, n_decisions: 0 }
     }
 
-    /// Takes in the answer to a step and tells it; false when the story cannot go on from it.
+    /// Judges and narrates the answer to a step; false if the story cannot continue from it.
     pub(super) fn told(&mut self, step: StoryStep, answer: &StepAnswer) -> Result<bool> {
         let state = self.state()?;
         let decisions = self.new_decisions();
@@ -50,7 +46,7 @@ impl<'a> Play<'a> {
         Ok(met)
     }
 
-    /// The last lines.
+    /// Prints the last lines.
     pub(super) fn close(mut self, ending: PlayEnd) -> Result<DemoResult> {
         match ending {
             PlayEnd::Broken => Ok(DemoResult::Otherwise),
@@ -63,7 +59,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// The loop's folder: in the archive once it has ended.
+    /// The loop's folder, which is in the archive once the loop has ended.
     fn folder(&self) -> Option<PathBuf> {
         let home = self.stage.ralph_home();
         let live = lifecycle::all(&home).into_iter().next();
@@ -75,7 +71,7 @@ impl<'a> Play<'a> {
         Ok(LoopFile::at(folder.join("state.json")).read()?.map(|loaded| loaded.state))
     }
 
-    /// What the journal has gained since the step before.
+    /// The journal lines written since the last step.
     fn new_decisions(&mut self) -> Vec<JournalEntry> {
         let all = self.folder().map(|folder| journal::read(&folder)).unwrap_or_default();
         let new = all.get(self.n_decisions..).unwrap_or_default().to_vec();
@@ -84,7 +80,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Whether this is the kind of answer that the story needs, said and written down.
+/// Whether the answer is of the kind that the story needs, and the journal records it.
 fn meets(
     needs: Needs,
     answer: &StepAnswer,

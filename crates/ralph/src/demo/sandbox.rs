@@ -1,7 +1,7 @@
-//! The scratch place: a folder of our own with a repository, a home and Ralph's home in it.
+//! The scratch folder, with a repository, a home and Ralph's home in it.
 //!
-//! What is started there sees this place and the programs on `PATH`; of the person's own
-//! configuration it sees nothing.
+//! Programs started here see this folder and the programs on `PATH`, and nothing of
+//! the user's own configuration.
 
 use super::ProgramMissing;
 use super::answer::StepAnswer;
@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longer than anything takes that is started here, the client excepted.
+/// Longer than any program takes that is started here, except the client.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The scratch place. It is removed when this is dropped, unless it is kept.
+/// The scratch folder. It is removed on drop, unless it is kept.
 #[derive(Debug)]
 pub(super) struct Stage {
     root: TempDir,
@@ -38,7 +38,7 @@ struct Folders {
 }
 
 impl Stage {
-    /// Makes the folder, and in it a repository with one commit.
+    /// Makes the folder, with a repository that has one commit.
     pub(super) fn set(executables: &Path) -> Result<Stage> {
         let root = tempfile::Builder::new()
             .prefix("ralph-demo-")
@@ -58,7 +58,7 @@ impl Stage {
             user_files::make_folders(folder, 0o700)?;
         }
         let stage = Stage { root, executables: executables.to_owned(), folders };
-        // Which linters there are differs from machine to machine, and the story does not.
+        // The installed linters differ from machine to machine, so none of them runs.
         let settings = stage.folders.settings.join("config.toml");
         atomic::write(&settings, b"[backpressure]\noff = [\"all\"]\n")?;
         stage.git(&["init", "-q"])?;
@@ -68,7 +68,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Leaves the folder where it is.
+    /// Keeps the folder on drop.
     pub(super) fn keep(&mut self) -> &Path {
         self.root.disable_cleanup(true);
         self.root.path()
@@ -84,12 +84,11 @@ impl Stage {
         &self.folders.config
     }
 
-    /// Where Ralph keeps its state here.
     pub(super) fn ralph_home(&self) -> Home {
         Home::at(&self.folders.ralph_home)
     }
 
-    /// Where one of our executables is.
+    /// The path of one of our executables.
     pub(super) fn executable(&self, name: &str) -> String {
         self.executables.join(name).to_string_lossy().into_owned()
     }
@@ -99,7 +98,7 @@ impl Stage {
         atomic::write(&self.project().join(name), text.as_bytes())
     }
 
-    /// What a `ralph` command prints for a person in a terminal of the project.
+    /// Runs a `ralph` command as a user would, in a terminal of the project.
     pub(super) fn look(&self, args: &[&str]) -> Result<StepAnswer> {
         let ralph = self.executable(COMMAND_LINE);
         let outcome = self.run(Errand { command: &ralph, args, ..Errand::default() })?;
@@ -109,7 +108,7 @@ impl Stage {
         })
     }
 
-    /// Runs a program in the project, and sees to it that nothing of our environment reaches it.
+    /// Runs a program in the project, without anything of our own environment.
     pub(super) fn run(&self, errand: Errand<'_>) -> Result<ProbeResult> {
         let environment = self.environment();
         let ours = environment.iter().map(|(name, value)| (*name, value.as_os_str()));
@@ -155,7 +154,7 @@ impl Stage {
         ]
     }
 
-    /// Ours first: the agent's `ralph` is the one that is shown.
+    /// Our folder first, so that the agent runs the `ralph` being demonstrated.
     fn path(&self) -> OsString {
         let theirs = std::env::var_os("PATH").unwrap_or_default();
         let folders =
@@ -164,13 +163,13 @@ impl Stage {
     }
 }
 
-/// A program to run, what it reads, and what it is told beside the place.
+/// A program to run, with its input and variables beyond those of the scratch folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Errand<'a> {
     pub(super) command: &'a str,
     pub(super) args: &'a [&'a str],
     pub(super) stdin: &'a str,
     pub(super) env: &'a [(&'a str, String)],
-    /// The usual one if there is none.
+    /// The usual deadline if not set.
     pub(super) deadline: Option<Duration>,
 }

@@ -1,7 +1,7 @@
-//! The scripted agent: does what the story says, and calls the hooks as the client would.
+//! The scripted agent: follows the story and calls the hooks as the client would.
 //!
 //! The payloads have the members of real ones, and each hook gets the environment that the client
-//! gives it; which executable answers an event is read from the table of registrations.
+//! gives it. The table of registrations decides which executable answers an event.
 
 use super::answer::StepAnswer;
 use super::play::{Play, PlayEnd};
@@ -14,12 +14,12 @@ use ralph_io::process::run_once::ProbeResult;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// The client whose manners the script has.
+/// The client version that the script imitates.
 const CLIENT: &str = "claude-code_2-1-328_demo";
 
 const PROMPT_ID: &str = "00000000-0000-4000-8000-00000000d003";
 
-/// The conversations of the story, by their ids.
+/// The sessions of the story.
 #[derive(Debug, Clone, Copy)]
 enum DemoSession {
     Ours,
@@ -35,7 +35,6 @@ impl DemoSession {
     }
 }
 
-/// Plays the whole story.
 pub(super) fn play(stage: &Stage, mut play: Play<'_>) -> Result<DemoResult> {
     let mut agent = Scripted { stage, took: Vec::new(), went_on: false };
     for step in STORY {
@@ -51,7 +50,7 @@ pub(super) fn play(stage: &Stage, mut play: Play<'_>) -> Result<DemoResult> {
 
 struct Scripted<'a> {
     stage: &'a Stage,
-    /// How long each hook call took, from the start of the process to its end.
+    /// The duration of each hook call, from the start of the process to its end.
     took: Vec<Duration>,
     went_on: bool,
 }
@@ -96,7 +95,7 @@ impl Scripted<'_> {
         self.call(DemoSession::Ours, "UserPromptExpansion", expansion)
     }
 
-    /// Asks whether the tool may run, runs it if so, and says what came of it.
+    /// Calls the hook before the tool, runs the tool if allowed, and returns the answer.
     fn tool(
         &mut self,
         name: &str,
@@ -131,7 +130,7 @@ impl Scripted<'_> {
         Ok(answer)
     }
 
-    /// One call of the hook that is registered for the event.
+    /// Calls the hook that is registered for the event.
     fn call(&mut self, session: DemoSession, event: &str, own: Value) -> Result<StepAnswer> {
         let hook = HOOKS
             .iter()
@@ -181,7 +180,7 @@ impl Scripted<'_> {
     }
 }
 
-/// A hook that complains lets the client go on, but here someone watches.
+/// The client ignores a hook's complaint on standard error; the demo reports it.
 fn heard(event: &str, executable: &str, outcome: &ProbeResult) -> StepAnswer {
     let complaint = outcome.stderr.trim();
     match complaint.is_empty() {

@@ -1,20 +1,19 @@
-//! The story as data: what is done, and which kind of answer a loop owes to it.
+//! The story as data: each step, and the kind of answer that a loop must give.
 //!
-//! The words of the answers are not here: a Ralph that gives other reasons plays the same story.
+//! The answers' words are not here, so the story still plays if Ralph
+//! words its reasons differently.
 
-/// One step of the story.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoryStep {
     pub(super) does: Does,
     pub(super) needs: Needs,
 }
 
-/// What someone does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Does {
-    /// The person types a slash command: its name, and the arguments.
+    /// The user types a slash command: its name and its arguments.
     Types(&'static str, &'static [&'static str]),
-    /// The agent asks the person a question.
+    /// The agent asks the user a question.
     Asks(&'static str),
     /// The agent writes a file of the project.
     Writes(&'static str, &'static str),
@@ -24,23 +23,23 @@ pub(super) enum Does {
     Says(&'static str),
     /// Another session in the same folder wants to end its turn.
     StrangerSays(&'static str),
-    /// The person gives a `ralph` command in a terminal.
+    /// The user gives a `ralph` command in a terminal.
     Looks(&'static [&'static str]),
 }
 
 impl Does {
-    /// True for what the agent does; the others do not wait for its model.
+    /// True for the agent's steps; the others do not wait for its model.
     pub(super) fn is_the_agents(self) -> bool {
         !matches!(self, Does::Types(..) | Does::StrangerSays(_) | Does::Looks(_))
     }
 }
 
-/// The kind of answer that the story needs to be what it tells.
+/// The kind of answer that a step needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// A loop is started.
+    /// A loop starts.
     Started,
-    /// Nothing stands in the way.
+    /// Nothing prevents the step.
     Allowed,
     /// The tool does not run, and the agent is told why.
     Denied,
@@ -50,9 +49,9 @@ pub(super) enum Needs {
     Refused,
     /// All criteria were run, and hold.
     Proven,
-    /// The turn ends, and the loop with it, as complete.
+    /// The turn ends, and the loop ends as complete.
     Completed,
-    /// Something is printed.
+    /// The command prints something.
     Shown,
 }
 
@@ -60,7 +59,6 @@ const fn step(does: Does, needs: Needs) -> StoryStep {
     StoryStep { does, needs }
 }
 
-/// All of it.
 pub(super) const STORY: [StoryStep; 16] = [
     step(
         Does::Types(

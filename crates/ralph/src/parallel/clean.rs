@@ -1,6 +1,6 @@
-//! Takes away worktrees and branches of workers whose work is merged, and lists the others.
+//! Removes worktrees and branches of workers whose work is merged, and lists the others.
 //!
-//! Only what a state names is looked at. Whatever holds more than what was merged stays.
+//! Considers only what a state names. Anything that holds more than what was merged stays.
 
 use super::{OTHERS_TURN, bench};
 use anyhow::Result;
@@ -17,21 +17,22 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Serialize)]
 pub(crate) struct CleanItem {
     pub(crate) loop_id: String,
-    /// The task; empty where merges were made, and for a worker that had none.
+    /// Empty for a merge worktree, and for a worker without a task.
     pub(crate) task: String,
     /// The folder; empty if it is gone.
     pub(crate) worktree: String,
-    /// The branch; empty if there is none.
+    /// Empty if there is no branch.
     pub(crate) branch: String,
-    /// Why it stays; none if it goes.
+    /// Why it stays; `None` if it is removed.
     pub(crate) stays: Option<Stays>,
-    /// Why it could not be removed; empty if it was, or was not to be.
+    /// Why it could not be removed; empty if it was removed or should not be.
     pub(crate) problem: String,
-    /// How a person removes it; empty if it goes.
+    /// The command with which a person removes it; empty if Ralph removes it.
     pub(crate) command: String,
 }
 
-/// Looks at all that the project's loops have made, and removes what may go unless it is only asked.
+/// Checks everything that the project's loops have made, and removes what is safe to remove unless
+/// `only_look` is set.
 pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<CleanItem>> {
     let Ok(place) = merge::place(root)? else { return Ok(Vec::new()) };
     let _turn = merge::lock(home, root, OTHERS_TURN)?;
@@ -59,12 +60,12 @@ pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<Cle
 
 struct Look {
     top: PathBuf,
-    /// All branches of workers: that one of them holds a commit does not keep it.
+    /// The branches of all workers; a commit counts as kept only if another ref contains it.
     branches: BTreeSet<String>,
 }
 
 impl Look {
-    /// None if nothing of the worker's is left.
+    /// `None` if nothing of the worker is left.
     fn worker(
         &self,
         state: &LoopState,
@@ -189,7 +190,7 @@ impl Look {
         }
     }
 
-    /// What a killed merge left. No merge is at work: we hold their lock.
+    /// A merge worktree left by a killed merge. No merge runs now: we hold their lock.
     fn bench(&self, state: &LoopState, only_look: bool) -> Option<CleanItem> {
         let folder = bench(state);
         folder.symlink_metadata().ok()?;

@@ -1,5 +1,5 @@
-//! Runs the criteria on a merge, as `ralph verify` runs them on the loop's tree, and keeps no receipt: what
-//! is proven about another folder proves nothing about the loop's.
+//! Runs the criteria on a merge, as `ralph verify` runs them on the loop's tree, but keeps no
+//! receipt: a proof for another folder proves nothing about the loop's.
 
 use crate::verify::{self, Watcher};
 use anyhow::Result;
@@ -12,19 +12,19 @@ use ralph_io::{process::clock, process::command, process::programs, store::recei
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The criteria, with what their last run here was worth.
+/// The criteria, each with the receipt of its last run here.
 pub(super) struct Criteria<'a> {
     all: Vec<Criterion>,
     ralph: PathBuf,
     outputs: PathBuf,
     each: Duration,
     watcher: &'a dyn Watcher,
-    /// Why none is run; empty if they are.
+    /// Why no criterion runs; empty if they run.
     pub(super) not_run: String,
 }
 
 impl<'a> Criteria<'a> {
-    /// Those that a person agreed to. If one differs from what they agreed to, none is run.
+    /// The criteria that the user agreed to. If one has changed since, none runs.
     pub(super) fn of(
         file: &LoopFile,
         state: &LoopState,
@@ -52,7 +52,7 @@ impl<'a> Criteria<'a> {
         })
     }
 
-    /// Runs all of them in a folder that holds this commit, one after another.
+    /// Runs all criteria one after another in a folder that holds this commit.
     pub(super) fn run(
         &mut self,
         folder: &Path,
@@ -82,7 +82,7 @@ impl<'a> Criteria<'a> {
         Ok(standings)
     }
 
-    /// The end of what a criterion printed last.
+    /// The end of a criterion's last output.
     pub(super) fn tail(&self, id: &str) -> String {
         let receipt = self.all.iter().find(|one| one.id == id).and_then(|one| one.receipt.as_ref());
         receipt.map(|receipt| receipt.tail.clone()).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! Merges the work of workers: each in turn, in a worktree of its own, with the criteria run after each;
-//! then the loop's files, index and branch move to what has come of it, together or not at all.
+//! Merges the workers' work one after another in a separate worktree, and runs the criteria after
+//! each merge. Then the loop's files, index and branch move to the result, together or not at all.
 //!
-//! What is written in the state follows the branch. A merge that does not move the branch says nothing of
-//! any worker, since what was found out holds only for what was merged before it.
+//! The state follows the branch. A merge that does not move the branch records nothing about any
+//! worker, since its findings hold only for what was merged before it.
 
 use super::bench;
 use super::criteria::Criteria;
@@ -22,29 +22,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) struct MergeOrder<'a> {
-    /// Where the loop's state is.
     pub(crate) home: &'a Home,
     pub(crate) file: &'a LoopFile,
-    /// The tasks whose work is meant; none means all that is done.
+    /// The tasks to merge; an empty list means all that are done.
     pub(crate) tasks: &'a [String],
-    /// Is told which criterion runs.
+    /// Learns which criterion runs.
     pub(crate) watcher: &'a dyn Watcher,
-    /// How long another merge of the project may take.
+    /// How long to wait for another merge of the project.
     pub(crate) patience: Duration,
 }
 
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Merged {
     pub(crate) loop_id: String,
-    /// The commit that the loop stood on.
+    /// The loop's commit before the merge.
     pub(crate) base: String,
-    /// The commit that it stands on now.
+    /// The loop's commit after the merge.
     pub(crate) head: String,
-    /// The branch that has moved, as `refs/heads/…`; empty for a detached `HEAD`.
+    /// The branch that moved, as `refs/heads/…`; empty for a detached `HEAD`.
     pub(crate) branch: String,
-    /// Each worker, in the order of merging.
+    /// In the order of merging.
     pub(crate) workers: Vec<WorkerMerge>,
-    /// Why nothing was done, though there is something to merge.
+    /// Why nothing was done although there is something to merge.
     pub(crate) refused: Option<MergeRefused>,
     /// Why no criteria were run; empty if they were.
     pub(crate) criteria_not_run: String,
@@ -52,16 +51,16 @@ pub(crate) struct Merged {
 
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct WorkerMerge {
-    /// What tells it from all others.
+    /// The id of the worker's call, which is unique.
     pub(crate) call: String,
-    /// Its task; empty for one that has none.
+    /// Empty for a worker without a task.
     pub(crate) task: String,
     pub(crate) about: String,
-    /// The commit with all of its work; empty where that could not be had.
+    /// The commit with all of the worker's work; empty if it could not be made.
     pub(crate) commit: String,
     #[serde(flatten)]
     pub(crate) outcome: MergeOutcome,
-    /// What became of its task, in words.
+    /// What became of the task, as text.
     pub(crate) became: Option<String>,
     /// The ref that keeps work which was kept out.
     pub(crate) kept_at: Option<String>,
@@ -69,9 +68,9 @@ pub(crate) struct WorkerMerge {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct MergeRefused {
-    /// In words, with what to do.
+    /// The reason, with what to do.
     pub(crate) why: String,
-    /// The files that are in the way.
+    /// The files that the merge would overwrite.
     pub(crate) files: Vec<String>,
 }
 
@@ -91,7 +90,7 @@ impl MergeRefused {
 }
 
 impl Merged {
-    /// True unless something was kept out or refused.
+    /// True unless some work was kept out or the merge was refused.
     pub(crate) fn is_all(&self) -> bool {
         self.refused.is_none() && self.workers.iter().all(|one| one.outcome.kept_out().is_none())
     }
@@ -131,14 +130,14 @@ pub(crate) fn merge(order: &MergeOrder<'_>) -> Result<Merged> {
     MergeWork { order, state: read(order)?, root, place }.carry_out(merged)
 }
 
-/// Writes down what a merge that was killed had done.
+/// Records what a killed merge had done.
 fn finished(
     order: &MergeOrder<'_>,
     state: &LoopState,
     intent: &Intent,
 ) -> Result<Vec<WorkerMerge>> {
     if intent.loop_id != state.loop_id {
-        // The other loop finds its work merged.
+        // The other loop will find its work merged.
         return Ok(Vec::new());
     }
     let step = |step: &MergeStep| {
@@ -201,7 +200,7 @@ impl MergeWork<'_> {
         Ok(merged)
     }
 
-    /// All the work of each worker as a commit, and whether there is any that the loop has not.
+    /// All work of each worker as a commit, and whether the loop lacks any of it.
     fn gather(&self, due: &[&Worker]) -> Result<Vec<(WorkerMerge, bool)>> {
         let top = &self.place.top;
         due.iter()
@@ -224,7 +223,8 @@ impl MergeWork<'_> {
             .collect()
     }
 
-    /// Merges one after another, and takes back what breaks a criterion. Returns why no criteria were run.
+    /// Merges one worker after another, and undoes a merge that breaks a criterion. Returns why no
+    /// criteria were run.
     fn try_all(&self, bench: &mut Bench, tried: &mut [(WorkerMerge, bool)]) -> Result<String> {
         let mut criteria = Criteria::of(self.order.file, &self.state, self.order.watcher)?;
         let mut before = self.run(&mut criteria, bench)?;
@@ -267,12 +267,12 @@ impl MergeWork<'_> {
         criteria.run(&bench.folder().join(below), bench.head())
     }
 
-    /// Moves the loop to the merged commit; or says why not.
+    /// Moves the loop to the merged commit, or returns why not.
     fn forward(&self, to: &str, tried: &[(WorkerMerge, bool)]) -> Result<Option<MergeRefused>> {
         if to == self.place.head {
             return Ok(None);
         }
-        // Running criteria takes its time, and a person may have ended the loop meanwhile.
+        // Criteria take time, and the user may have ended the loop meanwhile.
         if self.state.phase != Phase::Ended && read(self.order)?.phase == Phase::Ended {
             return Ok(Some(MergeRefused::of("the loop was ended meanwhile; nothing was merged")));
         }
@@ -301,7 +301,7 @@ impl MergeWork<'_> {
         })
     }
 
-    /// Has git keep work that was kept out, whatever becomes of its worktree.
+    /// Keeps work that was kept out, by a ref that outlives the worktree.
     fn keep(&self, one: &WorkerMerge) -> Result<Option<String>> {
         if one.commit.is_empty() {
             return Ok(None);
@@ -310,7 +310,7 @@ impl MergeWork<'_> {
         let mut name = format!("{below}/{}", ref_part(&one.task));
         let known = worktrees::tip(&self.place.top, &name)?;
         if known.is_some_and(|known| known != one.commit) {
-            // That of an earlier worker of the same task.
+            // An earlier worker of the same task has that ref.
             name = format!("{name}_{}", one.commit.get(..10).unwrap_or_default());
         }
         worktrees::keep(&self.place.top, &name, &one.commit)?;
@@ -326,13 +326,13 @@ fn read(order: &MergeOrder<'_>) -> Result<LoopState> {
     Ok(moved.read()?.context("the loop is gone")?.state)
 }
 
-/// The file of a loop that was put away meanwhile.
+/// The file of a loop that was archived meanwhile.
 fn moved(order: &MergeOrder<'_>) -> Option<LoopFile> {
     let id = order.file.folder().file_name()?.to_str()?;
     lifecycle::by_id(order.home, id)
 }
 
-/// Writes the outcomes into the state and into the journal.
+/// Writes the outcomes into the state and the journal.
 fn write_down(order: &MergeOrder<'_>, head: &str, ones: &mut [WorkerMerge]) -> Result<()> {
     let change = |state: &mut LoopState| {
         let of =
@@ -355,7 +355,7 @@ fn write_down(order: &MergeOrder<'_>, head: &str, ones: &mut [WorkerMerge]) -> R
     Ok(())
 }
 
-/// One line of the journal. A journal that cannot be written stops nothing.
+/// Adds one journal line. A journal that cannot be written stops nothing.
 fn note(order: &MergeOrder<'_>, one: &WorkerMerge, position: &str) {
     let name = if one.task.is_empty() { &one.about } else { &one.task };
     let why = one.became.clone().or_else(|| one.outcome.kept_out()).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What is refined: a plan in a file, the beads of `bd`, or the project's own tasks.
+//! The thing that is refined: a plan in a file, the beads of `bd`, or the project's own tasks.
 //!
-//! It is looked at before a round and after it, so that what really changed is known whatever the round
-//! says. On a plan a round writes into a copy: what a person writes into the plan meanwhile stands.
+//! It is read before and after a round, so that the real changes are known whatever the round says.
+//! A round on a plan writes into a copy, so that the user's own edits of the plan survive.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) enum Artefact {
     Plan(PlanFile),
-    /// The beads of `bd`.
     Beads(Bd),
     /// The tasks of the project's planned loop.
     Tasks(Here),
@@ -31,15 +30,15 @@ pub(crate) enum Artefact {
 
 #[derive(Debug)]
 pub(crate) struct PlanFile {
-    /// As the document names it.
+    /// The name used in the refinement document.
     pub(crate) name: String,
     pub(crate) real: PathBuf,
-    /// What a round writes on.
+    /// The file that a round writes to.
     pub(crate) copy: Copy,
     pub(crate) versions: Versions,
 }
 
-/// It, as a round finds it.
+/// The artefact before a round.
 #[derive(Debug)]
 pub(crate) enum ArtefactBefore {
     Plan(TextFile),
@@ -48,10 +47,10 @@ pub(crate) enum ArtefactBefore {
 
 #[derive(Debug)]
 pub(crate) struct After {
-    /// What changed; none where that is not known.
+    /// What changed; `None` if unknown.
     pub(crate) measured: Option<ArtefactChange>,
     pub(crate) plan: PlanAfter,
-    /// Digest of what is there now.
+    /// Digest of the present content.
     pub(crate) digest: String,
 }
 
@@ -69,7 +68,7 @@ impl PlanFile {
 }
 
 impl Artefact {
-    /// The project's beads where `bd` keeps them, else its own tasks.
+    /// The project's beads if `bd` keeps them, else its own tasks.
     pub(crate) fn tasks(here: &Here) -> Result<Artefact> {
         let lacks = match beads::has_store(&here.root) {
             true => match Bd::find() {
@@ -105,7 +104,7 @@ impl Artefact {
         if let Artefact::Plan(plan) = self { &plan.name } else { "" }
     }
 
-    /// Who keeps the tasks; a plan has none.
+    /// Which tracker keeps the tasks; none for a plan.
     pub(crate) fn tracker(&self) -> Option<Tracker> {
         match self {
             Artefact::Plan(_) => None,
@@ -128,7 +127,7 @@ impl Artefact {
         })
     }
 
-    /// Keeps it as it was found, and lays out what the round writes on.
+    /// Keeps the plan as it was found, and makes the copy that the round writes to.
     pub(crate) fn lay_out(&self, before: &ArtefactBefore, round: u32) -> Result<()> {
         let (Artefact::Plan(plan), ArtefactBefore::Plan(found)) = (self, before) else {
             return Ok(());
@@ -138,8 +137,8 @@ impl Artefact {
         plan.copy.make(text)
     }
 
-    /// Takes what the round made. `wants` is asked about a plan that would become the plan, with what it
-    /// is in place of; a person may not want it.
+    /// Takes the round's result. `wants(before, made)` is asked before a changed plan replaces the
+    /// old one, since the user may decline it.
     pub(crate) fn take(
         &self,
         before: &ArtefactBefore,
@@ -157,7 +156,7 @@ impl Artefact {
         }
     }
 
-    /// What a round came to that was cut: what it wrote is kept, and the plan is left alone.
+    /// Closes an interrupted round: keeps what it wrote as a version, and leaves the plan alone.
     pub(crate) fn leave(&self, before: &ArtefactBefore, round: u32) -> Result<After> {
         let (Artefact::Plan(plan), ArtefactBefore::Plan(found)) = (self, before) else {
             let ArtefactBefore::Pieces(pieces) = before else {
@@ -176,7 +175,8 @@ impl Artefact {
         Ok(After { measured, plan: PlanAfter::Applied, digest: now })
     }
 
-    /// As [`Artefact::leave`], for a round whose driver is gone: only the session knows of it.
+    /// Like [`Artefact::leave`], for a round whose driver is gone and which only
+    /// the refinement document records.
     pub(crate) fn leave_behind(&self, session: &RefineSession, round: u32) -> Result<After> {
         let now = self.look()?;
         let digest = digest(&now);
@@ -187,7 +187,7 @@ impl Artefact {
         }
     }
 
-    /// The plan as the open round found it, where that was kept.
+    /// The plan as the open round found it, if that version was kept.
     pub(crate) fn found(&self, session: &RefineSession) -> Result<Option<ArtefactBefore>> {
         let Artefact::Plan(plan) = self else { return Ok(None) };
         for version in plan.versions.list()?.iter().rev() {
@@ -200,7 +200,7 @@ impl Artefact {
     }
 
     fn pieces_after(&self, before: &[Piece]) -> After {
-        // What cannot be listed is not known, and no change of nothing.
+        // If the tasks cannot be listed, the change is unknown, which is not the same as no change.
         let Ok(ArtefactBefore::Pieces(now)) = self.look() else {
             return After { measured: None, plan: PlanAfter::Applied, digest: String::new() };
         };
@@ -217,7 +217,7 @@ fn take_plan(
 ) -> Result<After> {
     let before = text(found);
     let made = plan.copy.text();
-    // A copy that is gone says nothing of the plan.
+    // Without the copy nothing is known about the change.
     let measured = made.as_deref().map(|made| ArtefactChange::Plan(measure::plan(before, made)));
     let made = made.unwrap_or_else(|| before.to_owned());
     let is_taken = |now: &TextFile| meanwhile(before, &made, text(now));
@@ -227,11 +227,11 @@ fn take_plan(
         if !wants(before, &made)? {
             after = PlanAfter::Declined;
         } else {
-            // The person may have edited the plan while they were asked.
+            // The user may have edited the plan while the question was open.
             now = user_files::find(&plan.real)?;
             if is_taken(&now) == (Meanwhile::Take { write: true })
                 && let Err(error) = user_files::replace(&now, &made)
-                // Another edit in this very moment is no failure.
+                // An edit by someone else at this very moment is not a failure.
                 && text(&user_files::find(&plan.real)?) == before
             {
                 return Err(error);
@@ -262,7 +262,7 @@ impl ArtefactBefore {
     }
 }
 
-/// By which an artefact is recognised later.
+/// Identifies the content of an artefact later.
 pub(crate) fn digest(before: &ArtefactBefore) -> String {
     match before {
         ArtefactBefore::Plan(found) => hex::sha256(text(found)),
@@ -270,23 +270,23 @@ pub(crate) fn digest(before: &ArtefactBefore) -> String {
     }
 }
 
-/// A plan that is gone has no lines.
+/// A plan that is gone counts as empty.
 fn text(found: &TextFile) -> &str {
     found.text.as_deref().unwrap_or_default()
 }
 
-/// The same place without a session: a client of its own means the project's planned loop.
+/// The same place without a session, so that the project's planned loop is used.
 pub(crate) fn in_no_session(here: &Here) -> Here {
     Here { session: None, home: here.home.clone(), root: here.root.clone(), now: here.now }
 }
 
-/// The tasks of the project's planned loop; none where nothing is planned.
+/// The tasks of the project's planned loop; empty if nothing is planned.
 pub(crate) fn tasks(here: &Here) -> Result<Vec<Task>> {
     let found = select_loop::to_plan(here, &LoopArgs::default()).map_err(bad_state)?;
     Ok(found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 
-/// When something was kept, as a person reads it.
+/// Formats a time for a person, in local time.
 pub(crate) fn at(when: Timestamp) -> String {
     when.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string()
 }

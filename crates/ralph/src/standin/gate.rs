@@ -24,18 +24,17 @@ struct GateState {
 }
 
 impl Gate {
-    /// A closed gate.
     pub fn new() -> Gate {
         Gate::default()
     }
 
-    /// Lets the held reply go on.
+    /// Releases the held reply.
     pub fn open(&self) {
         self.lock().open = true;
         self.0.changed.notify_all();
     }
 
-    /// Waits until a reply is being held here: the client is now waiting for the model.
+    /// Waits until a reply is held here, and thus the client waits for the model.
     pub fn wait_until_reached(&self, patience: Duration) -> Result<()> {
         let deadline = Instant::now() + patience;
         let mut seen = self.lock();
@@ -50,7 +49,7 @@ impl Gate {
         Ok(())
     }
 
-    /// The reply's side: says that it has come, and waits until the gate is open.
+    /// For the reply: reports that it has arrived, and waits until the gate is open.
     pub(super) fn pass(&self) {
         let mut seen = self.lock();
         seen.reached = true;

@@ -1,16 +1,17 @@
-//! As much of HTTP/1.1 as the client speaks to the Messages API: a head, a body of stated length, one answer.
+//! The part of HTTP/1.1 that the client speaks to the Messages API: a head, a body of stated
+//! length, one answer.
 //!
-//! Every answer closes its connection, which HTTP allows and which ends a stream without chunked coding.
+//! Every answer closes its connection, which HTTP allows and which ends a
+//! stream without chunked coding.
 
 use std::io::{BufRead, BufReader, Read, Write};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Larger than any conversation in a test; a bound so that a stray peer cannot fill the memory.
+/// Larger than any conversation in a test; the limit keeps a stray peer from filling the memory.
 const MAX_BODY_BYTES: usize = 256 << 20;
 
-/// One request as it came over the wire.
 pub(super) struct HttpCall {
     pub(super) method: String,
     pub(super) path: String,
@@ -46,7 +47,7 @@ pub(super) fn write_json(
     to.flush().context("could not send an answer")
 }
 
-/// An error with headers of its own, which tell the client of limits.
+/// Writes an error with extra headers, which tell the client about rate limits.
 pub(super) fn write_error(
     to: &mut impl Write,
     status: u16,
@@ -65,7 +66,7 @@ pub(super) fn write_error(
     to.flush().context("could not send an error")
 }
 
-/// A length is left out for a stream: the end of the connection is the end of the body.
+/// A stream has no length: the end of the connection ends its body.
 pub(super) fn write_head(
     to: &mut impl Write,
     status: u16,

@@ -1,6 +1,8 @@
-//! Writes one turn in the API's own shapes: server-sent events for a stream, one document otherwise.
+//! Writes one turn in the API's own formats: server-sent events for a
+//! stream, one document otherwise.
 //!
-//! Everything that precedes a held block is sent first, so that a test can interrupt a half-spoken answer.
+//! Everything before a held block is sent first, so that a test can
+//! interrupt a half-finished answer.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +13,9 @@ use serde_json::{Value, json};
 use super::http;
 use super::script::{ContentBlock, Says, ScriptedTurn};
 
-/// Ids are unique in the process: the client tells messages and tool calls apart by them.
+/// Ids are unique in the process, since the client tells messages and tool calls apart by them.
 static N_IDS: AtomicU64 = AtomicU64::new(1);
 
-/// Answers as server-sent events.
 pub(super) fn stream(to: &mut impl Write, turn: &ScriptedTurn, model: &str) -> Result<()> {
     let blocks = match &turn.says {
         Says::Error { status, headers, body } => {
@@ -51,7 +52,6 @@ pub(super) fn stream(to: &mut impl Write, turn: &ScriptedTurn, model: &str) -> R
     event(to, &json!({"type": "message_stop"}))
 }
 
-/// Answers as one document.
 pub(super) fn whole(to: &mut impl Write, turn: &ScriptedTurn, model: &str) -> Result<()> {
     let blocks = match &turn.says {
         Says::Error { status, headers, body } => {
@@ -102,7 +102,7 @@ fn stop_reason(blocks: &[ContentBlock]) -> &'static str {
     if calls_a_tool { "tool_use" } else { "end_turn" }
 }
 
-/// How a block starts, and the one delta that fills it.
+/// The start of a block, and the one delta that fills it.
 fn block_events(block: &ContentBlock) -> Option<(Value, Value)> {
     match block {
         ContentBlock::Hold(_) => None,

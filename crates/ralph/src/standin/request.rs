@@ -1,48 +1,47 @@
-//! One recorded request, and the questions a test asks of it: what was the model told, and where.
+//! One recorded request, with the questions that a test asks about it: what the model
+//! was told, and where.
 //!
-//! The client also sends messages of the role `system` inside the conversation; hooks' contexts arrive in them.
+//! The client also sends messages with the role `system` inside the conversation; contexts from
+//! hooks arrive in them.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::http::HttpCall;
 
-/// Who asks. Only `Main` and `Subagent` consume a script.
+/// Which part of the client sent a request. Only `Main` and `Subagent` consume a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestKind {
-    /// The conversation with the person.
+    /// The conversation with the user.
     Main,
-    /// A subagent's conversation, by the client's id for it.
+    /// A subagent's conversation, with the client's id for it.
     Subagent(String),
     /// The client wants the conversation summarised (compaction).
     Summary,
-    /// The client's own business: titles, suggestions, quota probes.
+    /// The client's own requests: titles, suggestions, quota probes.
     Side,
-    /// Not a request for messages at all.
+    /// Not a request for messages.
     Other,
 }
 
 /// A request as the client sent it.
 #[derive(Clone, Debug)]
 pub struct ApiRequest {
-    /// Who asks.
     pub kind: RequestKind,
-    /// The path, with its query.
+    /// With the query.
     pub path: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The whole body.
     pub body: Value,
 }
 
-/// What a tool answered, as the model sees it.
+/// A tool's result, as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
-    /// The id of the call that it answers.
+    /// The id of the tool call.
     pub tool_use_id: String,
-    /// Its words.
     pub text: String,
-    /// Whether the client marked it as an error (a denial is one).
+    /// Whether the client marked it as an error; a denial is one.
     pub is_error: bool,
 }
 
@@ -61,7 +60,7 @@ impl ApiRequest {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The model that was asked for.
+    /// The requested model.
     pub fn model(&self) -> &str {
         self.body["model"].as_str().unwrap_or("unknown")
     }
@@ -71,13 +70,14 @@ impl ApiRequest {
         items(&self.body["tools"]).iter().filter_map(|tool| tool["name"].as_str()).collect()
     }
 
-    /// Every text that the model is given: the system's, and all messages with their tool results.
+    /// Every text that the model is given: the system prompt, and all messages
+    /// with their tool results.
     pub fn all_text(&self) -> String {
         let messages = self.messages().iter().map(|message| text_of(&message["content"]));
         join(std::iter::once(text_of(&self.body["system"])).chain(messages))
     }
 
-    /// The system's texts: the field `system`, and the messages of that role.
+    /// The system texts: the field `system`, and the messages with that role.
     pub fn system_text(&self) -> String {
         let in_messages = self.messages().iter().filter(|message| message["role"] == "system");
         join(
@@ -86,19 +86,19 @@ impl ApiRequest {
         )
     }
 
-    /// The first message of the role `user`: for a subagent, its task.
+    /// The first message with the role `user`; for a subagent, its task.
     pub fn first_user_text(&self) -> String {
         let first = self.messages().iter().find(|message| message["role"] == "user");
         first.map(|message| text_of(&message["content"])).unwrap_or_default()
     }
 
-    /// The last message of the role `user`.
+    /// The last message with the role `user`.
     pub fn last_user_text(&self) -> String {
         let last = self.messages().iter().rfind(|message| message["role"] == "user");
         last.map(|message| text_of(&message["content"])).unwrap_or_default()
     }
 
-    /// Everything the model was told since it last spoke, whoever said it.
+    /// Everything that the model was told since its last answer, from any source.
     pub fn news(&self) -> String {
         let last_answer =
             self.messages().iter().rposition(|message| message["role"] == "assistant");
@@ -112,7 +112,6 @@ impl ApiRequest {
         blocks.filter(|block| block["type"] == "tool_result").map(ToolResult::from_block).collect()
     }
 
-    /// The conversation's messages as they are.
     pub fn messages(&self) -> &[Value] {
         items(&self.body["messages"])
     }
@@ -121,7 +120,8 @@ impl ApiRequest {
         self.body["stream"] == true
     }
 
-    /// The order matters: a compaction and a suggestion look like the conversation but for their last words.
+    /// The order matters: a compaction and a suggestion differ from the conversation only
+    /// in their last words.
     fn classify(&self) -> RequestKind {
         if !self.path.starts_with("/v1/messages") {
             return RequestKind::Other;
@@ -153,7 +153,7 @@ impl ToolResult {
     }
 }
 
-/// Content is a string, or blocks; a tool result holds content of its own.
+/// Content is a string or blocks; a tool result holds content of its own.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

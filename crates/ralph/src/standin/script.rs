@@ -1,6 +1,7 @@
-//! What the scripted model says: turns of content blocks, in order, for the conversation and for each subagent.
+//! The scripted model's answers: turns of content blocks, in order, for the conversation
+//! and for each subagent.
 //!
-//! Only the conversation and its subagents consume a script; what the client asks beside them does not.
+//! Only the conversation and its subagents consume a script; the client's side requests do not.
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,6 @@ pub struct Script {
 }
 
 impl Script {
-    /// An empty script.
     pub fn new() -> Script {
         Script::default()
     }
@@ -38,7 +38,7 @@ impl Script {
         self
     }
 
-    /// Says this again and again when the turns are used up.
+    /// Repeats this turn when the turns are used up.
     #[must_use]
     pub fn repeat(self, turn: ScriptedTurn) -> Script {
         self.answer_with(move |_| turn.clone())
@@ -80,26 +80,26 @@ pub(super) enum Says {
     Error { status: u16, headers: Vec<(String, String)>, body: Value },
 }
 
-/// A piece of an answer.
+/// A part of an answer.
 #[derive(Clone)]
 pub enum ContentBlock {
-    /// Words.
     Text(String),
     /// A call of one of the client's tools.
     ToolUse {
-        /// As the client's list has it, for example `Bash`.
+        /// A name from the client's list of tools, for example `Bash`.
         name: String,
-        /// As the tool's schema wants it.
+        /// Must match the tool's schema.
         input: Value,
     },
-    /// Nothing is sent until the gate opens. As the first block it holds back even the head of the answer.
+    /// Sends nothing until the gate opens. As the first block it holds back even the
+    /// head of the answer.
     Hold(Gate),
 }
 
-/// The tokens that a reply claims to have used.
+/// The token counts that a reply claims.
 #[derive(Clone, Copy)]
 pub struct Usage {
-    /// Tokens of the prompt. The client compacts and bills by it.
+    /// Tokens of the prompt. The client uses this count for compaction and cost.
     pub input_tokens: u64,
     /// Tokens of the reply.
     pub output_tokens: u64,
@@ -119,7 +119,7 @@ impl ScriptedTurn {
         ScriptedTurn { says: Says::Content(blocks), usage: Usage::default() }
     }
 
-    /// An answer in words, which ends the model's turn unless a tool call is added.
+    /// A text answer, which ends the model's turn unless a tool call is added.
     pub fn text(text: &str) -> ScriptedTurn {
         ScriptedTurn::of(Vec::new()).then_text(text)
     }
@@ -129,12 +129,13 @@ impl ScriptedTurn {
         ScriptedTurn::of(Vec::new()).then_tool(name, input)
     }
 
-    /// A call of the Bash tool, the usual way to have a scripted model do something.
+    /// A call of the Bash tool, the usual way to make a scripted model act.
     pub fn bash(command: &str) -> ScriptedTurn {
         ScriptedTurn::tool("Bash", json!({"command": command, "description": "A scripted command"}))
     }
 
-    /// An API error, for example `(429, "rate_limit_error", …)` or `(529, "overloaded_error", …)`. The client may try again.
+    /// An API error, for example `(429, "rate_limit_error", …)` or `(529, "overloaded_error", …)`.
+    /// The client may retry.
     pub fn error(status: u16, kind: &str, message: &str) -> ScriptedTurn {
         ScriptedTurn::error_body(
             status,
@@ -150,7 +151,7 @@ impl ScriptedTurn {
         }
     }
 
-    /// Adds a header to an error; words have none.
+    /// Adds a header to an error; does nothing to other answers.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> ScriptedTurn {
         if let Says::Error { headers, .. } = &mut self.says {
@@ -164,7 +165,7 @@ impl ScriptedTurn {
         ScriptedTurn::of(vec![ContentBlock::Hold(gate.clone())])
     }
 
-    /// Adds words.
+    /// Adds a text block.
     #[must_use]
     pub fn then_text(self, text: &str) -> ScriptedTurn {
         self.then(ContentBlock::Text(text.to_owned()))
@@ -182,7 +183,7 @@ impl ScriptedTurn {
         self.then(ContentBlock::Hold(gate.clone()))
     }
 
-    /// Sets the tokens that the reply claims to have used.
+    /// Sets the token counts that the reply claims.
     #[must_use]
     pub fn with_usage(mut self, usage: Usage) -> ScriptedTurn {
         self.usage = usage;
@@ -203,7 +204,7 @@ impl ScriptedTurn {
         }
     }
 
-    /// An error has no content to add to, and stays what it is.
+    /// Does nothing to an error, which has no content.
     fn then(mut self, block: ContentBlock) -> ScriptedTurn {
         if let Says::Content(blocks) = &mut self.says {
             blocks.push(block);

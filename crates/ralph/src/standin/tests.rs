@@ -1,4 +1,4 @@
-//! The stand-in as a client sees it, without the client.
+//! Tests the stand-in with raw requests, without the client.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

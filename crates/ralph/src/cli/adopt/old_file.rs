@@ -1,7 +1,8 @@
-//! Reads what earlier loops left: a manifest in a shared folder, a state file, the official plugin's file.
+//! Reads old loop files: a manifest in a shared folder, a state file, or
+//! the official plugin's file.
 //!
-//! Anybody can put a file into a shared folder, so both must be regular, ours, and writable by
-//! nobody else. Hooks never look here.
+//! Anyone can put a file into a shared folder, so each must be a regular file that the user owns
+//! and nobody else can write. Hooks never look here.
 
 use super::plugin_file;
 use crate::command::context_dir::Here;
@@ -17,15 +18,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What an old file holds.
 pub(super) struct Old {
-    /// Its loop.
     pub(super) state: LoopState,
-    /// Whether what wrote the file goes on acting on it.
+    /// Whether the tool that wrote the file still acts on it.
     pub(super) still_acts: bool,
 }
 
-/// The loop of an old file, planned. Everything else in it stays.
+/// Reads the loop of an old file as planned: unbound, not paused, clock not
+/// started. Keeps the rest.
 pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
     let bytes = trusted(path).map_err(bad_state)?;
     if plugin_file::is_one(&bytes) {
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
     Ok(Old { state, still_acts: false })
 }
 
-/// The check of `ralph task import`: a criterion that proves nothing would hold at once.
+/// Applies the checks of `ralph task import`: a criterion that proves nothing would hold at once.
 fn sound(state: LoopState, path: &Path) -> Result<LoopState> {
     let name = path.display();
     let problems = match plan::adopted(state) {
@@ -109,7 +109,7 @@ fn planned(mut state: LoopState, here: &Here) -> LoopState {
         state.created_at = here.now;
     }
     if state.prompt.is_empty() {
-        // The pattern kept no prompt; the contract would name no goal.
+        // The old pattern kept no prompt, and without one the loop's prompt would name no goal.
         state.prompt = "Finish what was begun: the tasks and the criteria say what.".to_owned();
     }
     state.updated_at = here.now;
@@ -117,7 +117,7 @@ fn planned(mut state: LoopState, here: &Here) -> LoopState {
     state.turn = None;
     state.client = None;
     state.via = None;
-    // Its wall clock begins when it is taken up: it has not been running all the time since.
+    // The wall clock starts when the loop continues: it has not run all the time since.
     state.started_at = None;
     state.touched = false;
     state

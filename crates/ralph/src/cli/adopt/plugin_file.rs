@@ -1,8 +1,9 @@
-//! Reads what the official plugin `ralph-loop` keeps: `.claude/ralph-loop.local.md`, a few lines of front
-//! matter and the prompt below them.
+//! Reads the state file of the official plugin `ralph-loop`: `.claude/ralph-loop.local.md`, a few
+//! lines of front matter with the prompt below them.
 //!
-//! Its promise becomes the word that asks for completion, since the prompt speaks of it; what decides is
-//! the project's own commands, as for a loop that was typed without any. A loop without a bound gets ours.
+//! The plugin's promise becomes the completion token, since the prompt mentions it. The project's
+//! own commands decide whether the loop is complete, as for a loop typed without criteria. A loop
+//! without an iteration limit gets Ralph's default.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -12,27 +13,26 @@ use ralph_core::tasks::plan::Plan;
 use ralph_hooks::begin::{PlannedFrom, planned_from};
 use std::path::{Path, PathBuf};
 
-/// Longer than any phrase that a model would say alone on a line.
+/// In bytes; longer than any phrase that a model would print alone on a line.
 const LONGEST_PROMISE: usize = 200;
 
-/// True for a text with front matter: nothing else that can be taken over begins so.
+/// Whether the text starts with front matter; no other file that can be adopted does.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(b"---\n") || bytes.starts_with(b"---\r\n")
 }
 
-/// What its file says.
 #[derive(Debug, PartialEq, Eq)]
 struct PluginState {
     active: bool,
     iteration: u32,
-    /// None for a loop without a bound.
+    /// `None` for a loop without a limit.
     max_iterations: Option<u32>,
     promise: Option<String>,
     session_id: String,
     prompt: String,
 }
 
-/// The loop of such a file, not written yet.
+/// Builds the loop of a plugin file, without writing it.
 pub(super) fn read(bytes: &[u8], path: &Path, here: &Here) -> Result<LoopState> {
     let name = path.display();
     let text = str::from_utf8(bytes).with_context(|| format!("`{name}` is not UTF-8"))?;
@@ -50,7 +50,7 @@ pub(super) fn read(bytes: &[u8], path: &Path, here: &Here) -> Result<LoopState> 
     };
     let mut state = planned_from(&from, Plan::default())?;
     if let Some(most) = said.max_iterations {
-        // Its first turn is its iteration 1; ours counts how often the loop went on.
+        // The plugin's first turn is iteration 1; Ralph counts how often the loop continued.
         (state.max_iterations, state.iteration) =
             (most, said.iteration.saturating_sub(1).min(most));
     }
@@ -59,7 +59,7 @@ pub(super) fn read(bytes: &[u8], path: &Path, here: &Here) -> Result<LoopState> 
     Ok(state)
 }
 
-/// The project of `PROJECT/.claude/ralph-loop.local.md`.
+/// The project folder of `PROJECT/.claude/ralph-loop.local.md`.
 fn project(path: &Path) -> Option<PathBuf> {
     let folder = path.canonicalize().ok()?.parent()?.to_owned();
     let is_settings = folder.file_name()? == ".claude";

@@ -1,4 +1,4 @@
-//! Which checks apply to a file, why, and how each is run.
+//! `ralph check --explain`: which checks apply to a file, why, and how each is run.
 
 use crate::check::{self, CheckOrder};
 use crate::command::exit::Exit;

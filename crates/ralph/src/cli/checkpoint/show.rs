@@ -1,4 +1,4 @@
-//! `ralph checkpoint list|show|diff`: looks, and changes nothing.
+//! `ralph checkpoint list|show|diff`: the read-only commands.
 
 use super::{LoopCheckpoints, git_failed};
 use crate::command::context_dir::Here;
@@ -79,7 +79,7 @@ pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
     } else if std::io::stdout().is_terminal() {
         screen::print(&visible_lines(&String::from_utf8_lossy(&text)))?;
     } else {
-        // Byte for byte, so that `git apply -R` takes it.
+        // Byte for byte, so that `git apply -R` accepts it.
         screen::print_bytes(&text)?;
     }
     Ok(Exit::Done)

@@ -1,5 +1,5 @@
-//! The checks of edited files, after the edit or at the end of a turn. Prints what the model is to read, or
-//! nothing.
+//! `ralph delegate checks`: checks edited files, after the edit or at the end of a turn. Prints
+//! what the model should read, or nothing.
 
 use crate::check::{self, CheckOrder, Pace};
 use crate::command::exit::Exit;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long what was too slow for the edits may take at the end of a turn.
+/// Time limit, at the end of a turn, for the checks that were too slow for the edits.
 const LATE: Duration = Duration::from_secs(240);
 
 /// What is to be looked at.
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     };
     let outcome = check::run(&order)?;
     if let Some(of_loop) = of_loop.filter(|_| !outcome.report.later.is_empty()) {
-        // The model is told in any case that they were not looked at now.
+        // Best effort: the model is told anyway that these files were not checked.
         let _ = checks::add_later(of_loop, order.files);
     }
     if let Some(said) = answer::text(&outcome.report) {
@@ -63,8 +63,8 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What was frozen into the loop; without one, what the settings say now, if they want checks in every
-/// session.
+/// The settings frozen into the loop. Without a loop, the project's current settings, if they ask
+/// for checks in every session.
 fn choice(
     home: &Home,
     file: Option<&LoopFile>,
@@ -81,7 +81,7 @@ fn choice(
     Ok(choice.always.unwrap_or(false).then_some(choice))
 }
 
-/// The timeout that the client gives the hook, where it is registered in settings.
+/// The hook's timeout where it is registered in settings files; the shortest if there are several.
 fn registered_timeout() -> Option<Duration> {
     let places = InstallPaths::from_environment().ok()?;
     let project = ralph_io::client::project_dir().unwrap_or(places.current);

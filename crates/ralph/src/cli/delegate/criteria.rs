@@ -1,5 +1,6 @@
-//! The criteria of a loop for which completion is requested: runs those that no receipt proves or disproves,
-//! and prints what all receipts are worth. A driver of ours asks in the same way as the stop hook.
+//! `ralph delegate criteria`: when completion is requested, runs the criteria that no receipt
+//! proves or disproves, and prints the value of all receipts. The stop hook and Ralph's own drivers
+//! call it in the same way.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
@@ -26,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
         let why = "`ralph delegate criteria` answers Ralph's own stop hook; `ralph verify` runs the criteria";
         return Err(refused(Exit::No, why));
     };
-    // Nothing is proven where it fails, and the refusal says why.
+    // On failure nothing is proven, and the refusal gives the reason.
     let proof = prove(args, by)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
     screen::print(&serde_json::to_string(&proof)?)?;
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
 
 fn prove(args: &Args, by: By) -> Result<Proof> {
     let file = LoopFile::at(&args.state);
-    // It may start this program again, which must find standard input as it was.
+    // `prepare` may start this program again, which needs standard input untouched.
     let surroundings = asked::prepare(&file, by, args.restored.as_deref())?;
     given::end_with_input();
     let _ = command::adopt_orphans();
@@ -44,7 +45,8 @@ fn prove(args: &Args, by: By) -> Result<Proof> {
         file: &file,
         ids: &[],
         which: CriteriaChoice::WithoutProof,
-        // One after another, so that each is run once: what fails in company is run again.
+        // One after another, so that each runs once: a criterion that fails
+        // beside others runs again.
         pace: Pace::InTurn,
         by,
         surroundings,

@@ -1,4 +1,4 @@
-//! The facts about the project, for a session that begins.
+//! `ralph delegate facts`: prints the facts about the project for a new session.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Args {
     room: usize,
 }
 
-/// Prints nothing where the settings switch facts off.
+/// Prints nothing if the settings switch facts off.
 pub(super) fn run(args: &Args) -> Result<Exit> {
     given::end_with_input();
     let here = Here::gather()?;

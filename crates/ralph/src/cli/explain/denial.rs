@@ -20,7 +20,7 @@ pub(super) fn tell(entry: &JournalEntry, record: &DenialRecord) -> ExplainedDeci
     }
 }
 
-/// A text of several lines is shown on one: what follows it must not look like ours.
+/// Shows several lines as one, so that the later ones cannot pass for our own output.
 fn shown(text: Option<&str>, shortened: bool) -> String {
     let text = text.unwrap_or_default().replace('\n', "\\n");
     if shortened && !text.is_empty() { format!("{text}… (longer than is kept)") } else { text }

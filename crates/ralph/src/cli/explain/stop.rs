@@ -1,4 +1,4 @@
-//! A decision about the end of a turn in plain words.
+//! A Stop decision in plain words.
 
 use super::ExplainedDecision;
 use ralph_core::evidence::completion_feedback;
@@ -11,10 +11,10 @@ use ralph_core::text::plural::noun;
 use ralph_core::text::token::CompletionRequest;
 use ralph_io::store::journal::JournalEntry;
 
-/// Letters of the model's last message that are shown.
+/// Characters of the model's last message that are shown.
 const MESSAGE: usize = 160;
 
-/// Tells what was decided, why, and what the decision looked at.
+/// Tells what was decided, why, and from which inputs.
 pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecision {
     let (what, because) = verdict(entry, record);
     let goes_on = record.outcome.verdict == "go on";
@@ -39,7 +39,7 @@ pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecisi
     }
 }
 
-/// A planning asks for no completion and proves nothing; what counts is how far it is.
+/// A planning requests no completion and proves nothing, so only its progress is shown.
 fn of_a_planning(
     entry: &JournalEntry,
     record: &StopRecord,
@@ -60,7 +60,7 @@ fn of_a_planning(
     }
 }
 
-/// Nor does a refinement.
+/// Like a planning, a refinement requests no completion and proves nothing.
 fn of_a_refinement(
     entry: &JournalEntry,
     record: &StopRecord,
@@ -110,7 +110,7 @@ fn verdict(entry: &JournalEntry, record: &StopRecord) -> (String, String) {
     ("the turn goes on".to_owned(), because)
 }
 
-/// Why a request was not granted.
+/// Why the completion request was refused.
 fn refused(record: &StopRecord) -> String {
     if let Some(withheld) = record.work.withheld {
         return format!("completion was requested and is refused: {}", withheld.describe());
@@ -132,7 +132,7 @@ fn refused(record: &StopRecord) -> String {
     text
 }
 
-/// How completion was asked for, or nearly.
+/// Whether the message requested completion or only mentioned the token.
 fn request(state: &LoopState, seen: &StopInputs) -> String {
     let token = &state.completion_token;
     match seen.request {
@@ -146,7 +146,8 @@ fn request(state: &LoopState, seen: &StopInputs) -> String {
     }
 }
 
-/// Each criterion with what it was worth; the journal keeps them where completion was requested.
+/// Each criterion with its receipt's status. The journal has these only
+/// where completion was requested.
 fn criteria(record: &StopRecord) -> String {
     let nothing = Proof::default();
     let proof = record.seen.proof.as_ref().unwrap_or(&nothing);
@@ -167,7 +168,7 @@ fn standings(record: &StopRecord) -> Vec<(&ralph_core::state::Criterion, Receipt
     all.map(|criterion| (criterion, proof.standing(criterion))).collect()
 }
 
-/// What the stop said about progress; nothing where it was decided without asking.
+/// The progress that the stop measured; empty if the decision did not depend on it.
 fn progress(record: &StopRecord) -> String {
     let StopRecord { before, seen, outcome, .. } = record;
     let asked = outcome.verdict == "go on" || outcome.cause.is_some();
@@ -228,7 +229,7 @@ fn budgets(state: &LoopState, seen: &StopInputs) -> String {
     text
 }
 
-/// The end of what the model said last, on one line.
+/// The end of the model's last message, on one line.
 fn message(entry: &JournalEntry) -> String {
     entry.seen["message"]
         .as_str()

@@ -1,4 +1,4 @@
-//! `ralph parallel clean`: takes away what workers leave when their work is merged.
+//! `ralph parallel clean`: removes the worktrees and branches of workers whose work is merged.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;

@@ -1,4 +1,4 @@
-//! `ralph parallel merge`: brings the work of workers to the loop's branch.
+//! `ralph parallel merge`: merges the work of workers into the loop's branch.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// What came of it, for a person.
+/// The result of a merge, for the user.
 pub(super) fn describe(merged: &Merged) -> String {
     if merged.workers.is_empty() {
         return "There is nothing to merge.".to_owned();
@@ -105,7 +105,7 @@ fn line(one: &WorkerMerge, width: usize) -> String {
     line
 }
 
-/// Says on a terminal which criterion runs.
+/// Shows on a terminal which criterion runs.
 struct MergeDisplay {
     bar: ProgressBar,
 }

@@ -1,7 +1,7 @@
-//! `ralph parallel next`: what the session that starts the workers does now.
+//! `ralph parallel next`: tells the session that starts the workers its next step.
 //!
-//! The answer is for a model, so it is whole: the exact input of each call, what comes after it, and
-//! what would keep it from working.
+//! The answer is for a model, so it is complete: the exact input of each call, the step after it,
+//! and anything that prevents it.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -41,7 +41,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     Ok(if goes_on { Exit::Done } else { Exit::No })
 }
 
-/// Why no worker can be started, and what those that can will not see.
+/// Why no worker can be started, and which uncommitted files the workers will not see.
 fn base(here: &Here) -> Result<(Option<String>, Vec<String>)> {
     Ok(match worker_base::look(&here.root)? {
         Ok(base) => (hindrance(&base), base.uncommitted),
@@ -49,7 +49,7 @@ fn base(here: &Here) -> Result<(Option<String>, Vec<String>)> {
     })
 }
 
-/// Why workers would not see what they build on.
+/// Why workers would start from a base that lacks commits of this branch.
 fn hindrance(base: &Base) -> Option<String> {
     let behind = base.behind.as_ref()?;
     Some(format!(

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Ids of one kind that are named.
+/// How many ids of one kind are listed by name.
 const NAMED: usize = 20;
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {

@@ -1,7 +1,7 @@
-//! `ralph parallel run`: works off the planned tasks with several clients at once, without a person.
+//! `ralph parallel run`: works through the planned tasks without a person, several clients at once.
 //!
-//! As `ralph build`, but each task is done in a worktree of its own and merged when it is done. When all
-//! are, the criteria are run on the whole, and what they lack is left to rounds of a build.
+//! Like `ralph build`, but each task is done in a worktree of its own and merged when it is done.
+//! When all are merged, the criteria run on the merged result; build rounds fix what fails.
 
 use crate::cli::build::EXIT_CODES;
 use crate::command::context_dir::Here;
@@ -38,10 +38,9 @@ pub(crate) struct Args {
     client: ClientOptions,
 }
 
-/// What needs no worktrees.
+/// The alternative that needs no worktrees.
 const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after another";
 
-/// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     runs::all(&plan, &interrupts)
 }
 
-/// Merges what is done; a line for each, in words.
+/// Merges finished work; returns the result as lines for the user.
 fn merge(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
     let merged = merge::merge(&MergeOrder {
         home: &here.home,
@@ -84,7 +83,8 @@ fn merge(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
     }
 }
 
-/// Who begins here is not above any session: whichever had the loop has it no more.
+/// Unbinds the loop: this driver runs in no session, and the session that held the
+/// loop no longer does.
 fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
     let bound = found.state.session_id.clone();
     let state = build::take_up(here, found, "parallel run", |state| {
@@ -103,7 +103,7 @@ fn plan<'a>(here: &'a Here, file: &'a LoopFile, args: &'a Args, logs: PathBuf) -
     ParallelRun { here, file, client: &args.client, logs, merge: &merge }
 }
 
-/// The command of each worker that would be started.
+/// Prints the command of each worker that would be started.
 fn show(plan: &ParallelRun<'_>, args: &Args, mut state: LoopState) -> Result<Exit> {
     rules::go_on(&mut state, plan.here.now);
     state.limits.max_workers = args.workers.unwrap_or(state.limits.max_workers);
@@ -117,7 +117,7 @@ fn show(plan: &ParallelRun<'_>, args: &Args, mut state: LoopState) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Workers do not have what no commit has.
+/// Workers start from a commit, so they lack uncommitted changes.
 fn tell_of_uncommitted(files: &[String]) {
     if !files.is_empty() {
         let names = parallel::merge::list(files);

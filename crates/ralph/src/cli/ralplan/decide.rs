@@ -1,4 +1,5 @@
-//! `ralph ralplan approve`, `adjust` and `discard`: a person's decision about a plan, in a terminal.
+//! `ralph ralplan approve`, `adjust` and `discard`: the user's decision about a
+//! plan, in a terminal.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -56,7 +57,8 @@ fn told(text: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Nothing wakes a session that waits for a person. One that a driver has or had has no client of its own.
+/// How to continue: nothing wakes a session that waits for a person. A planning that a driver runs
+/// or ran has no client of its own.
 fn goes_on(state: &LoopState) -> String {
     match state.round.is_some() || state.client.is_none() {
         true => "\n`ralph ralplan run` goes on with it.".to_owned(),

@@ -1,4 +1,4 @@
-//! `ralph ralplan next`: the one next step of a planning, for the session that carries it out.
+//! `ralph ralplan next`: the next step of a planning, for the session that carries it out.
 
 use super::PlanViewArgs;
 use crate::command::context_dir::Here;

@@ -1,4 +1,4 @@
-//! `ralph ralplan run`: a planning without a session, where the program calls the agents.
+//! `ralph ralplan run`: a planning without a session, in which this program calls the agents.
 //!
 //! Begins a planning or continues one; the rounds are in [`crate::runs::ralplan`].
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     client: ClientOptions,
 }
 
-/// Drives a planning to the person's decision.
+/// Drives a planning until the user must decide.
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     super::is_a_person(here)?;
     let logs = options::logs(here, "ralplan");
@@ -67,7 +67,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     engine::run(Driver { runner, client, file, logs, prefix, number: 0, before: state })
 }
 
-/// The command of the first round.
+/// Prints the command of the first round.
 fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
     let (plan, root) = match (super::of_project(here), &args.task) {
         (Some(found), None) => (
@@ -90,7 +90,7 @@ fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Begins one as the typed command does, or takes up what another tool has left.
+/// Begins a planning as the typed command does, or continues what another tool has left.
 fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
     let request = LoopRequest { task: task(args)?, ..LoopRequest::default() };
     let begun = begin::begin(&StartRequest {
@@ -128,16 +128,16 @@ fn task(args: &Args) -> Result<Option<String>> {
     }
 }
 
-/// Nobody else drives it in the meantime.
+/// Keeps other drivers away from this planning.
 fn alone(file: &LoopFile) -> Result<lock::Lock> {
     lock::take(&file.folder().join("ralplan-run"), Duration::ZERO)
         .map_err(|_| refused(Exit::No, "another `ralph ralplan run` drives this planning"))
 }
 
-/// One that a session left, or that another driver did.
+/// Continues a planning that a session or another driver left.
 fn take_up(here: &Here, found: &FoundLoop) -> Result<LoopState> {
     let state = &found.state;
-    // Its wall stands in that session, and would not any more.
+    // The hooks of that session guard the planning, and would stop doing so while it is open.
     if state.round.is_none() && state.client.as_ref().is_some_and(client::is_alive) {
         return Err(refused(
             Exit::No,
@@ -168,7 +168,7 @@ fn is_live(state: &LoopState) -> anyhow::Error {
     )
 }
 
-/// What its agents are called before their names: those of a plugin have its name there.
+/// The prefix of the agents' names: agents from a plugin carry the plugin's name.
 fn prefix(root: &Path) -> &'static str {
     let file = format!("agents/{}.md", Role::Critic.agent());
     let places = [client::config_dir(), Some(root.join(".claude"))];

@@ -1,6 +1,7 @@
-//! `ralph ralplan status`: how far a planning is, with everything that agents and the person have said.
+//! `ralph ralplan status`: how far a planning is, and everything that agents and
+//! the user have said.
 //!
-//! What an agent is told may be cut; here it is whole.
+//! Prompts for agents may be shortened; this output is complete.
 
 use super::PlanViewArgs;
 use crate::command::context_dir::Here;
@@ -73,7 +74,7 @@ fn told(state: &LoopState, plan: &Ralplan, now: &str) -> String {
     text
 }
 
-/// Which text is meant, and whether the file is still that one.
+/// Which version of the plan is meant, and whether the file has changed since.
 fn version(plan: &Ralplan, now: &str) -> String {
     let judged = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
     match (judged.as_str(), now) {

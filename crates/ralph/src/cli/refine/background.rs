@@ -1,4 +1,4 @@
-//! Sessions in the background: `--background`, `peek`, `attach` and `kill`, by tmux.
+//! Refinements in the background: `--background`, `peek`, `attach` and `kill`, through tmux.
 
 use super::{conversation, session};
 use crate::command::context_dir::Here;
@@ -14,7 +14,7 @@ use ralph_io::{process::programs, project::user_files, store::digest};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-/// How long a client may take to end, and its round to be recorded.
+/// Time for a client to end and for its round to be recorded.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// Which session.
@@ -25,7 +25,7 @@ pub(crate) struct Name {
     name: Option<String>,
 }
 
-/// Starts this very command in tmux; false where a person would rather have it here.
+/// Starts this same command in tmux. Returns false if the user prefers to run it here.
 pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
     let tmux = match Tmux::find() {
         Ok(tmux) => tmux,
@@ -62,7 +62,7 @@ fn offer(missing: TmuxMissing) -> Result<bool> {
     }
 }
 
-/// The command as it was typed, in the foreground and with the session's name.
+/// The command as it was typed, without `--background` and with the refinement's name.
 fn command(exe: OsString, typed: impl Iterator<Item = OsString>, name: &str) -> Vec<OsString> {
     let mut words = vec![exe];
     let (mut is_ours, mut has_name) = (true, false);
@@ -75,7 +75,7 @@ fn command(exe: OsString, typed: impl Iterator<Item = OsString>, name: &str) -> 
         words.push(word);
     }
     if !has_name {
-        // Behind `refine loop`, where its options stand.
+        // After `refine loop`, where its options belong.
         words.insert(3.min(words.len()), format!("--session={name}").into());
     }
     words
@@ -133,8 +133,8 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a round has left that its driver could not put away: best effort, since what it refines may be
-/// gone, and the session is ended all the same.
+/// Closes a round that its driver left open. Best effort: the plan may be gone, and the refinement
+/// is ended all the same.
 fn forget(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) {
     if found.mode == Mode::Plan
         && let Ok(artefact) = session::artefact(here, place, name, found)
@@ -144,7 +144,7 @@ fn forget(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) {
     }
 }
 
-/// The tmux session in which a session runs; none if it does not.
+/// The tmux session in which a refinement runs, if it does.
 pub(super) fn of(place: &RefineStore, name: &str) -> Option<String> {
     let session = tmux_name(name);
     let listed = Tmux::find().ok()?.list(&owner(place)).ok()?;
@@ -179,7 +179,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
     }
 }
 
-/// The sessions of this project that run in tmux.
+/// The refinements of this project that run in tmux.
 fn running(place: &RefineStore) -> Result<Vec<String>> {
     let Ok(tmux) = Tmux::find() else { return Ok(Vec::new()) };
     let listed = tmux.list(&owner(place))?;
@@ -203,12 +203,13 @@ fn not_one(names: &[String]) -> anyhow::Error {
 }
 
 fn owner(place: &RefineStore) -> String {
-    // Of the folder's name only what no format of tmux could split.
+    // A digest of the folder, since a format of tmux could split the path itself.
     let root = user_files::real(place.root()).unwrap_or_else(|| place.root().to_owned());
     digest::of_bytes(root.as_os_str().as_encoded_bytes()).replace(':', "-")
 }
 
-/// `refine-NAME`; a name that tmux would change gets a form of its own, which no other has.
+/// `refine-NAME`. A name that tmux would change is replaced by its letters and a hash, so
+/// that it stays unique.
 fn tmux_name(name: &str) -> String {
     let plain = format!("refine-{name}");
     if tmux::is_name(&plain) {

@@ -1,7 +1,7 @@
-//! The loop of a conversation that refines: begun with its first round, ended with its last.
+//! The loop of a Claude Code session that refines: begun with its first round, ended with its last.
 //!
-//! The project's document says what was refined and how far. The loop is what the hooks know of it: it holds
-//! the bound of agents, keeps the turn going, and is what a person cancels.
+//! The project's document records what was refined and how far. The loop is what the hooks see: it
+//! limits the number of agents, keeps the turn going, and is what the user cancels.
 
 use super::session;
 use crate::command::context_dir::Here;
@@ -21,7 +21,7 @@ use ralph_io::client;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 
-/// The live loop in which this session is refined.
+/// The live loop that works on this refinement.
 pub(super) fn live(here: &Here, name: &str) -> Option<FoundLoop> {
     all(here).into_iter().find(|found| name_of(&found.state) == Some(name))
 }
@@ -34,7 +34,7 @@ fn name_of(state: &LoopState) -> Option<&str> {
     state.refining().map(|refining| refining.name.as_str())
 }
 
-/// Whether a conversation refines this session.
+/// Whether a session works on this refinement.
 pub(super) fn activity(here: &Here, name: &str) -> Activity {
     match live(here, name).map(|found| found.state.is_running()) {
         Some(true) => Activity::Runs("running in a conversation".to_owned()),
@@ -43,7 +43,7 @@ pub(super) fn activity(here: &Here, name: &str) -> Activity {
     }
 }
 
-/// Refused where another conversation refines this thing, under whatever name.
+/// Refuses if another session refines the same plan or tasks, under any name.
 pub(super) fn none_beside(
     here: &Here,
     document: &RefineDocument,
@@ -56,7 +56,7 @@ pub(super) fn none_beside(
     };
     let is_other = |found: &FoundLoop| {
         let is_own = here.session.as_ref() == Some(&found.state.session_id);
-        // A client that is gone refines nothing any more.
+        // A client that is gone refines nothing.
         !is_own && found.state.client.as_ref().is_none_or(client::is_alive)
     };
     let Some(found) = all(here).into_iter().find(|found| is_other(found) && shares(found)) else {
@@ -75,7 +75,7 @@ pub(super) fn none_beside(
     ))
 }
 
-/// The loop of this conversation for a round of this session; none in a terminal, which no hook watches.
+/// The session's loop for a round of this refinement; none in a terminal, which no hook watches.
 pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<LoopFile>> {
     let Some(session_id) = &here.session else { return Ok(None) };
     let what = match stands.mode {
@@ -118,7 +118,7 @@ pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<O
     }
 }
 
-/// Refused where this conversation has made all of its rounds, under whatever names.
+/// Refuses if this session has made all of its rounds, under any names.
 pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
     let Some(session_id) = &here.session else { return Ok(()) };
     let is_live = all(here).iter().any(|found| found.state.session_id == *session_id);
@@ -140,7 +140,8 @@ pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
 
 const FULL: &str = "a conversation has room for no more agents";
 
-/// Brings the loop to how the session stands. Returns why it is over, where only the conversation is.
+/// Brings the loop in line with the refinement. Returns the reason if only this session can
+/// make no more rounds.
 pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<String>> {
     put_away(here, name)?;
     let Some(found) = live(here, name) else { return Ok(None) };
@@ -160,13 +161,13 @@ pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<
     Ok(None)
 }
 
-/// Puts away what has ended and whose ender died before it could.
+/// Archives loops that have ended but whose process died before it could archive them.
 fn put_away(here: &Here, name: &str) -> Result<()> {
     let has_ended = |state: &LoopState| {
         state.mode == LoopMode::Refine && state.ending.is_some() && name_of(state) == Some(name)
     };
     for found in select_loop::of_project(here, has_ended) {
-        // Of a cancel the session has yet to hear.
+        // The session has yet to learn of a cancel.
         let is_cancelled =
             found.state.ending.as_ref().is_some_and(|it| it.kind == EndingKind::Cancelled);
         let entry = if is_cancelled { ManifestFate::KeepAsTombstone } else { ManifestFate::Remove };
@@ -175,7 +176,7 @@ fn put_away(here: &Here, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a person does to go on where a conversation cannot.
+/// How a person continues where a session cannot.
 pub(super) fn how_to_go_on(name: &str) -> String {
     format!(
         "a person can go on in a terminal: `ralph refine loop --session {} --max-iterations 10`",
@@ -211,7 +212,7 @@ fn end(
     Ok(())
 }
 
-/// Ends the loop by a person's wish, as `ralph cancel` does: its conversation hears of it.
+/// Ends the loop as `ralph cancel` does, so that its session learns of it.
 pub(super) fn cancel(here: &Here, name: &str) -> Result<()> {
     let Some(found) = live(here, name) else { return Ok(()) };
     let ended = cancel::end_loop(&here.home, &found.file, "by `ralph refine kill`", false)?;

@@ -1,7 +1,8 @@
-//! `ralph refine begin` and `ralph refine end`: a round that an agent of the conversation makes.
+//! `ralph refine begin` and `ralph refine end`: a round that an agent of the session makes.
 //!
-//! The conversation calls the agent; what is measured, and whether another round follows, is decided here
-//! as for any other. A conversation has room for a few rounds only, and no more are opened.
+//! The session calls the agent. The measuring, and the decision whether another round
+//! follows, are done here as for any other round. A session has room for a few rounds only;
+//! then no more are opened.
 
 use super::run::{self, Subject};
 use super::{conversation, prompt, session};
@@ -48,7 +49,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
         return Err(taken());
     };
     conversation::none_beside(here, &document, &artefact)?;
-    // A round that was opened in a terminal has no loop; that it is open says that somebody is at work.
+    // A round opened in a terminal has no loop; that it is open shows that someone is at work.
     let rivals = document.rivals(&name, &artefact.mode(), artefact.plan_file());
     let is_open = |rival: &&str| {
         let found = document.session(rival).ok().flatten();
@@ -63,7 +64,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     };
     let known = document.session(&name).map_err(|why| session::told(why.into()))?;
     if let Some(known) = &known {
-        // The end of its loop may have been lost.
+        // The loop's end may have been lost.
         conversation::follow(here, &name, known)?;
     }
     if known.is_some_and(|known| known.iterations_completed >= MOST_IN_FOREGROUND) {
@@ -147,7 +148,7 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
             let after = artefact.take(&before, round, |_, _| Ok(true))?;
             (after.measured, after.plan, after.digest)
         }
-        // What is not known is never nothing.
+        // Without the content before the round nothing can be measured, and unknown is not zero.
         None => (None, Default::default(), artefact::digest(&artefact.look()?)),
     };
     let event = RefineEvent::Ended { message: &message, measured, plan, artefact: &digest };

@@ -1,4 +1,5 @@
-//! `ralph refine prompt` and `ralph refine ideas`: what a skill needs of the prompts and of what comes back.
+//! `ralph refine prompt` and `ralph refine ideas`: print prompts for a skill, and read the ideas
+//! that come back.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     explain: bool,
 }
 
-/// What the person typed stands in the conversation, and comes through no shell.
+/// The user's words are in the conversation already; they never pass through a shell.
 const WISH: &str = "(what the person typed with the command, if anything)";
 
 fn named(text: &str) -> Result<Prompt, String> {
@@ -45,7 +46,7 @@ fn is_of_round(prompt: Prompt) -> bool {
     matches!(prompt, Prompt::BeadRefiner | Prompt::PlanImprover)
 }
 
-/// Tells which text each prompt has.
+/// Prints where the text of each prompt comes from.
 pub(crate) fn explain(here: &Here) {
     refine::explain(&here.root).iter().for_each(|line| screen::tell(&visible(line)));
 }
@@ -98,7 +99,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Who keeps the tasks.
+/// Beads if the project has a store and `bd` is installed, else Ralph's task graph.
 pub(crate) fn tracker(here: &Here) -> Tracker {
     let is_beads = beads::has_store(&here.root) && Bd::find().is_ok();
     if is_beads { Tracker::Beads } else { Tracker::TaskGraph }

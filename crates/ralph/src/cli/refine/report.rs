@@ -1,4 +1,4 @@
-//! What a report needs of a refinement: its session, and the versions of its plan.
+//! Gathers what a report shows of a refinement: its rounds and the versions of its plan.
 
 use super::{session, show, versions};
 use crate::command::context_dir::Here;
@@ -10,13 +10,14 @@ use ralph_core::views::report::{RefinementSeen, Report, VersionSeen, of_refineme
 use ralph_io::store::refine::{KeptVersion, RefineStore, What};
 use std::path::Path;
 
-/// The report of the session of this name.
+/// The report of the refinement with this name.
 pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = session::one(&place, Some(name), |_| true)?;
     let mut versions = seen(&place, &name)?;
     if found.status.is_over() {
-        // What a person restores later is no part of it: of what is over the report stays the same.
+        // Leaves out what a person restored later, so that the report of a finished refinement
+        // stays the same.
         versions.retain(|version| version.round > 0 || Some(version.at) <= found.ended_at);
     }
     Ok(of_refinement(&RefinementSeen {
@@ -29,14 +30,14 @@ pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
     }))
 }
 
-/// The names of the project's sessions, the last one last.
+/// The names of the project's refinements, the latest last.
 pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
     let document = RefineStore::of(&here.home, &here.root).document().unwrap_or_default();
     document.sessions().map(|(name, _)| name.to_owned()).collect()
 }
 
-/// What a conversation has refined in this loop, as far as it can be read: without it the loop has its report
-/// all the same.
+/// What a session has refined in this loop; none if it cannot be read, since the loop has its
+/// report all the same.
 pub(in crate::cli) fn of_loop(
     here: &Here,
     state: &LoopState,

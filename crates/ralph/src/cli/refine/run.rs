@@ -1,7 +1,7 @@
-//! `ralph refine once` and `ralph refine loop`: the rounds of a session, one after another.
+//! `ralph refine once` and `ralph refine loop`: the rounds of a refinement, one after another.
 //!
-//! What ends them is decided by the session from what was said and what was measured; here it is only
-//! carried out. A session that was interrupted goes on where it was, by its name.
+//! The rules in `ralph_core` decide when a refinement ends, from what a round says and what was
+//! measured; this module carries that out. An interrupted refinement can be continued by its name.
 
 use super::{background, conversation, notice, prompt, session};
 use crate::command::context_dir::Here;
@@ -92,15 +92,14 @@ enum What {
     Plan,
 }
 
-/// A client that crashes so often in a row is not started again.
+/// A client that crashes this often in a row is not started again.
 const MOST_CRASHES: u32 = 3;
 
-/// One round and no more.
 pub(super) fn once(here: &Here, args: &Once) -> Result<Exit> {
     RefineSetup::prepare(here, &args.run)?.run(Rounds::One)
 }
 
-/// Until it is over.
+/// Runs rounds until the refinement ends, here or in tmux.
 pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
     let start = RefineSetup::prepare(here, &args.run)?;
     if !args.background || args.run.client.dry_run {
@@ -115,7 +114,6 @@ pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
     start.run(Rounds::All)
 }
 
-/// How many are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounds {
     One,
@@ -145,7 +143,7 @@ impl<'a> RefineSetup<'a> {
         Ok(RefineSetup { here, args, place, name, artefact, template })
     }
 
-    /// Refused where somebody else works on it.
+    /// Refuses if someone else works on the same plan or tasks.
     fn is_free(&self) -> Result<()> {
         self.is_in_no_conversation()?;
         match self.place.is_held(&self.artefact.mode(), self.artefact.plan_file()) {
@@ -220,7 +218,7 @@ impl<'a> RefineSetup<'a> {
         }
     }
 
-    /// The command of the next round.
+    /// Prints the command of the next round.
     fn show(self) -> Result<Exit> {
         let document = session::document(&self.place)?;
         let found = document.session(&self.name).map_err(|why| session::told(why.into()))?;
@@ -232,7 +230,7 @@ impl<'a> RefineSetup<'a> {
     }
 }
 
-/// Refused where the session has no other round, before anything is made for one.
+/// Refuses if the refinement has no further round, before anything is made for one.
 pub(super) fn may_begin(name: &str, stands: &RefineSession) -> Result<()> {
     let mut tried = RefineSession { round: None, ..stands.clone() };
     match step(&mut tried, RefineEvent::Begun { artefact: "" }, stands.started_at) {
@@ -241,7 +239,7 @@ pub(super) fn may_begin(name: &str, stands: &RefineSession) -> Result<()> {
     }
 }
 
-/// What the settings say of a new session.
+/// The settings of a new refinement. Prints the problems found in them.
 pub(super) fn bounds(here: &Here) -> ralph_core::modes::refine::RefineSettings {
     let (settings, problems) = settings::read(&here.home, &here.root);
     problems.iter().for_each(|problem| screen::tell(&visible(problem)));
@@ -249,7 +247,7 @@ pub(super) fn bounds(here: &Here) -> ralph_core::modes::refine::RefineSettings {
 }
 
 impl Subject {
-    /// The session's name, and what it refines.
+    /// The refinement's name, and what it refines.
     pub(super) fn find(
         &self,
         here: &Here,
@@ -258,7 +256,7 @@ impl Subject {
     ) -> Result<(String, Artefact)> {
         self.session.as_deref().map_or(Ok(()), session::sound)?;
         let document = session::document(place)?;
-        // A session that is named and nothing else goes on with what it refines.
+        // A name alone continues with what that refinement refines already.
         if let Some(name) =
             self.session.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
             && let Some(found) = document.session(name).map_err(|why| session::told(why.into()))?
@@ -282,7 +280,7 @@ impl Subject {
         Ok((name, artefact))
     }
 
-    /// The plan's file, in the mode `plan`.
+    /// The plan's file, if a plan is refined.
     fn plan(&self) -> Result<Option<&PathBuf>> {
         match (self.mode, &self.plan) {
             (Some(What::Plan), None) => Err(refused(
@@ -313,7 +311,7 @@ impl RunArgs {
 }
 
 impl RunArgs {
-    /// Refused where a commit would hold more than the round's work.
+    /// Refuses if a commit would hold more than the round's work.
     fn can_commit(&self, artefact: &Artefact) -> Result<()> {
         if !self.commit || self.client.dry_run {
             return Ok(());
@@ -332,7 +330,7 @@ impl RunArgs {
     }
 }
 
-/// What every round will call.
+/// A sample of each call that every round makes, to test the permissions.
 fn needs(artefact: &Artefact) -> Vec<Need> {
     match artefact.tracker() {
         None => vec![Need::Edits("Edit".to_owned())],
@@ -351,11 +349,10 @@ fn on(artefact: &Artefact) -> String {
     }
 }
 
-/// How the rounds ended.
 enum RunEnd {
-    /// The session says what follows.
+    /// The refinement's rules say what follows.
     Said(RefineOutcome),
-    /// It goes on when it is asked to; why it does not now.
+    /// The refinement pauses and can be continued; the text says why.
     Rests(String),
 }
 
@@ -412,7 +409,7 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
             let Some(session) = session else { return Ok(Exit::Done) };
             let ending = say::ending(&session, &outcome);
             tell(ending.first().map_or("", String::as_str));
-            // On a terminal it stands there already, as the last round's.
+            // A terminal already shows the chart of the last round.
             let is_shown = std::io::stdout().is_terminal();
             let mut lines = if is_shown { Vec::new() } else { chart::lines(&session) };
             lines.extend(ending);
@@ -425,7 +422,8 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
             for line in &lines {
                 screen::print(&visible(line))?;
             }
-            // As many rounds as it may have, and not settled; or not all in a commit that was asked for.
+            // All rounds are used and the artefact is not settled, or a
+            // requested commit is missing.
             let is_no = matches!(outcome, RefineOutcome::Cap { .. }) || refiner.lacks_commit.get();
             Ok(if is_no { Exit::No } else { Exit::Done })
         }

@@ -1,4 +1,4 @@
-//! Which session a command means, and what it refines.
+//! Finds the refinement that a command means, and what it refines.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -10,7 +10,7 @@ use ralph_core::modes::refine::state::{RefineDocument, RefineSession, refused_na
 use ralph_core::modes::refine::{Mode, Status};
 use ralph_io::store::refine::{self as kept, RefineStore};
 
-/// The session that is named, else the project's only one that fits.
+/// The named refinement, else the project's only one that fits.
 pub(super) fn one(
     place: &RefineStore,
     name: Option<&str>,
@@ -44,7 +44,7 @@ pub(super) fn one(
     }
 }
 
-/// All sessions; a document that cannot be read is reported as such.
+/// All refinements of the project; an unreadable document is an error with its own exit code.
 pub(super) fn document(place: &RefineStore) -> Result<RefineDocument> {
     place.document().map_err(bad_state)
 }
@@ -58,7 +58,6 @@ fn there_are(document: &RefineDocument) -> String {
     }
 }
 
-/// What a session refines.
 pub(super) fn artefact(
     here: &Here,
     place: &RefineStore,
@@ -66,7 +65,7 @@ pub(super) fn artefact(
     session: &RefineSession,
 ) -> Result<Artefact> {
     match session.mode {
-        // An absolute name stands for itself.
+        // `join` keeps an absolute path as it is.
         Mode::Plan => {
             Ok(Artefact::Plan(PlanFile::find(place, name, &place.root().join(&session.plan_file))?))
         }
@@ -74,13 +73,13 @@ pub(super) fn artefact(
     }
 }
 
-/// A name that can be one.
+/// Refuses an invalid refinement name.
 pub(super) fn sound(name: &str) -> Result<()> {
     refused_name(name).map_or(Ok(()), |why| Err(refused(Exit::Usage, visible(&why))))
 }
 
-/// The name of a session that nobody named: after the plan or the project, and with a number behind it
-/// where the one of that name is over or refines something else.
+/// The default name: after the plan or the project, with a number appended if the refinement of
+/// that name is over or refines something else.
 pub(super) fn unnamed(
     place: &RefineStore,
     document: &RefineDocument,
@@ -107,7 +106,7 @@ pub(super) fn unnamed(
     std::iter::once(word.to_owned()).chain(numbered).find(goes_on).unwrap_or_default()
 }
 
-/// The session as it is, or a new one; with as many rounds as are asked for.
+/// The existing refinement or a new one, with the requested number of rounds.
 pub(super) fn open(
     place: &RefineStore,
     name: &str,
@@ -138,7 +137,7 @@ pub(super) fn open(
     })
 }
 
-/// Refuses to work beside another on the same thing.
+/// The error for a plan or tasks that someone else works on.
 pub(super) fn taken(document: &RefineDocument, name: &str, artefact: &Artefact) -> anyhow::Error {
     let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
     let mut names: Vec<&str> = document.rivals(name, &mode, plan_file);
@@ -163,17 +162,17 @@ pub(super) fn taken(document: &RefineDocument, name: &str, artefact: &Artefact) 
     )
 }
 
-/// The name as a shell reads it back: whoever copies a command gets that name and nothing else.
+/// The name quoted for a shell, so that a copied command names exactly this refinement.
 pub(super) fn word(name: &str) -> String {
     visible(&quoted(name))
 }
 
-/// True if somebody works on what a session refines.
+/// Whether someone works on what this refinement refines.
 pub(super) fn is_held(place: &RefineStore, session: &RefineSession) -> bool {
     place.is_held(&session.mode, &session.plan_file)
 }
 
-/// An error of the document, as scripts are told of it.
+/// Gives the error for a damaged document its own exit code, for scripts.
 pub(super) fn told(error: anyhow::Error) -> anyhow::Error {
     if kept::is_damaged(&error) { bad_state(error) } else { error }
 }

@@ -1,4 +1,4 @@
-//! `ralph refine status` and `ralph refine list`: how sessions stand.
+//! `ralph refine status` and `ralph refine list`: how far the refinements are.
 
 use super::{background, conversation, session};
 use crate::command::context_dir::Here;
@@ -79,7 +79,7 @@ pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
     broken.map_or(Ok(Exit::Done), |damaged| Err(bad_state(damaged.into())))
 }
 
-/// What it refines, where it stands, and who is at it.
+/// What is refined, its status, and how many rounds are done.
 fn standing(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
     let what = match found.mode {
         Mode::Plan => found.plan_file.clone(),
@@ -89,7 +89,8 @@ fn standing(here: &Here, place: &RefineStore, name: &str, found: &RefineSession)
     format!("{what}  {} {done}/{most}", word(here, place, name, found))
 }
 
-/// Running is said of one that somebody runs; who was killed could not say so any more.
+/// The status in one word. "Running" needs a process that runs, since a killed one
+/// cannot update its status.
 fn word(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
     match (&found.status, activity(here, place, name, found)) {
         (Standing::Running, Activity::Runs(how)) => how,
@@ -100,7 +101,7 @@ fn word(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> 
     }
 }
 
-/// Who is at it.
+/// Who works on the refinement now.
 pub(super) fn activity(
     here: &Here,
     place: &RefineStore,

@@ -83,7 +83,7 @@ pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Where a version comes from, in words.
+/// Describes where a version comes from.
 pub(super) fn of(version: &KeptVersion) -> String {
     match version.what {
         What::Found => format!("the plan before round {}", version.round),

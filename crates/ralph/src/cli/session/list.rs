@@ -1,4 +1,4 @@
-//! `ralph session list`: the sessions of the project, each on a line.
+//! `ralph session list`: one line for each orchestration of the project.
 
 use crate::command::exit::Exit;
 use crate::command::screen::{self, visible};
@@ -11,7 +11,7 @@ use ralph_hooks::orchestration;
 pub(super) fn run(place: &SessionContext) -> Result<Exit> {
     let mut lines = Vec::new();
     for id in place.sessions.list() {
-        // One that cannot be read does not hide the others.
+        // An unreadable orchestration does not hide the others.
         lines.push(match place.read(&id) {
             Ok(seen) => {
                 let seen = orchestration::as_driven(&place.here.home, &place.here.root, &seen);

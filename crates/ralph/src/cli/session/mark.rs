@@ -1,4 +1,4 @@
-//! `ralph session mark`: the status of one task, with the counts in the metadata.
+//! `ralph session mark`: sets the status of one task, and the counts in the metadata.
 
 use super::{SessionArg, SessionContext, next};
 use crate::command::exit::{Exit, refused};
@@ -52,7 +52,8 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
     let changed = place.update(&id, |seen| {
         let now = place.here.now;
-        // Where nobody drives the session, nobody else writes what comes before the mark.
+        // If nobody drives the orchestration, nobody else writes the changes that
+        // belong before the mark.
         let seen = match is_driven {
             true => seen.clone(),
             false => next::decided(place, seen)?.0,
@@ -78,8 +79,8 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The change, and for a task that has failed by it the execution that this ends. A planning task is the one of this
-/// iteration that is not settled; of several the first.
+/// The change and, if it marks a task as failed, the execution that this ends. Of several planning
+/// entries with this id in this iteration, the first unsettled one is marked.
 fn change(place: &SessionContext, seen: &Snapshot, args: &Args) -> (RouterWrite, Option<CallKey>) {
     let picture = Picture::of(seen);
     let (_, iteration) = machine::resolve(&picture);
@@ -98,7 +99,7 @@ fn change(place: &SessionContext, seen: &Snapshot, args: &Args) -> (RouterWrite,
         format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
     };
     let note = args.note.clone();
-    // Since when it is worked on is what tells that its executor is gone.
+    // The start time later shows that the task's executor is gone.
     let note = note.or_else(|| (args.status == TaskMark::InProgress).then(started));
     let fails = args.status == TaskMark::Failed
         && entry.is_some_and(|entry| entry.status != TaskMark::Failed);

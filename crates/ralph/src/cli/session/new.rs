@@ -1,4 +1,4 @@
-//! `ralph session new`: a folder for a session, and what it is asked for.
+//! `ralph session new`: creates the folder of an orchestration, with the request.
 
 use super::{SessionContext, named};
 use crate::command::exit::{Exit, bad_state, refused};
@@ -36,7 +36,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A sentence that continues a session is no task of another.
+/// Refuses a sentence that continues an orchestration: it is no task for a new one.
 pub(super) fn is_new(task: &str) -> Result<()> {
     let Some(said) = which::continued(task) else { return Ok(()) };
     let Some(id) = said.id else { return Err(refused(Exit::Usage, REFUSED)) };
@@ -47,7 +47,7 @@ pub(super) fn is_new(task: &str) -> Result<()> {
     Err(refused(Exit::Usage, what))
 }
 
-/// Under this name, or under that of this second.
+/// Begins an orchestration under the given name, or under one made from the current second.
 pub(super) fn begin(place: &SessionContext, task: &str, name: Option<&str>) -> Result<SessionId> {
     let Some(name) = name else {
         return place.sessions.begin_now(task, place.here.now).map_err(bad_state);

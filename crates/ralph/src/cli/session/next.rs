@@ -1,5 +1,5 @@
-//! `ralph session next` and `status`: what the router says. To ask changes nothing and uses up no signal; who makes the
-//! calls by hand says so with `next --begin`.
+//! `ralph session next` and `status`: the router's decision. Asking changes nothing and uses up no
+//! signal; `next --begin` is for a user who makes the calls by hand.
 
 use super::{SessionArg, SessionContext};
 use crate::command::exit::{Exit, refused};
@@ -27,7 +27,7 @@ pub(crate) struct Next {
 }
 
 impl Next {
-    /// True if it makes the calls that it shows.
+    /// Whether the calls that it shows are made.
     pub(super) fn begins(&self) -> bool {
         self.begin
     }
@@ -55,7 +55,7 @@ pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Resul
     let changed = place.update(&id, |seen| {
         let (after, step) = decided(place, seen)?;
         let now = place.here.now;
-        // From now on nobody knows which calls are under way.
+        // From now on Ralph cannot know which calls are under way.
         let seen = Snapshot { running: None, ..seen.clone() };
         match &step.act {
             Act::Invoke(calls) => {
@@ -88,11 +88,11 @@ fn show(after: &Snapshot, step: &MachineStep, as_json: bool) -> Result<Exit> {
         true => screen::print_json(&document(after, step)?)?,
         false => screen::print(&visible_lines(&text(after, step)))?,
     }
-    // A script that only looks at the code stops where a person is needed.
+    // A script that checks only the exit code stops where a person is needed.
     Ok(if step.act.status() == "blocked" { Exit::No } else { Exit::Done })
 }
 
-/// The members of the contract, and what a program needs to carry the step out.
+/// The router's output, and what a program needs to carry the step out.
 fn document(after: &Snapshot, step: &MachineStep) -> Result<Value> {
     let mut document = serde_json::to_value(machine::output(after, step))?;
     let calls: Vec<Value> = calls(step).iter().map(call).collect();

@@ -1,4 +1,5 @@
-//! `ralph session validate` and `repair`: what is wrong with the files, and what of it can be put right.
+//! `ralph session validate` and `repair`: what is wrong with an orchestration's files, and how much
+//! of it can be repaired.
 
 use super::{SessionArg, SessionContext};
 use crate::command::exit::Exit;
@@ -38,7 +39,7 @@ pub(super) fn repair(place: &SessionContext, args: &Repair) -> Result<Exit> {
     let now = place.here.now;
     let changed = place.update(&id, |seen| {
         let mended = mended(seen, clock::local(now));
-        // What was there is a person's work, damaged or not.
+        // Keeps the files as they were: damaged or not, they are a person's work.
         let kept = place.sessions.keep(seen, &mended.after, now)?;
         Ok((mended.after, (mended.done, mended.left, kept)))
     })?;
@@ -61,7 +62,7 @@ fn lines(found: &[SessionFinding]) -> String {
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// No, where the session has to be repaired before it can go on.
+/// `No` if the orchestration must be repaired before it can continue.
 fn code(found: &[SessionFinding]) -> Exit {
     if is_invalid(found) { Exit::No } else { Exit::Done }
 }

@@ -1,7 +1,7 @@
-//! `ralph session run`: a session without a conversation, where the program calls the agents.
+//! `ralph session run`: an orchestration in a terminal, in which this program calls the agents.
 //!
-//! The router is asked, each call is a client of its own that was started as the agent, and what it left
-//! in the folder says how it went. Nothing is remembered here that the session's files do not hold.
+//! Asks the router, starts a client as the agent for each call, and reads the result from the
+//! orchestration's folder. Remembers nothing that the orchestration's files do not hold.
 
 mod bound;
 
@@ -54,7 +54,7 @@ fn criterion(text: &str) -> Result<Criterion, String> {
     arguments::parse_criterion(text).map_err(|refusal| refusal.to_string())
 }
 
-/// Drives a session to its end, or to where a person is needed.
+/// Drives an orchestration until it ends or needs a person.
 pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     let here = &place.here;
     let task = task(args)?;
@@ -74,7 +74,7 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
         Some(task) => super::new::begin(place, task.trim(), args.which.id.as_deref())?,
         None => place.find(args.which.id.as_deref())?,
     };
-    // Asked before anything is locked: there has to be one.
+    // Comes before any lock, since the orchestration must exist.
     let seen = place.read(&id)?;
     let alone = place.sessions.drive(&id).map_err(bad_state)?;
     let _alone = alone.ok_or_else(|| {
@@ -113,14 +113,14 @@ fn announcement(found: &FoundLoop, id: &SessionId, logs: &Path, seen: &Snapshot)
     text
 }
 
-/// What the agents will call.
+/// A sample of each call that the agents make, to test the permissions.
 fn needs() -> Vec<Need> {
     let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
     let calls = [Need::Bash("ralph session mark task-1 started".to_owned())];
     edits.into_iter().chain(calls).collect()
 }
 
-/// What stands before the names of the agents: those of a plugin have its name there.
+/// The prefix of the agents' names: agents from a plugin carry the plugin's name.
 fn agents(root: &Path) -> Result<&'static str> {
     let places: Vec<PathBuf> =
         [client::config_dir(), Some(root.join(".claude"))].into_iter().flatten().collect();
@@ -150,7 +150,7 @@ fn agents(root: &Path) -> Result<&'static str> {
     }
 }
 
-/// The command of each call that would be made now; or why none would be.
+/// Prints the command of each call that would be made now, or why there is none.
 fn show(place: &SessionContext, args: &Args, task: Option<&str>, logs: &Path) -> Result<Exit> {
     let here = &place.here;
     let seen = match (task, &args.which.id) {

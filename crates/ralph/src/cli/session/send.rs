@@ -1,4 +1,4 @@
-//! `ralph session signal` and `feedback new`: what a person says to a session.
+//! `ralph session signal` and `feedback new`: messages from the user to an orchestration.
 
 use super::SessionArg;
 use crate::command::exit::{Exit, bad_state, refused};

@@ -1,4 +1,5 @@
-//! `ralph session waves` and `graph`: the tasks in the order in which they are carried out, and drawn.
+//! `ralph session waves` and `graph`: the tasks in the order in which they are carried
+//! out, listed or drawn.
 
 use super::super::task::{Format, in_format};
 use super::{SessionArg, SessionContext};

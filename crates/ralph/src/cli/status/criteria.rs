@@ -1,4 +1,4 @@
-//! The criteria of a loop for people: what each is worth, its command, and what is wrong with it.
+//! The criteria of a loop for people: the receipt's status, the command, and what is wrong.
 
 use super::layout::{WIDTH, wrapped};
 use super::looked::LoopView;
@@ -8,10 +8,10 @@ use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{Criterion, LoopState};
 
-/// What is quoted of the last line that a failing command printed.
+/// Characters quoted from the last line that a failing command printed.
 const LAST_LINE: usize = 120;
 
-/// A row for each, and what there is to say below it.
+/// One row per criterion, with notes below it.
 pub(super) fn describe(one: &LoopView) -> String {
     let all = &one.state.acceptance_criteria;
     let id = all.iter().map(|one| visible(&one.id).chars().count()).max().unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn describe(one: &LoopView) -> String {
         let at = below + word + 2;
         let fits = at + said.chars().count() + 2 + command.chars().count() <= WIDTH;
         text.push_str(&wrapped(&said, at, below));
-        // A command is never broken: it is there to be copied.
+        // A command is never broken, so that it can be copied.
         text.push_str(if fits { "  " } else { &next_line });
         text.push_str(&command);
         for note in notes(one, criterion, standing) {
@@ -49,7 +49,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
     let why = completion_feedback::why(criterion, standing, one.changed(criterion));
     let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
     let mut notes = match standing {
-        // The word beside it says as much.
+        // The status word beside it says the same.
         ReceiptStatus::NeverRun => Vec::new(),
         ReceiptStatus::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
         ReceiptStatus::Failed => vec![failure(criterion, &why)],
@@ -74,7 +74,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
     notes
 }
 
-/// How it ended, and the last thing it said.
+/// How the command ended, and its last line of output.
 fn failure(criterion: &Criterion, why: &str) -> String {
     let how = why.strip_prefix("failed (").and_then(|how| how.strip_suffix(')')).unwrap_or(why);
     let tail = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());

@@ -1,5 +1,5 @@
-//! The list for programs. `docs/reference/status.md` says what each member means; a test keeps the two in
-//! step.
+//! The list as JSON. `docs/reference/status.md` describes each member; a test keeps
+//! the two in step.
 
 use super::LoopList;
 use super::looked::LoopView;
@@ -9,7 +9,6 @@ use ralph_core::state::{Criterion, Worker};
 use ralph_core::{evidence::pinned, tasks::graph};
 use serde_json::{Value, json};
 
-/// All of it.
 pub(super) fn document(listed: &LoopList, now: Timestamp) -> Value {
     let loops: Vec<Value> = listed.loops.iter().map(|one| of_loop(one, now)).collect();
     let unreadable: Vec<Value> = listed

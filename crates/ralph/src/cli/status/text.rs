@@ -1,4 +1,4 @@
-//! The list for people: a heading for each loop, rows under it, and its criteria.
+//! The list for people: a heading for each loop, rows below it, and its criteria.
 
 use super::criteria;
 use super::layout::wrapped;
@@ -12,16 +12,15 @@ use ralph_core::state::{LoopState, Phase, Signal};
 use ralph_core::text::plural::{grouped, noun};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
 
-/// How much is said of a loop that has ended.
+/// How much is shown of a loop that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// Its criteria, with what became of each.
+    /// With each criterion and its result.
     Whole,
-    /// A list of many loops has no room for them.
+    /// Without criteria, for a list of many loops.
     Brief,
 }
 
-/// One loop.
 pub(super) fn describe(one: &LoopView, form: Detail, now: Timestamp) -> String {
     let state = &one.state;
     let (what, position) = messages::what_and_where(state);
@@ -45,7 +44,7 @@ pub(super) fn describe(one: &LoopView, form: Detail, now: Timestamp) -> String {
     text
 }
 
-/// Who is at work, and whose work is not on the loop's branch.
+/// Workers at work, and workers whose work is not on the loop's branch.
 fn workers(state: &LoopState) -> String {
     let told = state.workers.iter().filter_map(|worker| {
         let name = if worker.task.is_empty() { &worker.about } else { &worker.task };
@@ -59,14 +58,14 @@ fn workers(state: &LoopState) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// The loop above that of a worker, and what the worker does for it.
+/// For a worker's loop: its parent loop, and the task it works on.
 fn worker_of(state: &LoopState) -> String {
     let task = state.round.as_ref().map(|round| format!(", {}", round.task));
     let above = state.parent.as_ref();
     above.map(|above| format!("{above}{}", task.unwrap_or_default())).unwrap_or_default()
 }
 
-/// What a person has sent and the model has not heard.
+/// How many of the user's signals the model has not received.
 fn signals(one: &LoopView) -> String {
     let what = if one.state.ending.is_some() { "never delivered" } else { "not delivered yet" };
     match one.signals_waiting() {
@@ -75,7 +74,7 @@ fn signals(one: &LoopView) -> String {
     }
 }
 
-/// What comes next, and who does it.
+/// The next step, and who takes it.
 pub(in crate::cli) fn next(one: &LoopView) -> String {
     let state = &one.state;
     match state.phase {
@@ -85,7 +84,7 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
                 .to_owned()
         }
         Phase::Ended => match messages::next_command(state) {
-            // That has just been done.
+            // The user has just run `ralph status`.
             command if command.starts_with("`ralph status") => match one.checkpoint_number() {
                 Some(_) => {
                     format!("`ralph checkpoint show --loop {}` shows what was kept", state.loop_id)
@@ -112,7 +111,7 @@ fn hint(state: &LoopState) -> Option<String> {
     mode::of(&state.mode).next_hint(state).filter(|_| state.is_live())
 }
 
-/// What there is to say of a loop beside its criteria; an empty row says nothing.
+/// The labelled rows of a loop, without its criteria; an empty value means no row.
 pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str, String)> {
     let state = &one.state;
     let goal = match state.prompt.char_indices().nth(200) {
@@ -160,14 +159,14 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
     rows
 }
 
-/// A turn that was cut, as by Esc, and of which nothing else tells before the next prompt.
+/// A turn interrupted, for example by Esc; nothing else reports it before the next prompt.
 fn at_rest(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
         format!("{cause}; {} in its session continues", messages::command(&one.state.mode))
     })
 }
 
-/// Which session it drives, and who is at work in it.
+/// Which orchestration the loop drives, and which agents are at work in it.
 fn orchestrates(state: &LoopState) -> String {
     let Some(session) = state.orchestration() else { return String::new() };
     let calls = session.calls.iter().map(|call| format!("{} {}", call.mode, call.task));
@@ -178,7 +177,7 @@ fn orchestrates(state: &LoopState) -> String {
     }
 }
 
-/// How far a planning is, and which text it is about.
+/// How far a planning is, and which version of the plan it is about.
 fn planning(state: &LoopState) -> String {
     let Some(plan) = state.ralplan() else { return String::new() };
     let hash = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
@@ -191,7 +190,7 @@ fn planning(state: &LoopState) -> String {
     format!("{}, iteration {}{text}{warning}", plan.phase, ralplan::position(plan))
 }
 
-/// How far a refinement is in its conversation.
+/// How far a refinement is in its session.
 fn refining(state: &LoopState) -> String {
     let Some(refining) = state.refining() else { return String::new() };
     let round = match refining.open {
@@ -215,7 +214,7 @@ fn tasks(state: &LoopState, now: Timestamp) -> String {
     }
 }
 
-/// Whether the loop moves, and how near it is to being called stalled.
+/// Whether the loop makes progress, and how close it is to the stall limit.
 fn moves(state: &LoopState) -> String {
     let seen = &state.progress;
     let limit = state.stall_limit;
@@ -268,7 +267,7 @@ fn checkpoint(one: &LoopView) -> String {
 fn count(one: &LoopView) -> String {
     let all = &one.state.acceptance_criteria;
     match (&one.state.ending, all.len()) {
-        // What was achieved says it.
+        // The row `achieved` shows it.
         (Some(_), _) | (_, 0) => String::new(),
         (None, n) => {
             let holding = all.iter().filter(|criterion| one.is_proven(criterion)).count();

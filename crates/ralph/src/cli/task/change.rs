@@ -1,4 +1,4 @@
-//! Changes to the tasks, each made whole or refused with what to do instead.
+//! Changes to the tasks; each is applied whole, or refused with what to do instead.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -142,7 +142,7 @@ impl Holder {
     }
 }
 
-/// Who does it: who is named, else the session, else the person at the terminal.
+/// The named owner, else the session, else the user at the terminal.
 fn worker(here: &Here, named: Option<&str>) -> String {
     let person = || std::env::var("USER").ok().filter(|name| !name.is_empty());
     let given = named.map(str::to_owned).or_else(|| here.session.clone()).or_else(person);
@@ -173,7 +173,7 @@ pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What whoever claims a task should know.
+/// What the owner of a claimed task should know.
 fn claimed(claim: &graph::Claim) -> String {
     let task = &claim.task;
     let mut text = format!("{} claimed: {}", visible(&task.id), visible(&task.name));
@@ -245,7 +245,6 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     depends(id, &task.deps)
 }
 
-/// Says what a task depends on.
 fn depends(id: &str, deps: &[String]) -> Result<Exit> {
     match deps {
         [] => say(&format!("{id} depends on nothing")),

@@ -1,4 +1,4 @@
-//! `ralph task import`: makes a planned loop from a plan; a person starts it by typing `/ralph`.
+//! `ralph task import`: makes a planned loop from a plan; the user starts it by typing `/ralph`.
 
 use super::lint;
 use crate::command::context_dir::Here;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     file: String,
 }
 
-/// Reads the plan and plans the loop; with anything wrong in it nothing is changed.
+/// Reads the plan and plans the loop; any problem in it leaves everything unchanged.
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     nothing_is_live(here)?;
     let text = match args.file.as_str() {
@@ -35,7 +35,8 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         Ok(plan) => plan,
         Err(problems) => return Err(unsound(problems.iter().map(ToString::to_string).collect())),
     };
-    // Also this is only a plan's to get wrong; of the project's own commands it is told below.
+    // Only the plan's own criteria can cause this error; problems with the project's
+    // commands are reported below.
     let lacking = begin::cannot_start(&plan.criteria, &here.root);
     if !lacking.is_empty() {
         return Err(unsound(lacking));
@@ -49,7 +50,8 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Tasks alone are told from a plan by the file's name: a text may be both, and one line of it one.
+/// The file's name decides between tasks and a plan: the same text may be both, and a
+/// single line is ambiguous.
 fn read(file: &str, text: &str) -> Result<Plan, Vec<Problem>> {
     if !file.ends_with(".jsonl") {
         return plan::parse(text);
@@ -70,8 +72,8 @@ fn unsound(problems: Vec<String>) -> anyhow::Error {
     refused(Exit::No, format!("the plan has {count}; nothing was imported"))
 }
 
-/// At a terminal, one who imports a plan while a loop runs may take it for the running loop's
-/// tasks. A session's own plan is its own business, and its own live loop has been looked at.
+/// In a terminal, a user who imports a plan while a loop runs may mean the running loop's tasks. A
+/// session's plan belongs to that session, whose own live loop has been checked.
 fn nothing_is_live(here: &Here) -> Result<()> {
     if here.session.is_some() {
         return Ok(());
@@ -87,7 +89,7 @@ fn nothing_is_live(here: &Here) -> Result<()> {
     })
 }
 
-/// A loop that is not written yet. Without criteria of its own it takes the project's commands.
+/// Builds a loop without writing it. A plan without criteria gets the project's commands.
 pub(super) fn planned(here: &Here, plan: Plan) -> Result<LoopState> {
     let started_by = match here.session {
         Some(_) => StartedBy::Model,

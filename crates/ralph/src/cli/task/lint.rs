@@ -1,4 +1,4 @@
-//! `ralph task lint`: what keeps a plan from being worked off, and what would make it go badly.
+//! `ralph task lint`: what prevents a plan from being carried out, and what would make it go badly.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -19,9 +19,8 @@ pub(crate) struct Lint {
     which: LoopArgs,
 }
 
-/// What there is to say of a plan.
 pub(super) struct LintResult {
-    /// What keeps it from being worked off.
+    /// What prevents the plan from being carried out.
     pub(super) problems: Vec<String>,
     /// What would make it go badly.
     pub(super) advice: Vec<String>,
@@ -43,7 +42,7 @@ pub(super) fn run(here: &Here, args: &Lint) -> Result<Exit> {
     Ok(if looked.problems.is_empty() { Exit::Done } else { Exit::No })
 }
 
-/// Looks at the criteria and the tasks of a loop.
+/// Checks the criteria and the tasks of a loop.
 pub(super) fn look(state: &LoopState, root: &Path) -> LintResult {
     let criteria = &state.acceptance_criteria;
     let mut problems: Vec<String> =
@@ -58,13 +57,13 @@ pub(super) fn look(state: &LoopState, root: &Path) -> LintResult {
     LintResult { problems, advice }
 }
 
-/// Tells what there is to say beside the answer of another command.
+/// Reports the result on standard error, beside another command's output.
 pub(super) fn tell(looked: &LintResult) {
     looked.problems.iter().for_each(|row| screen::tell(&visible(row)));
     looked.advice.iter().for_each(|row| screen::tell(&format!("advice: {}", visible(row))));
 }
 
-/// Like [`counted()`], with "no" for none.
+/// Like [`counted()`], with "no" for zero.
 fn some(count: usize, one: &str, many: &str) -> String {
     match count {
         0 => format!("no {many}"),

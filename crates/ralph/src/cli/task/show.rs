@@ -1,4 +1,4 @@
-//! Shows tasks: as a list, as Markdown or JSON, or one with all that is known of it.
+//! Shows tasks: as a list, as Markdown or JSON, or one task in full.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -84,8 +84,8 @@ pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
     draw(&tasks, &text, NO_TASKS)
 }
 
-/// The whole graph as a planner reads it, before the first round, too: where nothing is planned
-/// nothing is printed, not a line feed.
+/// The whole graph for a planner, also before its first round: if nothing is planned, prints
+/// nothing, not even a line feed.
 fn for_planner(here: &Here, which: &LoopArgs) -> Result<Exit> {
     let found = select_loop::if_any(here, which, LoopFilter::WithTasks)?;
     let tasks = found.map(|found| found.state.task_graph).unwrap_or_default();
@@ -105,7 +105,7 @@ pub(super) fn drawing(here: &Here, args: &GraphArgs) -> Result<Exit> {
     in_format(args.format, &tasks, here.now, NO_TASKS)
 }
 
-/// A drawing in one of the languages.
+/// Prints the graph in one of the languages.
 pub(crate) fn in_format(
     format: Format,
     tasks: &[Task],
@@ -114,7 +114,7 @@ pub(crate) fn in_format(
 ) -> Result<Exit> {
     match format {
         Format::Text => draw(tasks, &draw::text(tasks, now), none),
-        // What reads these languages reads an empty graph, too.
+        // Tools that read these languages accept an empty graph.
         Format::Dot => print(&draw::dot(tasks, now)),
         Format::Mermaid => print(&draw::mermaid(tasks, now)),
     }
@@ -143,7 +143,6 @@ pub(super) fn one(here: &Here, args: &ShowArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// All that is known of a task.
 fn described(graph: &Graph, task: &Task) -> String {
     let until = task.lease_expires_at.map(|end| end.to_string()).unwrap_or_default();
     let attempts = if task.attempts == 0 { String::new() } else { task.attempts.to_string() };

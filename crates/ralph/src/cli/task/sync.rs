@@ -1,8 +1,8 @@
-//! `ralph task sync`, which is also `ralph plan-sync`: brings the tasks to what a planner wrote.
+//! `ralph task sync`, also called `ralph plan-sync`: updates the tasks from a planner's list.
 //!
-//! The lines are read before the lock is taken, and compared under it: a worker may claim a task
-//! while its planner writes. A planner's first round starts from nothing, so where the project has
-//! no planned loop one is made.
+//! The lines are read before the lock is taken and compared under it, since a worker may claim a
+//! task while its planner writes. A planner's first round starts from nothing, so if the project
+//! has no planned loop one is made.
 
 mod say;
 
@@ -35,15 +35,15 @@ pub(crate) struct Sync {
     which: LoopArgs,
 }
 
-/// The tasks of a loop, brought to what was written.
+/// The tasks of a loop after the update.
 struct SyncResult {
     state: LoopState,
     diff: GraphDiff,
-    /// True if the loop was made for it.
+    /// True if the loop was made for these tasks.
     is_new: bool,
 }
 
-/// As `ralph plan-sync`.
+/// `ralph plan-sync`.
 pub(crate) fn run(args: &Sync) -> Result<Exit> {
     sync(&Here::gather()?, args)
 }
@@ -70,7 +70,8 @@ fn read() -> Result<Text> {
     }
     let lines = Text::read(&given::stdin()?);
     match lines.is_empty() {
-        // Far oftener a planner that failed than one that wants everything gone.
+        // An empty list usually comes from a planner that failed, not from one that
+        // wants all tasks gone.
         true => {
             Err(refused(Exit::No, format!("there is no task in it; nothing was changed: {how}")))
         }
@@ -78,7 +79,7 @@ fn read() -> Result<Text> {
     }
 }
 
-/// At a terminal, one who syncs while a loop runs may mean the running loop's tasks, or may not.
+/// In a terminal, a user who syncs while a loop runs may or may not mean the running loop's tasks.
 fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Result<()> {
     if here.session.is_some() || which.is_named() || found.is_some_and(|it| it.state.is_live()) {
         return Ok(());
@@ -94,7 +95,7 @@ fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Res
     })
 }
 
-/// What would be changed.
+/// What the sync would change.
 fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<SyncResult> {
     let is_new = state.is_none();
     let mut state = match state {
@@ -109,7 +110,7 @@ fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<SyncRe
 fn update(here: &Here, found: FoundLoop, lines: &Text) -> Result<SyncResult> {
     let file = found.file.clone();
     let changed = found.update(|state| {
-        // It may have ended since it was found.
+        // The loop may have ended since it was found.
         if !state.is_live() && state.phase != Phase::Planned {
             return Ok(None);
         }
@@ -126,7 +127,7 @@ fn update(here: &Here, found: FoundLoop, lines: &Text) -> Result<SyncResult> {
     Ok(SyncResult { state, diff, is_new: false })
 }
 
-/// Makes the planned loop, unless another has made it since.
+/// Makes the planned loop, unless another process has made it since.
 fn begin(here: &Here, args: &Sync, lines: &Text) -> Result<SyncResult> {
     let _held = lifecycle::lock_starts(&here.home)?;
     if let Some(found) = select_loop::to_plan(here, &args.which)? {

@@ -1,6 +1,6 @@
-//! Looks at the loops: their states, journals, mailboxes and transcripts, from the end of each.
+//! Reads the loops: states, and the ends of journals, mailboxes and transcripts.
 //!
-//! The work tree is not looked at: that costs a walk over all files, and this is done at every change.
+//! The work tree is not examined: that walks over all files, and this runs at every change.
 
 use super::model::{Bar, Criterion, DecisionLine, SignalView, Time, Tone, WatchedLoop};
 use crate::cli::status::looked::{LoopView, transcript_of};
@@ -19,26 +19,25 @@ use ralph_io::store::mailbox::Mailbox;
 use ralph_io::{client::transcript, project, store::journal, store::lifecycle};
 use std::path::{Path, PathBuf};
 
-/// No page shows more.
+/// The most decisions that a page has room for.
 const DECISIONS: usize = 20;
 
 const SIGNALS: usize = 8;
 
-/// A loop that ends while somebody looks on stays on the page; not more of them than this.
+/// A loop that ends while it is watched stays on the page; at most this many do.
 const ENDED: usize = 5;
 
-/// What the page says by itself, or says otherwise.
+/// Rows that the page shows in another form.
 const LEFT_OUT: [&str; 7] = ["goal", "project", "session", "tasks", "used", "signals", "criteria"];
 
-/// What was found.
 pub(super) struct Gathered {
     pub(super) loops: Vec<WatchedLoop>,
     pub(super) unreadable: Vec<String>,
-    /// Where something may change.
+    /// Folders and files in which something may change.
     pub(super) places: Vec<PathBuf>,
 }
 
-/// Looks. `seen` are the loops that have been on the page.
+/// Reads the loops. `seen` are the loops that have been on the page.
 pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered {
     let identity = here.project();
     let is_meant = |state: &LoopState| {
@@ -73,7 +72,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
             Err(error) => found.unreadable.push(format!("{error:#}")),
         }
     }
-    // What is older has been on the page long enough.
+    // Older loops have been on the page long enough.
     let old = ended.len().saturating_sub(ENDED);
     for (file, state) in ended.drain(..).skip(old) {
         found.add(here, file, state);
@@ -81,7 +80,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
     found
 }
 
-/// A loop that has ended.
+/// The loop of this id, if it has ended.
 fn of_id(here: &Here, id: &str) -> Option<(LoopFile, LoopState)> {
     let (file, Loaded { state, .. }) = lifecycle::read_by_id(&here.home, id).ok()??;
     (state.phase == Phase::Ended).then_some((file, state))
@@ -143,7 +142,7 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
     }
 }
 
-/// Where it stands, and whether that is well. A mode or a phase that is not known is shown as it is.
+/// The status and whether it is good. An unknown mode or phase is shown as it is.
 fn standing(state: &LoopState) -> (String, Tone) {
     let phase = match state.ralplan() {
         Some(plan) if state.is_running() || state.awaits_decision() => plan.phase.as_str(),
@@ -173,7 +172,7 @@ fn standing(state: &LoopState) -> (String, Tone) {
     (word, tone)
 }
 
-/// The tasks that are worked on; for a session of one task, that one.
+/// The tasks that are worked on; for a worker's loop, its one task.
 fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
     let tasks = Graph::new(&state.task_graph, now);
     let is_claimed = |task: &&Task| tasks.standing(task) == graph::TaskReadiness::InProgress;
@@ -205,7 +204,7 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let standing = receipt::standing(criterion, None);
     let receipt = criterion.receipt.as_ref();
     let (word, tone) = match standing {
-        // Whether it still does, the tree would have to say.
+        // Only the tree could show whether it still holds.
         ReceiptStatus::Holds => ("held", Tone::Good),
         ReceiptStatus::Failed => ("failed", Tone::Wrong),
         other => (other.as_str(), Tone::Waits),

@@ -1,9 +1,9 @@
-//! Bytes from a terminal as keys.
+//! Turns bytes from a terminal into keys.
 //!
-//! A sequence may come in pieces, over a slow line; what is begun is kept until the rest comes, or
-//! until nothing has come for a moment: then it was the Escape key.
+//! Over a slow line a sequence may arrive in pieces. An incomplete one is kept until the rest
+//! arrives, or until nothing has come for a moment: then it was the Escape key.
 
-/// A key, or a text that was pasted.
+/// A key, or a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyPress {
     Letter(char),
@@ -21,7 +21,7 @@ pub(super) enum KeyPress {
     Pasted(String),
 }
 
-/// What was typed and not understood yet.
+/// Bytes that were typed but do not form a key yet.
 #[derive(Debug, Default)]
 pub(super) struct Keyboard {
     pending: Vec<u8>,
@@ -30,11 +30,11 @@ pub(super) struct Keyboard {
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTED: &[u8] = b"\x1b[201~";
 
-/// Longer sequences are not sent; a text that begins to be pasted and never ends would be kept for ever.
+/// No real sequence is longer; without this limit a paste that never ends would be kept for ever.
 const LONGEST: usize = 1 << 20;
 
 impl Keyboard {
-    /// The keys that are whole now.
+    /// Adds the bytes and returns the keys that are complete.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -48,12 +48,12 @@ impl Keyboard {
         keys
     }
 
-    /// True while the rest of something may come.
+    /// True while the rest of a sequence may still arrive.
     pub(super) fn waits(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Nothing has come for a moment.
+    /// Handles the incomplete bytes after nothing has come for a moment.
     pub(super) fn settle(&mut self) -> Vec<KeyPress> {
         if self.pending.starts_with(PASTE) {
             return Vec::new();
@@ -64,8 +64,8 @@ impl Keyboard {
     }
 }
 
-/// The first key and how many bytes it takes; a key that is not known is none. None at all where it is
-/// not whole.
+/// The first key and its length in bytes; an unknown key is `None` with a length. Returns `None` if
+/// the sequence is incomplete.
 fn first(bytes: &[u8]) -> Option<(Option<KeyPress>, usize)> {
     let (byte, rest) = bytes.split_first()?;
     let one = |key| Some((Some(key), 1));
@@ -84,7 +84,7 @@ fn letter(bytes: &[u8]) -> Option<(Option<KeyPress>, usize)> {
         0xc0..0xe0 => 2,
         0xe0..0xf0 => 3,
         0xf0..0xf8 => 4,
-        // No letter begins like this.
+        // No UTF-8 character begins like this.
         _ => return Some((None, 1)),
     };
     let is_rest = |byte: &u8| (0x80..0xc0).contains(byte);
@@ -128,7 +128,7 @@ fn sequence(all: &[u8], rest: &[u8]) -> Option<(Option<KeyPress>, usize)> {
             Some((key, 3))
         }
         0x1b => Some((Some(KeyPress::Escape), 1)),
-        // A letter with the Alt key: none of ours.
+        // A letter with the Alt key, which has no meaning here.
         _ => Some((None, 2)),
     }
 }
@@ -143,7 +143,7 @@ mod tests {
         let mut keys = keyboard.feed(bytes);
         keys.extend(keyboard.settle());
         assert_eq!(keys, expected);
-        // The same in the smallest pieces.
+        // The same, one byte at a time.
         let mut keyboard = Keyboard::default();
         let mut keys: Vec<KeyPress> =
             bytes.iter().flat_map(|byte| keyboard.feed(&[*byte])).collect();

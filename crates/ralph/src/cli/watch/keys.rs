@@ -1,26 +1,26 @@
-//! What a key does: moves on the page, asks, or becomes something that is to be done.
+//! What a key does: it moves on the page, asks, or returns an action.
 
 use super::keyboard::KeyPress;
 use super::model::{InputMode, Model};
 
-/// What is to be done, to the loop of this id.
+/// An action, with the id of its loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Act {
     Pause(String),
     Resume(String),
     Steer(String, String),
     Stop(String),
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     /// Give the terminal back for a while.
     Rest,
     Quit,
 }
 
-/// How far a page goes.
+/// Rows that a page key moves.
 const PAGE: usize = 10;
 
-/// Takes a key.
+/// Handles a key; returns the action that it calls for.
 pub(super) fn press(model: &mut Model, key: KeyPress) -> Option<Act> {
     model.notice.clear();
     match (&key, &model.asks) {
@@ -36,7 +36,7 @@ pub(super) fn press(model: &mut Model, key: KeyPress) -> Option<Act> {
     None
 }
 
-/// A pasted text is no command: nobody meant each of its letters.
+/// A pasted text is not a command: nobody meant each of its letters.
 fn command(model: &mut Model, key: &KeyPress) -> Option<Act> {
     let last = model.loops.len().saturating_sub(1);
     match key {
@@ -70,7 +70,7 @@ fn write(model: &mut Model, key: KeyPress) -> Option<Act> {
     let InputMode::Steer { loop_id, text } = &mut model.asks else { return None };
     match key {
         KeyPress::Letter(letter) => text.push(letter),
-        // It is one line here.
+        // The input is one line.
         KeyPress::Pasted(pasted) => {
             text.push_str(&pasted.split_whitespace().collect::<Vec<_>>().join(" "));
         }
@@ -79,7 +79,7 @@ fn write(model: &mut Model, key: KeyPress) -> Option<Act> {
         KeyPress::Escape => model.asks = InputMode::Nothing,
         KeyPress::Enter => {
             let act = Act::Steer(loop_id.clone(), text.clone());
-            // Nothing typed is nothing meant.
+            // An empty text is not sent.
             let is_empty = text.trim().is_empty();
             model.asks = InputMode::Nothing;
             return (!is_empty).then_some(act);

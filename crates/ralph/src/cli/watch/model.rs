@@ -1,28 +1,27 @@
-//! What is on the page: loops as they were last looked at, which of them is selected, what is asked.
+//! The page's data: loops as last read, which one is selected, and what is asked.
 
 use jiff::Timestamp;
 use ralph_core::transcript::activity::Doing;
 
-/// All of it.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
-    /// Whose loops these are, in words.
+    /// Describes whose loops these are.
     pub(super) of: String,
     pub(super) loops: Vec<WatchedLoop>,
-    /// What could not be read, and why.
+    /// Reasons why loops could not be read.
     pub(super) unreadable: Vec<String>,
-    /// The place in the list.
+    /// An index into `loops`.
     pub(super) selected: usize,
     pub(super) asks: InputMode,
-    /// What came of the last key.
+    /// The result of the last key.
     pub(super) notice: String,
     /// Whether colours can be seen and are wanted.
     pub(super) colours: bool,
     pub(super) now: Timestamp,
 }
 
-/// What the next keys are for. A loop is named, so that no change of the list can put another in its
-/// place while a person types.
+/// What the next keys are for. It names the loop, so that no change of the list can put another
+/// loop in its place while the user types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InputMode {
     Nothing,
@@ -31,7 +30,6 @@ pub(super) enum InputMode {
     Stop { loop_id: String },
 }
 
-/// A loop as it is shown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WatchedLoop {
     pub(super) loop_id: String,
@@ -40,16 +38,14 @@ pub(super) struct WatchedLoop {
     pub(super) tone: Tone,
     /// `3/25`.
     pub(super) position: String,
-    /// Done, of all.
+    /// Done, and all.
     pub(super) tasks: (usize, usize),
     pub(super) goal: String,
-    /// Labels and values; what is empty is left out.
+    /// Labels and values, without empty ones.
     pub(super) rows: Vec<(&'static str, String)>,
     pub(super) doing: Option<Doing>,
-    /// Used, and the most that may be.
     pub(super) bars: Vec<Bar>,
-    /// From the start to the end or to now, and the most that may be, in minutes; none for a loop that
-    /// has not begun.
+    /// None for a loop that has not begun; the limit is in minutes.
     pub(super) time: Option<Time>,
     pub(super) criteria: Vec<Criterion>,
     /// Newest first.
@@ -58,7 +54,7 @@ pub(super) struct WatchedLoop {
     pub(super) signals: Vec<SignalView>,
 }
 
-/// How something is meant.
+/// How a text is to be understood; decides its colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Tone {
     Good,
@@ -86,7 +82,7 @@ pub(super) struct Time {
 #[derive(Debug, Clone)]
 pub(super) struct Criterion {
     pub(super) id: String,
-    /// What its receipt says, by the tree on which it was taken.
+    /// The receipt's status for the tree it was taken on.
     pub(super) word: &'static str,
     pub(super) tone: Tone,
     /// When it was last run.
@@ -99,21 +95,21 @@ pub(super) struct Criterion {
 #[derive(Debug, Clone)]
 pub(super) struct DecisionLine {
     pub(super) at: Timestamp,
-    /// The event and what was decided.
+    /// The event and the decision.
     pub(super) what: String,
     pub(super) why: String,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct SignalView {
-    /// False while it waits.
+    /// False while the signal waits.
     pub(super) is_heard: bool,
     pub(super) kind: &'static str,
     pub(super) text: String,
 }
 
 impl Model {
-    /// Takes what was found now. Who was selected stays selected.
+    /// Takes new data. The selected loop stays selected.
     pub(super) fn refresh(&mut self, loops: Vec<WatchedLoop>, unreadable: Vec<String>) {
         let before = self.selected_loop().map(|one| one.loop_id.clone());
         let at = before.and_then(|id| loops.iter().position(|one| one.loop_id == id));
@@ -121,7 +117,6 @@ impl Model {
         (self.loops, self.unreadable) = (loops, unreadable);
     }
 
-    /// The loop that is selected; none where there is none.
     pub(super) fn selected_loop(&self) -> Option<&WatchedLoop> {
         self.loops.get(self.selected)
     }

@@ -1,4 +1,4 @@
-//! Loops to be shown by tests.
+//! Sample loops for tests.
 
 use super::model::{
     Bar, Criterion, DecisionLine, InputMode, Model, SignalView, Time, Tone, WatchedLoop,
@@ -27,7 +27,6 @@ pub(super) fn model(loops: Vec<WatchedLoop>) -> Model {
     }
 }
 
-/// A loop in the middle of its work.
 pub(super) fn at_work() -> WatchedLoop {
     let criterion = |id: &str, word, tone, time: Option<&str>, note: &str, about: &str| Criterion {
         id: id.to_owned(),
@@ -102,7 +101,7 @@ pub(super) fn at_work() -> WatchedLoop {
     }
 }
 
-/// One that waits for a person, and one that has ended.
+/// One loop that waits for the user, and one that has ended.
 pub(super) fn others() -> Vec<WatchedLoop> {
     vec![
         WatchedLoop {

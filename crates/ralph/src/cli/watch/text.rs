@@ -1,4 +1,4 @@
-//! Pieces of a line by the columns that they take, with nothing in them that acts on a terminal.
+//! Pieces of a line measured in columns, without control sequences.
 
 use super::model::Tone;
 use crate::command::screen::visible;
@@ -8,19 +8,19 @@ use ralph_core::text::wrap::wrap;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// How pieces are drawn.
+/// Styles text, with or without colours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen {
     pub(super) colours: bool,
 }
 
 impl Pen {
-    /// A text of anybody's.
+    /// A text from anywhere, made harmless.
     pub(super) fn say(self, text: &str, tone: Tone) -> Span<'static> {
         Span::styled(visible(text), self.style(tone))
     }
 
-    /// One of ours that leads others.
+    /// A title of our own.
     pub(super) fn title(self, text: &str) -> Span<'static> {
         Span::styled(text.to_owned(), Style::new().add_modifier(Modifier::BOLD))
     }
@@ -42,14 +42,14 @@ fn width_of(text: &str) -> usize {
     Span::raw(text).width()
 }
 
-/// The text in exactly so many columns: with spaces after it, or with its end cut.
+/// The text in exactly `columns` columns: padded with spaces, or cut.
 pub(super) fn fit(text: &str, columns: usize) -> String {
     let mut shown = cut(&visible(text), columns);
     shown.push_str(&" ".repeat(columns.saturating_sub(width_of(&shown))));
     shown
 }
 
-/// The beginning of a text that is quiet already, in at most so many columns.
+/// The beginning of a harmless text, in at most `columns` columns.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     const MORE: &str = "...";
     if width_of(text) <= columns {
@@ -69,7 +69,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     kept.trim_end().to_owned() + more
 }
 
-/// A line in at most so many columns.
+/// A line cut to at most `columns` columns.
 pub(super) fn cut_line(line: Line<'static>, columns: usize) -> Line<'static> {
     if line.width() <= columns {
         return line;
@@ -87,7 +87,7 @@ pub(super) fn cut_line(line: Line<'static>, columns: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The words of a text in at most so many lines of so many columns.
+/// The text wrapped into at most `most` lines of `columns` columns.
 pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
     let mut lines = wrap(&visible(&text.replace(['\n', '\r', '\t'], " ")), columns, columns);
     if lines.len() > most {
@@ -97,7 +97,6 @@ pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
     lines.iter().map(|line| cut(line, columns)).collect()
 }
 
-/// How long ago that was.
 pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
     match for_long(at, now).as_str() {
         "0 s" => "now".to_owned(),
@@ -105,7 +104,7 @@ pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The time between: `12 s`, `3 min`, `2 h 5 min`.
+/// The time between, as `12 s`, `3 min` or `2 h 5 min`.
 pub(super) fn for_long(from: Timestamp, until: Timestamp) -> String {
     lasted(until.duration_since(from).as_secs())
 }
@@ -120,7 +119,7 @@ mod tests {
             (fit("ab", 4), fit("abcdef", 5), fit("abc", 2)),
             ("ab  ".into(), "ab...".into(), "ab".into())
         );
-        // Letters that are two columns wide, and some that take none.
+        // Characters that are two columns wide, and some of width zero.
         assert_eq!(
             (fit("漢字漢字", 6), fit("e\u{301}x", 3)),
             ("漢... ".into(), "e\u{301}x ".into())

@@ -1,7 +1,7 @@
-//! The page as lines: a list of the loops, one of them whole, and what the keys do.
+//! The page as lines: a list of the loops, one of them in detail, and the keys.
 //!
-//! A function of the model and of the size alone. Only letters that every terminal has are ours, and
-//! what a colour says a word says too.
+//! Depends on the model and the size alone. Our own text uses only characters that every terminal
+//! has, and a word repeats what each colour says.
 
 mod detail;
 mod list;
@@ -14,10 +14,10 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::Paragraph;
 
-/// Below this there is no room to say anything.
+/// Smaller terminals have no room for anything useful.
 const LEAST: (u16, u16) = (30, 8);
 
-/// From here on what was decided stands beside what there is to do.
+/// From this width on, the decisions stand beside the work.
 const WIDE: usize = 140;
 
 const KEYS: &str = "j/k select  p pause  r resume  s steer  x stop  ? help  q quit";
@@ -39,14 +39,12 @@ A criterion says what its last run said. Whether files
 have changed since then, `ralph status` looks up.
 Any key closes this.";
 
-/// Draws the page.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
     let area = frame.area();
     let lines = lines(model, area.width, area.height);
     frame.render_widget(Paragraph::new(Text::from(lines)), area);
 }
 
-/// The page, line by line.
 pub(super) fn lines(model: &Model, width: u16, height: u16) -> Vec<Line<'static>> {
     if width < LEAST.0 || height < LEAST.1 {
         return vec![Line::from("too small to watch: `ralph status`")];
@@ -88,7 +86,7 @@ fn title(model: &Model, width: usize) -> Line<'static> {
     Line::from(left + &right).style(Modifier::REVERSED)
 }
 
-/// What is asked, or what came of the last key; and the keys.
+/// A question or the result of the last key, and the keys.
 fn bottom(model: &Model, pen: Pen, width: usize) -> Vec<Line<'static>> {
     let (said, keys) = match &model.asks {
         InputMode::Nothing => {
@@ -114,14 +112,14 @@ fn bottom(model: &Model, pen: Pen, width: usize) -> Vec<Line<'static>> {
     vec![Line::from(said), Line::styled(cut(&format!(" {keys}"), width), pen.style(Tone::Quiet))]
 }
 
-/// Who writes sees the end.
+/// The end of the input, where the user is typing.
 fn end_of(text: &str, columns: usize) -> String {
     let shown = visible(text);
     let n = shown.chars().count();
     shown.chars().skip(n.saturating_sub(columns)).collect()
 }
 
-/// `12 of 480 minutes`, from the start to now.
+/// The whole minutes from the start to the end or to now, as a number and as `2 h 5 min`.
 fn minutes(time: &super::model::Time, now: jiff::Timestamp) -> (u64, String) {
     let until = time.ended.unwrap_or(now);
     let used = u64::try_from(until.duration_since(time.began).as_mins()).unwrap_or(0);

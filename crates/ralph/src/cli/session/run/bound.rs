@@ -1,5 +1,5 @@
-//! The loop that stands for a session while it is driven: its bounds, its criteria, what it has used, and by
-//! which `ralph status`, `cancel` and `pause` know it.
+//! The loop that stands for an orchestration while it is driven. It holds the limits, the criteria
+//! and the usage, and `ralph status`, `cancel` and `pause` find it.
 
 use super::Args;
 use crate::command::context_dir::Here;
@@ -13,10 +13,10 @@ use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client, project::environment};
 
-/// Agents that may be called, where nothing is said.
+/// Default number of agents that may be called.
 const CALLS: u32 = 200;
 
-/// Begins one, or goes on with the one that there is.
+/// Begins the loop, or continues the existing one.
 pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<FoundLoop> {
     let request = LoopRequest {
         task: Some(id.to_string()),

@@ -1,4 +1,4 @@
-//! What a sync says: the difference, as rows or as one document.
+//! The output of a sync: the difference, as rows or as JSON.
 
 use super::{Sync, SyncResult};
 use crate::command::screen::{self, visible};

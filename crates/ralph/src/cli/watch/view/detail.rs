@@ -1,6 +1,7 @@
-//! One loop whole: what it is at, what is used up, its criteria, what was decided, what a person said.
+//! One loop in detail: its work, its budgets, its criteria, the decisions and the user's signals.
 //!
-//! Where there is no room for all, each part keeps its beginning and says how much more there is.
+//! If there is no room for everything, each part keeps its beginning and says how
+//! much more there is.
 
 use super::minutes;
 use crate::cli::watch::model::{Bar, Tone, WatchedLoop};
@@ -9,23 +10,23 @@ use jiff::Timestamp;
 use ralph_core::text::plural::grouped;
 use ratatui::text::{Line, Span};
 
-/// Where values begin.
+/// Column at which values begin.
 const LABEL: usize = 13;
 
-/// A longer bar says no more.
+/// A longer bar shows no more.
 const LONGEST_BAR: usize = 30;
 
-/// With fewer lines than this the goal is cut, so that every part can still say something.
+/// With fewer lines than this the goal is cut, so that every part has room.
 const LITTLE: usize = 16;
 
-/// A part of the page.
 struct DetailPart {
     lines: Vec<Line<'static>>,
-    /// What it has before any other part gets what it should have.
+    /// Lines that it gets before any other part gets its `least`.
     core: usize,
-    /// What it should have before others get more.
+    /// Lines that it gets before any part gets more.
     least: usize,
-    /// The line that says how much is left out; the last one that is shown, if it has no title.
+    /// Whether the first line, a title, says how much is left out; otherwise the
+    /// last shown line does.
     is_titled: bool,
 }
 
@@ -79,8 +80,8 @@ pub(super) fn side_by_side(
     right.into_iter().map(beside).collect()
 }
 
-/// Each part gets its core, then what it should have, then the first ones more, for as long as there is
-/// room; and where there is room for all, an empty line between two.
+/// Each part gets its core, then its least, and then the first parts get more while there is room.
+/// If all fit with lines to spare, an empty line separates the parts.
 fn shared_out(
     mut parts: Vec<DetailPart>,
     pen: Pen,
@@ -163,7 +164,7 @@ fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
     let most = bar.most;
     let text = format!("{} of {}{said}", grouped(bar.used), grouped(most));
     let long = width.checked_sub(LABEL + 4 + text.len())?.min(LONGEST_BAR);
-    // Full only when all of it is used up.
+    // Rounded down, so that the bar is full only when all is used.
     let full = match most {
         0 => long as u128,
         most => u128::from(bar.used.min(most)) * long as u128 / u128::from(most),
@@ -227,7 +228,7 @@ fn signals(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
         return DetailPart::nothing();
     }
     let mut lines = vec![Line::from(pen.title("signals"))];
-    // What waits comes first.
+    // Waiting signals come first.
     let mut all: Vec<_> = one.signals.iter().rev().collect();
     all.sort_by_key(|it| it.is_heard);
     lines.extend(all.into_iter().map(|it| {

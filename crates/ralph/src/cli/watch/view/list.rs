@@ -1,11 +1,11 @@
-//! The list of loops, with the selected one always in it.
+//! The list of loops; the selected one is always visible.
 
 use crate::cli::watch::model::{Model, Tone, WatchedLoop};
 use crate::cli::watch::text::{Pen, fit};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-/// A part of the page is enough for the list; the selected loop needs the rest.
+/// The list gets one part in four of the page; the selected loop needs the rest.
 const PART: usize = 4;
 
 const STATE: usize = 27;
@@ -23,7 +23,7 @@ pub(super) fn lines(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<L
     }
     let most = (room / PART).max(1);
     let n = model.loops.len();
-    // As far down as shows the selected one.
+    // Scrolls just far enough to show the selected loop.
     let from = (model.selected + 1).saturating_sub(most).min(n.saturating_sub(most));
     for (at, one) in model.loops.iter().enumerate().skip(from).take(most) {
         lines.push(row(one, at == model.selected, pen, width));

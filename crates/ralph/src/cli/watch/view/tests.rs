@@ -1,4 +1,4 @@
-//! The page at the sizes that people have, as a terminal would show it.
+//! The page at common sizes, as a terminal would show it.
 
 use super::super::model::{Criterion, InputMode, Model, Tone, WatchedLoop};
 use super::super::sample::{at_work, model, others, shown};
@@ -7,7 +7,6 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::path::Path;
 
-/// What a terminal of this size shows.
 fn screen(model: &Model, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(frame, model)).unwrap();
@@ -19,7 +18,7 @@ fn screen(model: &Model, width: u16, height: u16) -> String {
     rows.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// `RALPH_UPDATE_WATCH=1` writes what is kept anew.
+/// Compares with a kept page; `RALPH_UPDATE_WATCH=1` rewrites it.
 #[track_caller]
 fn check(name: &str, model: &Model, width: u16, height: u16) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/watch/view/kept").join(name);
