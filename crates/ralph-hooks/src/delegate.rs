@@ -15,8 +15,8 @@ pub const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Runs the acceptance commands that no receipt covers, and returns the result for all criteria.
-/// The receipts are then in the state.
+/// Runs the acceptance commands that no receipt proves or disproves, and returns the result for all
+/// criteria. The receipts are then in the state.
 ///
 /// # Errors
 /// When `ralph` is missing, fails or takes too long. Then nothing is proven.

@@ -1,6 +1,7 @@
 //! Answers the client's question to the user whether a tool may run. If no user is present, the
-//! answer is a refusal that names another way; otherwise the session would wait all night. A
-//! planner's own plan is allowed, since starting the planning was the user's consent to it.
+//! answer is a refusal that names another way; otherwise the session would wait all night. An
+//! orchestration's agents may write their own files, and a planner its plan, since starting them
+//! was the user's consent to that.
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;

@@ -2,8 +2,8 @@
 //!
 //! The rule is the guard's table in `ralph-core`. The hook runs before every tool, so nearly every
 //! call reads only the state's summary. The whole state is read to grant an agent, to answer a
-//! permission request, and for calls that a planning or an orchestration does not let through at
-//! once. A denial is recorded with all its inputs; an allowed call does not pay for that.
+//! permission request, and for calls that a planning run or an orchestration does not let through
+//! at once. A denial is recorded with all its inputs; an allowed call does not pay for that.
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::{self, HookCall};

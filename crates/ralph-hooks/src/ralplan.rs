@@ -84,7 +84,7 @@ struct PlanningChange<T> {
     lines: Vec<String>,
 }
 
-/// Changes a live planning under its lock, and updates the document. Returns `None` if it is no
+/// Changes a live planning run under its lock, and updates the document. Returns `None` if it is no
 /// longer live.
 fn change<T>(
     file: &LoopFile,

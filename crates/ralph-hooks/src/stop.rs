@@ -163,7 +163,7 @@ struct Decided {
     goes_on: bool,
     mailbox: Mailbox,
     untold: Option<String>,
-    /// Log lines of a planning that the user has not seen.
+    /// Log lines of a planning run that the user has not seen.
     log: String,
     ended: Option<Box<LoopState>>,
 }

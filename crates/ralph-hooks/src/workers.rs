@@ -203,7 +203,7 @@ pub(crate) fn may_be_there(call: &HookCall, file: &LoopFile) -> bool {
     }
 }
 
-/// The reason to go on, behind what became of the workers that are gone.
+/// The text that continues the turn, with the messages about lost workers in front.
 pub(crate) fn before(gone: &[String], says: String) -> String {
     match gone {
         [] => says,

@@ -25,7 +25,7 @@ impl SessionContext {
         self.sessions.list()
     }
 
-    /// The orchestration with this id; without one, the only open orchestration.
+    /// The orchestration with this id. Without an id, the only open one, or the only one at all.
     pub(crate) fn find(&self, id: Option<&str>) -> Result<SessionId> {
         if let Some(name) = id {
             return named(name);

@@ -33,7 +33,7 @@ enum SessionChoice {
     Named(SessionId),
     /// The one with this id, which has new feedback.
     Feedback(SessionId),
-    /// The only open one.
+    /// None named: the only open one, or the only one at all.
     Any,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     create(asked, &id, &task, now)
 }
 
-/// A single word of digits and dashes is a name, or a misspelt one; anything else is a task.
+/// A single word of digits and punctuation is a name, or a misspelt one; anything else is a task.
 fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
     let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
         return Ok(SessionChoice::Any);

@@ -1,4 +1,4 @@
-//! Starts and continues a planning. The typed command and the headless driver share this code.
+//! Starts and continues a planning run. The typed command and the headless driver share this code.
 
 use super::look;
 use crate::begin::{StartOutcome, StartRequest, answered, facts, own, run};
@@ -12,7 +12,7 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project, project::settings, store::plan_files};
 use std::path::Path;
 
-/// Starts a planning, or continues the session's own.
+/// Starts a planning run, or continues the session's own.
 pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let now = clock::now();
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
@@ -34,7 +34,7 @@ pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     create(asked, now)
 }
 
-/// Another live planning of this project. The two would share one document.
+/// Another live planning run of this project. The two would share one document.
 fn of_project(asked: &StartRequest<'_>) -> Option<LoopState> {
     let identity = project::identity(&asked.project_root);
     let is_it = |state: &LoopState| {
@@ -117,7 +117,7 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     let (mut state, problems) = new(asked, plan, now)?;
     told.extend(problems);
     plan_files::prepare(root)?;
-    // Write the document first: a planning without one counts as cancelled.
+    // Write the document first: a planning run without one counts as cancelled.
     plan_files::show(&state)?;
     lifecycle::create(asked.home, &mut state)?;
     plan_files::show(&state)?;

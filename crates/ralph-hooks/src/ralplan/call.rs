@@ -1,4 +1,4 @@
-//! Before an agent of a planning is called, by the session's tool or by a driver that starts a
+//! Before an agent of a planning run is called, by the session's tool or by a driver that starts a
 //! session for it.
 
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanRefusal, Role};

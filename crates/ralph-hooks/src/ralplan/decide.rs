@@ -53,7 +53,7 @@ pub enum Decided {
 }
 
 impl Decided {
-    /// The archive of a planning that is over.
+    /// The archive of a planning run that is over.
     pub fn file(&self) -> Option<&LoopFile> {
         match self {
             Decided::Approved { file, .. } | Decided::Discarded { file, .. } => Some(file),

@@ -1,4 +1,4 @@
-//! A driver takes the next step of a planning by starting an agent as a session of its own.
+//! A driver takes the next step of a planning run by starting an agent as a session of its own.
 //!
 //! In a session, the guard checks a call of the agent tool. Here the same check runs under the lock
 //! that also binds the session, so a critic never starts on a text that is not frozen.

@@ -1,4 +1,4 @@
-//! After a tool or an agent has moved a planning: tells the session what comes next.
+//! After a tool or an agent has moved a planning run: tells the session what comes next.
 
 use super::decide::{Decided, DecisionRequest, decide};
 use super::tell_log;

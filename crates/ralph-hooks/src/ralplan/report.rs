@@ -1,4 +1,4 @@
-//! An agent of a planning wants to end: judges its report.
+//! An agent of a planning run wants to end: judges its report.
 
 use super::tool::said_or;
 use super::{Who, change, look};
@@ -31,7 +31,7 @@ pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
             false => &call.input.transcript_path,
         };
         stop::count(state, transcript);
-        // A paused planning sends no agent back, so the report is taken as it is.
+        // A paused planning run sends no agent back, so the report is taken as it is.
         let rests = !state.is_running();
         let plan = state.ralplan_mut()?;
         if rests && !plan.sent_back.contains(&who.id) {

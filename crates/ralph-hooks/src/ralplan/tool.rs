@@ -68,9 +68,9 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     }
 }
 
-/// Whether the user has already allowed this call by starting a planning, whose planner writes the
-/// plan. Plan mode refuses every edit without a person's permission, whatever the PreToolUse hook
-/// answered.
+/// Whether the user has already allowed this call by starting a planning run, whose planner writes
+/// the plan. Plan mode refuses every edit without a person's permission, whatever the PreToolUse
+/// hook answered.
 pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let Some(plan) = state.ralplan() else { return Ok(false) };
     if !is_edit(call) || plan_files::is_gone(state) {

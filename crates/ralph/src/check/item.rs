@@ -19,7 +19,7 @@ pub(crate) struct CheckTarget {
     pub(crate) kept: CheckStore,
     /// The checks that apply.
     pub(crate) items: Vec<CheckItem>,
-    /// The checks that would apply but are missing a tool.
+    /// The checks that the project asks for but that cannot run.
     pub(crate) lacking: Vec<Lacking>,
 }
 

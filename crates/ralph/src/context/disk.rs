@@ -31,7 +31,7 @@ impl Disk {
     }
 }
 
-/// The path, or `None` if it is absolute or contains `..`.
+/// The path, or `None` unless each of its components is a plain name.
 fn inside(path: &Path) -> Option<&Path> {
     let leads_out = |part: Component<'_>| !matches!(part, Component::Normal(_));
     (!path.components().any(leads_out)).then_some(path)

@@ -4,7 +4,6 @@
 //! pause; if the usage limit is reached, it waits if the policy says so. Both continue the same
 //! conversation. A round always returns to its caller, who may hold a claim, and then no process
 //! that the client started is alive.
-//! started is alive then.
 
 mod attempt;
 mod command;
@@ -83,7 +82,7 @@ pub enum RoundOutcome {
         /// How it ended, and its last words.
         why: String,
     },
-    /// The user ended it with a second Ctrl-C, or while it only waited.
+    /// The user, or the run itself, ended the client at once.
     Ended,
 }
 

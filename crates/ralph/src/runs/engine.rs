@@ -390,7 +390,7 @@ impl<'a, V> ClientRunner<'a, V> {
         self.crew.len()
     }
 
-    /// True if the user, or the end of the loop, has told the clients to end.
+    /// True if the user, or the end of the loop, has told the run to stop.
     pub(crate) fn was_asked(&self) -> bool {
         self.asked != InterruptRequest::Nothing
     }

@@ -13,7 +13,7 @@ use ralph_io::store::loop_file::LoopFile;
 /// The hook that asks.
 const HOOK: &str = "ralph-stop-hook";
 
-/// The executable beside this one to which the hook delegates.
+/// The executable to which the hook delegates.
 const NEIGHBOUR: &str = "ralph";
 
 /// Who asks; `None` if the parent is neither the stop hook nor a driver.

@@ -1,4 +1,4 @@
-//! What the user sees of a driven planning: the plan that waits for a decision, and why a round
+//! What the user sees of a driven planning run: the plan that waits for a decision, and why a round
 //! achieved nothing.
 
 use crate::command::screen::visible;

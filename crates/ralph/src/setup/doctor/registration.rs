@@ -111,7 +111,7 @@ pub(super) fn missing(hooks: &[RegisteredHook]) -> Vec<String> {
     HOOKS.iter().filter_map(|row| lack(row, hooks)).collect()
 }
 
-/// What a row of the table lacks: the whole entry, a matching matcher, or one of its options.
+/// What a row of the table lacks: the whole entry, a matcher that covers it, or one of its options.
 fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
     let wanted = matcher_text(row.matcher).unwrap_or_else(|| "*".to_owned());
     let words: Vec<&str> = [row.executable].into_iter().chain(row.args.iter().copied()).collect();

@@ -256,7 +256,7 @@ mod tests {
 
     const NAMES: [&str; 4] = ["user", "project", "local", MANAGED];
 
-    /// Settings with these texts, lowest rank first; an empty object stands for a missing file.
+    /// Settings with these texts, lowest rank first; null stands for a missing file.
     fn settings(texts: [Value; 4]) -> SettingsFiles {
         let folder = tempfile::tempdir().unwrap();
         let mut named = NAMES.map(|name| (name, folder.path().join(name)));

@@ -2,7 +2,7 @@
 //! in the file, and the status line.
 //!
 //! A new block cap replaces the old one. The base of workers is also a setting of the client's own,
-//! which the user may have made: a value other than Ralph's is kept.
+//! which the user may have made: an existing value is kept.
 
 use super::json_text;
 use super::merge::{Merged, SettingsChange, not_a, remove_key};
