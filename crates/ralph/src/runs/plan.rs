@@ -17,7 +17,7 @@ use ralph_core::text::plural::counted;
 use ralph_io::process::interrupts::Interrupts;
 use std::path::{Path, PathBuf};
 
-/// The options of a planning run.
+/// The options of a `ralph plan` run.
 pub(crate) struct Planner<'a> {
     pub(crate) here: &'a Here,
     pub(crate) client: &'a ClientOptions,
