@@ -46,7 +46,7 @@ pub(super) fn sessions(home: &Home, state: &LoopState) -> Result<(Sessions, Sess
     Ok((Sessions::of(Path::new(&state.project_root), home)?, id))
 }
 
-/// Asks the router and stores the calls it grants in the state. Returns `None` if the folder is
+/// Asks the router and stores the due calls in the state. Returns `None` if the folder is
 /// gone.
 pub(super) fn look(
     home: &Home,

@@ -156,8 +156,8 @@ pub fn decide(
         (_, None) => Decided::Adjusted(state),
         (_, Some(ending)) => {
             let is_approved = ending.kind == EndingKind::Approved;
-            // Archive the planning first: the latest of the two becomes the project's most recent
-            // loop, and that must be the planned one.
+            // Archive the planning first: the loop stored last becomes the most recent of the
+            // project, and that must be the planned loop.
             let file = lifecycle::put_away(home, file, &state, entry)?.file;
             match is_approved {
                 true => Decided::Approved { planned: plan_the_loop(home, &state), state, file },

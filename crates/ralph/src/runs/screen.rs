@@ -138,7 +138,7 @@ impl Screen {
         self.whole_in_words(whole(at, what), at.tokens);
     }
 
-    /// Like [`Screen::whole`], in the words of another kind of run. `tokens` are those of ended
+    /// Like [`Screen::whole()`], in the words of another kind of run. `tokens` are those of ended
     /// rounds.
     pub(crate) fn whole_in_words(&self, words: String, tokens: u64) {
         let Some(whole) = &self.whole else { return };
