@@ -1,4 +1,4 @@
-//! The loop that a call belongs to, if any.
+//! The loop that a hook call belongs to.
 
 use crate::hook_runner::HookCall;
 use anyhow::{Error, Result, bail};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// The state that an entry names is not there.
+/// The manifest entry names a state file that does not exist.
 #[derive(Debug)]
 struct MissingState {
     path: String,
@@ -25,20 +25,19 @@ impl std::fmt::Display for MissingState {
 
 impl std::error::Error for MissingState {}
 
-/// A loop bound to the session that called.
+/// A loop bound to the session that called the hook.
 #[derive(Debug)]
 pub struct Bound<S = LoopState> {
-    /// Its state file.
     pub file: LoopFile,
-    /// Its state at the time of the call.
+    /// The state at the time of the call.
     pub state: S,
-    /// What was wrong with the state file, if the last good copy stands in for it.
+    /// What was wrong with the state file, if the last good copy was used instead.
     pub warning: Option<String>,
-    /// The state file as it was read.
+    /// The bytes of the state file as read.
     text: Vec<u8>,
 }
 
-/// The event was sent by another process than the client of the live loop that it is about.
+/// The event came from a process other than the client of the session's live loop.
 #[derive(Debug)]
 pub struct NotFromClient;
 
@@ -51,8 +50,8 @@ impl fmt::Display for NotFromClient {
 
 impl std::error::Error for NotFromClient {}
 
-/// For an event that is handed over before its loop is looked at. What is wrong with the state is told by whoever
-/// acts on it.
+/// Checks the sender before the event is handed over. Problems with the state are not reported
+/// here; the code that acts on the state reports them.
 ///
 /// # Errors
 /// When the event does not come from the client of the session's live loop.
@@ -63,7 +62,8 @@ pub fn check_sender(call: &HookCall) -> Result<()> {
     }
 }
 
-/// Looks at the process that sent the event: a program that the model starts can write any event to any hook.
+/// Checks the process that sent the event: any program that the model starts can send any event to
+/// any hook.
 fn is_believed<S: StateView>(call: &HookCall, state: &S) -> bool {
     let Some(client) = state.live_client() else { return true };
     let drives = || state.orchestrated().is_some() && client::session_call().is_some();
@@ -71,13 +71,13 @@ fn is_believed<S: StateView>(call: &HookCall, state: &S) -> bool {
 }
 
 impl Bound {
-    /// Changes the state that was found, in one step; none if the loop is gone by now.
+    /// Changes the state in one step. Returns `None` if the loop no longer exists.
     pub fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
         let seen = Loaded { state: self.state, warning: self.warning, text: self.text };
         self.file.update_seen(seen, change)
     }
 
-    /// As [`Bound::update`], and returns the loop as it is then.
+    /// Like [`Bound::update`], but also returns the loop with the changed state.
     pub(crate) fn change<T>(
         self,
         change: impl FnOnce(&mut LoopState) -> T,
@@ -92,10 +92,9 @@ impl Bound {
     }
 }
 
-/// This session is bound to a loop, and the loop cannot be used: the session may only read.
+/// The session is bound to a loop that cannot be used, so the session may only read.
 #[derive(Debug)]
 pub struct Unreadable {
-    /// What is wrong, in words.
     pub why: String,
 }
 
@@ -108,18 +107,19 @@ impl std::fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl<S: StateView> Bound<S> {
-    /// Finds the loop. None if the session has none: then the call is none of our business.
+    /// Finds the loop. Returns `None` if the session has no loop; Ralph then ignores the call.
     ///
     /// # Errors
-    /// When there is an entry for this session, but it or the state cannot be trusted or read: an
-    /// [`Unreadable`] where the session is certainly ours.
+    /// When the session has an entry, but the entry or the state cannot be trusted or read. The
+    /// error is an [`Unreadable`] if the session certainly belongs to Ralph.
     pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
         Bound::look(call).or_else(|error| {
             if error.is::<NotFromClient>() {
                 return Err(error);
             }
             let session_id = &call.input.session_id;
-            // The entry, or what it names, is damaged; a state of ours may name the session all the same.
+            // The entry, or the file it names, is damaged, but another state file may still name
+            // the session.
             if let Some(bound) = Bound::by_its_state(call)? {
                 return Ok(Some(bound));
             }
@@ -135,13 +135,13 @@ impl<S: StateView> Bound<S> {
     fn look(call: &HookCall) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
-        // A state in place may be older than Ralph's own folder.
+        // A single manifest may name a state before Ralph's own folder exists.
         if !lifecycle::is_in_place(&call.home, &first) || call.home.root().exists() {
             call.home.check()?;
         }
         let mut found = (first.view::<S>()?, first);
         if found.0.is_none() {
-            // It may have been put away between the two looks.
+            // The loop may have been archived between the two reads.
             let again = lifecycle::of_session(&call.home, session_id)?;
             let Some(file) = again else { return Ok(None) };
             found = (file.view::<S>()?, file);
@@ -149,7 +149,7 @@ impl<S: StateView> Bound<S> {
         let (Some(loaded), file) = found else {
             let (_, file) = found;
             return match file.path().starts_with(call.home.archive()) {
-                // It had ended; a person has thrown the record away since.
+                // The loop had ended, and the user has deleted the archive since.
                 true => Ok(None),
                 false => Err(Error::new(MissingState { path: file.path().display().to_string() })),
             };
@@ -160,7 +160,7 @@ impl<S: StateView> Bound<S> {
             bail!("the state `{}` cannot be understood: {what}", file.path().display());
         }
         if state.is_of(session_id) || state.is_of_driven(client::session_call) {
-            // What was planned when the copy was made has been started since.
+            // A loop that the last good copy shows as planned has been started since.
             if warning.is_some() && *state.phase() == Phase::Planned {
                 bail!("the last good copy of `{}` is too old", file.path().display());
             }
@@ -169,7 +169,8 @@ impl<S: StateView> Bound<S> {
             }
             return Ok(Some(Bound { file, state, warning, text }));
         }
-        // A single manifest file names one loop for all sessions; only its own may be touched.
+        // A single manifest file names one loop for all sessions, but only that loop's own session
+        // may touch it.
         let has_left = || {
             let whole = file.read().ok().flatten();
             whole.is_some_and(|whole| {
@@ -183,7 +184,8 @@ impl<S: StateView> Bound<S> {
         }
     }
 
-    /// A state that another tool wrote and a single manifest names has no id: it gets what it lacks.
+    /// Completes a state that another tool wrote and a single manifest names: such a state has no
+    /// id.
     fn taken_in(call: &HookCall, file: &LoopFile, loaded: Loaded<S>) -> Result<Loaded<S>> {
         let is_named = !loaded.state.loop_id().is_empty();
         if is_named
@@ -209,24 +211,25 @@ impl<S: StateView> Bound<S> {
         Ok(is_usable.then_some(Bound { file, state, warning, text }))
     }
 
-    /// True in a client that a driver has started for one call of an orchestrated session: its conversation is that
-    /// agent, and what becomes of the loop its driver knows.
+    /// True in a client that a driver started for one call of an orchestration. The conversation is
+    /// then that agent, and the driver decides about the loop.
     pub fn is_driven(&self) -> bool {
         self.state.orchestrated().is_some() && client::session_call().is_some()
     }
 
-    /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
+    /// True if a registration of higher rank has been seen. That copy answers; this one stays
+    /// silent.
     pub fn is_outranked(&self, via: Via) -> bool {
         self.state.outranks(via)
     }
 
-    /// Writes one line of the journal. A journal that cannot be written stops nothing.
+    /// Writes one line to the journal. A write error is ignored.
     pub fn note(&self, call: &HookCall, decision: &str, why: &str, seen: Value) {
         note(&self.file, call, &self.state.position(), decision, why, seen);
     }
 }
 
-/// Writes one line of the journal of a loop.
+/// Writes one line to a loop's journal.
 pub fn note(
     file: &LoopFile,
     call: &HookCall,
@@ -239,20 +242,18 @@ pub fn note(
     keep(file, call, said, None::<()>);
 }
 
-/// What a line of the journal says.
+/// One journal line.
 #[derive(Debug)]
 pub struct JournalLine<'a> {
-    /// Where the loop stood after it.
+    /// The loop's position after the decision.
     pub position: &'a str,
-    /// What was decided.
     pub decision: &'a str,
-    /// Why.
     pub why: &'a str,
-    /// What of the event explains it to a reader.
+    /// The parts of the event that explain the decision to a reader.
     pub seen: Value,
 }
 
-/// As `note`, with all that the decision was made from.
+/// Like [`note`], but also keeps the inputs of the decision.
 pub fn keep<R: Serialize>(
     file: &LoopFile,
     call: &HookCall,
@@ -260,7 +261,7 @@ pub fn keep<R: Serialize>(
     record: Option<R>,
 ) {
     let JournalLine { position, decision, why, mut seen } = said;
-    // What a model says or calls may quote an output.
+    // Text from the model, or a tool call, may quote command output with secrets in it.
     without_secrets(&mut seen);
     let entry = JournalEntry {
         at: clock::now(),

@@ -1,9 +1,10 @@
-//! `ralph-stop-hook wait`: wakes a session whose background workers have fallen silent.
+//! `ralph-stop-hook wait`: wakes a session whose background workers have gone silent.
 //!
-//! It is started beside the hook that answers the stop, and waits until the loop has moved on. The
-//! client goes on meanwhile, in a terminal and where prompts are streamed to it. Started with its
-//! one prompt (`-p`) it does not: it keeps even a worker's report back until this hook has ended.
-//! So the reports that wait in the client's queue end the waiting too.
+//! The client starts it beside the hook that answers the stop, and it waits until the loop has
+//! moved on. In a terminal, and when prompts are streamed to the client, the client continues
+//! meanwhile. With a single prompt (`-p`) the client does not: it holds back even a worker's report
+//! until this hook has ended. So the hook also stops waiting when reports wait in the client's
+//! queue.
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
@@ -19,16 +20,16 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How the waiting ended.
+/// How the wait ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waited {
-    /// There was nothing to wait for, or it came.
+    /// There was nothing to wait for, or the loop has moved on.
     Silently,
-    /// The session must hear this.
+    /// The text to wake the session with.
     Wake(String),
 }
 
-/// Waits at a Stop of the main conversation for the workers that it has left behind.
+/// Waits, at a Stop of the main conversation, for the workers that are still running.
 pub fn answer(call: &HookCall) -> Result<Waited> {
     let workers: Vec<BackgroundTask> =
         call.input.background_tasks.iter().filter(|task| task.is_subagent()).cloned().collect();
@@ -42,7 +43,7 @@ pub fn answer(call: &HookCall) -> Result<Waited> {
     }
     let minutes = background_watch::minutes(&bound.state);
     let mut stop = Stop::begin(call, &bound.file)?;
-    // The stop that follows the wake ends a loop whose time is used up.
+    // The stop that follows the wake-up ends a loop whose time is used up.
     let patience = Duration::from_secs(60 * minutes).min(time_left(&bound.state, clock::now()));
     if until(patience, &mut stop)?.is_some() {
         return Ok(Waited::Silently);
@@ -54,15 +55,15 @@ pub fn answer(call: &HookCall) -> Result<Waited> {
     Ok(Waited::Wake(told))
 }
 
-/// What is waited at.
+/// Something that [`until`] waits on.
 pub trait Awaited {
-    /// Why there is nothing left to wait for; none while there is.
+    /// The reason to stop waiting, or `None` to keep waiting.
     fn moved_on(&self) -> Result<Option<MovedOn>>;
-    /// Waits for something to happen.
+    /// Waits for the next change.
     fn wait(&mut self, deadline: Instant) -> Result<Woken>;
 }
 
-/// Waits until it has moved on, and at most so long; none if the time is over and it has not.
+/// Waits until `awaited` has moved on. Returns `None` if `patience` runs out first.
 pub fn until(patience: Duration, awaited: &mut impl Awaited) -> Result<Option<MovedOn>> {
     let deadline = Instant::now() + patience;
     loop {
@@ -75,13 +76,13 @@ pub fn until(patience: Duration, awaited: &mut impl Awaited) -> Result<Option<Mo
     }
 }
 
-/// A stop of a loop's session, and what shows that the loop has left it.
+/// A stop of a loop's session, and the signs that the loop has moved past it.
 struct Stop<'a> {
     file: &'a LoopFile,
     prompt_id: &'a str,
     transcript: &'a Path,
     watch: Watch,
-    /// Names the copy that waits; a later one puts its own name there.
+    /// A file that names the process that waits; a later one overwrites it.
     mark: PathBuf,
     name: String,
 }
@@ -89,7 +90,7 @@ struct Stop<'a> {
 impl<'a> Stop<'a> {
     fn begin(call: &'a HookCall, file: &'a LoopFile) -> Result<Stop<'a>> {
         let transcript = Path::new(&call.input.transcript_path);
-        // Watched before anything is looked at, so that no change falls between.
+        // Start the watch before the first check, so that no change falls between the two.
         let watch = Watch::begin(&[file.folder(), transcript])?;
         let mark = file.folder().join("waiting");
         let name = format!("{} {}\n", std::process::id(), call.input.prompt_id);
@@ -126,7 +127,7 @@ impl Awaited for Stop<'_> {
 mod tests {
     use super::*;
 
-    /// Moves on after so many changes; time never passes by itself.
+    /// Moves on after a number of changes; time never passes by itself.
     struct Scripted {
         changes: Vec<Woken>,
         left: usize,

@@ -1,7 +1,7 @@
-//! `ralph-backpressure`: what the model hears after a tool ran.
+//! `ralph-backpressure`: what the model reads after a tool has run.
 //!
-//! First what the person has sent meanwhile. What a call has written is checked by `ralph`, which stands beside this executable; the answer is
-//! handed on in the one field that the client reads.
+//! Messages from the user come first. The `ralph` executable beside this one checks the files that
+//! the call has written; its answer goes into the one field that the client reads.
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::delegate::{self, CheckRequest};
@@ -15,7 +15,7 @@ use ralph_core::{protocol::edited, text::truncate};
 use ralph_io::{process::clock, project::settings};
 use serde_json::json;
 
-/// The setting that wants checks in sessions without a loop.
+/// The word in the settings that turns on checks in sessions without a loop.
 pub(crate) const EVERY_SESSION: &str = "always";
 
 /// Answers PostToolUse and PostToolUseFailure.
@@ -31,11 +31,11 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     let files = match event {
         HookEvent::PostToolUse => edited::files(&call.input, &call.raw),
-        // What a tool has written before it failed is looked at with the next edit.
+        // Files written by a tool that then failed are checked at the next edit.
         _ => Vec::new(),
     };
     match bound.filter(|bound| bound.state.phase.is_running()) {
-        // Every registration starts a copy of this; one of them answers.
+        // Every registration starts a copy of this hook; only one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
         Some(bound) => {
             if bound.state.mode == Mode::Ralplan {
@@ -68,7 +68,7 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
         return Reply::silent();
     }
     let text = delegate::check(CheckRequest::Edited(&bound.file, files))
-        // The model must not take it for "nothing found".
+        // The model must not read silence as "nothing found".
         .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));
     if text.trim().is_empty() {
         return Reply::silent();
@@ -88,9 +88,9 @@ fn said(text: &str) -> Reply {
     }
 }
 
-/// True when this call shows what only a hook can see: a registration of higher rank, which turn
-/// the loop drives where no prompt has said it, or that the turn is at work. All of it is news once
-/// in a turn; the calls that follow write nothing.
+/// True if this call shows something that only a hook can see: a registration of higher rank, which
+/// turn the loop drives if no prompt named it, or that the turn is working. Each is new once per
+/// turn; later calls write nothing.
 fn is_news(call: &HookCall, state: &Glance) -> bool {
     let works = !call.input.from_subagent() && !state.turn.as_ref().is_some_and(|turn| turn.worked);
     state.phase.is_running() && (state.via < Some(call.via) || works)
@@ -98,9 +98,9 @@ fn is_news(call: &HookCall, state: &Glance) -> bool {
 
 fn catch_up(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     bound.file.update(|state| {
-        // A loop may have been paused since it was looked at: nothing is outstanding then.
+        // The loop may have been paused since it was read. Then no turn is outstanding.
         if state.is_running() && !call.input.from_subagent() {
-            // Without one, the session was started without a hook, or woken without a prompt.
+            // If no turn is set, the session was started without a hook or woken without a prompt.
             let turn = state.turn.get_or_insert_with(|| {
                 DrivenTurn::new(call.input.prompt_id.as_str(), clock::now())
             });

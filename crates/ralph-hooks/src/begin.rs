@@ -1,4 +1,4 @@
-//! Starting and continuing loops of every mode: what the typed commands and the command line have in common.
+//! Starts and continues loops of every mode. Typed commands and the command line share this code.
 
 use crate::{orchestration, ralplan};
 use anyhow::{Context, Result, bail};
@@ -23,37 +23,33 @@ use ralph_io::{
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A request to start, and from where it came.
+/// A request to start a loop, and its origin.
 #[derive(Debug)]
 pub struct StartRequest<'a> {
-    /// The mode of the loop.
     pub mode: Mode,
-    /// Where Ralph keeps its state.
     pub home: &'a Home,
-    /// What was asked for.
+    /// The options and the task.
     pub request: &'a LoopRequest,
-    /// The session to bind the loop to; empty plans it only.
+    /// The session to bind the loop to. If empty, the loop is only planned.
     pub session_id: &'a str,
     /// The client's id of the prompt; empty outside a hook.
     pub prompt_id: &'a str,
-    /// The project's folder.
     pub project_root: PathBuf,
-    /// Who asked.
     pub started_by: StartedBy,
     /// The registration of the hook that asks.
     pub via: Option<Via>,
 }
 
-/// What came of it.
+/// The result of a [`StartRequest`].
 #[derive(Debug)]
 pub enum StartOutcome {
     /// Another copy of the hook has answered.
     Answered,
-    /// A loop was started; with what the person has to know besides.
+    /// A new loop, and notes for the user.
     Started(LoopState, Vec<String>),
-    /// A loop goes on that was there before.
+    /// A loop that existed before and continues.
     Continues(LoopState),
-    /// A loop was planned; no session is bound yet.
+    /// A planned loop that is not bound to a session yet.
     Planned(LoopState),
     /// Nothing was started, for this reason.
     Refused(String),
@@ -61,11 +57,11 @@ pub enum StartOutcome {
 
 /// Decides what the request means, and carries it out.
 ///
-/// One request at a time: two registrations start two copies of the prompt hook for one prompt,
-/// often at the same moment, and the second must find what the first has started.
+/// Takes one request at a time. Two registrations start two copies of the prompt hook for one
+/// prompt, often at the same moment, and the second must find the loop that the first has started.
 ///
 /// # Errors
-/// When the state or the project's files cannot be read or written. Nothing was started then.
+/// When the state or the project's files cannot be read or written. No loop was started then.
 pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
     let options = &asked.request.options;
@@ -103,7 +99,7 @@ fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let mut project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
     let mut project = read(project_file.as_ref())?;
     if let Some(planning) = project.as_ref().filter(|state| is_agreed(state, asked)) {
-        // Whoever took the person's consent died before the loop was planned.
+        // The process that took the user's consent died before it planned the loop.
         if let Err(why) = ralplan::plan_the_loop(asked.home, planning) {
             let why = format!("the plan that was agreed to cannot be carried out: {why:#}");
             return Ok(StartOutcome::Refused(why));
@@ -133,8 +129,8 @@ fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     }
 }
 
-/// Why nothing can be started in a session: its loop is there and cannot be used. A second loop beside it
-/// would hide it.
+/// Why nothing can be started in this session: it has a loop that cannot be used. A second loop
+/// would hide that one.
 pub(crate) fn unusable(home: &Home, session_id: &str) -> Option<String> {
     if session_id.is_empty()
         || !lifecycle::is_bound(home, session_id)
@@ -146,7 +142,7 @@ pub(crate) fn unusable(home: &Home, session_id: &str) -> Option<String> {
         Err(_) if !home.root().exists() => return None,
         Err(error) => format!("{error:#}"),
         Ok(None) => return None,
-        // It had ended.
+        // The loop had ended.
         Ok(Some(file)) if file.path().starts_with(home.archive()) => return None,
         Ok(Some(file)) => match file.read() {
             Err(error) => format!("{error:#}"),
@@ -185,8 +181,8 @@ fn file_of(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
     }
 }
 
-/// The live loop whose state names the session that has no entry: a process died between writing
-/// the two. It is bound again, which is all that it lacks.
+/// Finds a live loop whose state names a session without an entry, and binds it again. The entry is
+/// missing if a process died after it wrote the state.
 fn find_lost(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
     if session_id.is_empty() {
         return Ok(None);
@@ -199,7 +195,7 @@ fn find_lost(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
     Ok(Some(file))
 }
 
-/// Each criterion whose command could not even start, with what to do about it.
+/// One message for each criterion whose command cannot start, with what to do about it.
 pub fn cannot_start(criteria: &[Criterion], project_root: &Path) -> Vec<String> {
     let lacks = |criterion: &Criterion| {
         let why = programs::cannot_start(&criterion.verification_command, project_root)?;
@@ -208,7 +204,7 @@ pub fn cannot_start(criteria: &[Criterion], project_root: &Path) -> Vec<String> 
     criteria.iter().filter_map(lacks).collect()
 }
 
-/// True where a plan was agreed to, nothing came after it, and no other task is asked for.
+/// True if the user agreed to this plan, no loop followed it, and the request names no other task.
 fn is_agreed(state: &LoopState, asked: &StartRequest<'_>) -> bool {
     let is_approved = |ending: &Ending| ending.kind == EndingKind::Approved;
     asked.request.task.is_none()
@@ -216,7 +212,7 @@ fn is_agreed(state: &LoopState, asked: &StartRequest<'_>) -> bool {
         && state.ending.as_ref().is_some_and(is_approved)
 }
 
-/// True where one manifest file serves all sessions and a loop of another one would lose it.
+/// True if one manifest file serves all sessions and another session would lose its loop.
 fn is_anothers(state: &LoopState, asked: &StartRequest<'_>) -> bool {
     !asked.session_id.is_empty() && state.is_live() && state.session_id != asked.session_id
 }
@@ -233,13 +229,13 @@ pub(crate) fn answered(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Res
     Ok(StartOutcome::Answered)
 }
 
-/// Ends a loop that had no event since its start, in favour of another task. False if it has begun
-/// since it was looked at.
+/// Ends a loop that had no event since its start, to make room for another task. Returns false if
+/// the loop has begun since it was read.
 fn replace(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Result<bool> {
     let Some(file) = file else { return Ok(true) };
     let now = clock::now();
     let outcome = file.update(|state| {
-        // One that has ended meanwhile, in whatever way, has ended so.
+        // A loop that has ended meanwhile keeps that ending.
         let ends = state.ending.is_none() && !state.touched;
         if ends {
             state.end(EndingKind::Cancelled, REPLACED, now);
@@ -256,8 +252,8 @@ fn replace(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Result<bool> {
 
 const REPLACED: &str = "replaced before it had begun";
 
-/// The new loop's journal says nothing of the one before it. One that cannot be written stops
-/// nothing.
+/// Writes to the journal of the old loop; the new loop's journal does not mention it. A write error
+/// is ignored.
 fn note_replaced(asked: &StartRequest<'_>, file: &LoopFile, state: &LoopState, began: Timestamp) {
     let event =
         if asked.via.is_some() { HookEvent::UserPromptExpansion.name() } else { "ralph start" };
@@ -303,11 +299,11 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
     })
 }
 
-/// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
+/// Records what the checks after an edit compare with. Without the record they compare with `HEAD`.
 pub(crate) fn note_start(file: &LoopFile, asked: &StartRequest<'_>) {
     let _ = checks::note_start(file.folder(), &asked.project_root);
-    // Outside of a repository a folder may hold anything, and a prompt does not wait for that. The first
-    // run of a criterion notes the tree where it was not noted here.
+    // A folder outside a repository may hold any number of files, and a prompt must not wait for a
+    // full listing. If the tree was not recorded here, the first run of a criterion records it.
     if tree::repository_root(&asked.project_root).is_none() {
         return;
     }
@@ -319,19 +315,19 @@ fn note_problem(state: &mut LoopState, message: String) {
     state.errors.push(LoopError { at, message });
 }
 
-/// The new loop, and what could not be used of its settings or of the project's commands.
+/// The new loop, and the problems found in its settings or in the project's commands.
 fn plan(asked: &StartRequest<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let options = options_of(asked)?;
     let discovered = discovered(asked, options);
-    // Nobody asked for these commands, so a missing program is no reason to refuse the task.
+    // The user did not ask for these commands, so a missing program does not refuse the task.
     problems.extend(cannot_start(&discovered, &asked.project_root));
     let started_by = asked.started_by.clone();
     let facts = facts(&asked.project_root, discovered, started_by, clock::now())?;
     Ok((start::new_loop(task, options, &settings, facts), problems))
 }
 
-/// Criteria are a person's: what the model passes on cannot carry any.
+/// Only a person may set criteria: a request that the model passes on cannot carry any.
 pub(crate) fn options_of<'a>(asked: &'a StartRequest<'_>) -> Result<&'a Options> {
     let options = &asked.request.options;
     if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
@@ -343,7 +339,7 @@ pub(crate) fn options_of<'a>(asked: &'a StartRequest<'_>) -> Result<&'a Options>
     Ok(options)
 }
 
-/// What a new loop is made of besides what was asked for.
+/// What a new loop is built from, apart from the request.
 pub(crate) fn facts(
     root: &Path,
     discovered: Vec<Criterion>,
@@ -354,23 +350,20 @@ pub(crate) fn facts(
     Ok(Facts { now, project_root, discovered, started_by })
 }
 
-/// A plan that becomes a loop.
+/// The source of a plan that becomes a loop.
 #[derive(Debug)]
 pub struct PlannedFrom<'a> {
-    /// Where Ralph keeps its state.
     pub home: &'a Home,
-    /// The project's folder.
     pub root: &'a Path,
-    /// What the loop is for.
     pub goal: &'a str,
-    /// Who plans it.
     pub started_by: StartedBy,
 }
 
-/// A planned loop that is not written yet. Without criteria of its own it takes the project's commands.
+/// Builds a planned loop and does not write it. A plan without criteria takes the project's
+/// commands.
 ///
 /// # Errors
-/// When the project's path cannot be kept.
+/// When the project's path is not valid UTF-8.
 pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState> {
     if plan.criteria.is_empty() {
         plan.criteria = project::criteria(&DiskReader::of(from.root));
@@ -395,14 +388,14 @@ pub(crate) fn wants_baseline(state: &LoopState, options: &Options) -> bool {
     options.baseline && !state.acceptance_criteria.is_empty()
 }
 
-/// What the person is shown at the start is what they agree to.
+/// Pins the criteria as shown to the user at the start, since that is what the user agrees to.
 pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
     let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
     pinned::freeze(state, test_files, now);
     pinned::freeze_meaning(state, parts);
 }
 
-/// Makes a loop run in this session.
+/// Makes the loop run in this session.
 pub(crate) fn run(
     state: &mut LoopState,
     (session_id, prompt_id): (&str, &str),
@@ -416,7 +409,7 @@ pub(crate) fn run(
     }
     state.via = via;
     state.client = client::process();
-    // A command of a shell has the shell's environment, which is not the client's.
+    // A shell command has the shell's environment, not the client's.
     if via.is_some() && state.environment.is_none() {
         state.environment = Some(environment::record());
     }
@@ -426,7 +419,7 @@ pub(crate) fn run(
     };
 }
 
-/// Runs the project's planned loop in this session, or goes on with the session's own.
+/// Starts the project's planned loop in this session, or continues the session's own loop.
 fn take_up(
     asked: &StartRequest<'_>,
     file: Option<&LoopFile>,
@@ -440,8 +433,8 @@ fn take_up(
     let options = options_of(asked)?;
     let now = clock::now();
     let taken = file.update(|state| {
-        // Another session may have taken the planned loop since it was looked at, and a person in
-        // a terminal may have ended the one that was to go on.
+        // Since the loop was read, another session may have taken it, or the user may have ended it
+        // from a terminal.
         if (is_planned && state.phase != Phase::Planned) || state.ending.is_some() {
             return None;
         }
@@ -452,7 +445,7 @@ fn take_up(
             freeze(state, &asked.project_root, now);
         }
         state.baseline_pending |= wants_baseline(state, options);
-        // A plain /ralph takes the tasks up itself.
+        // A plain /ralph works on the tasks itself.
         state.parallel = asked.request.parallel.is_some() || (state.parallel && was_begun);
         run(state, (asked.session_id, asked.prompt_id), asked.via, now);
         Some((state.clone(), was_begun))

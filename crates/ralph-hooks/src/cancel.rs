@@ -1,5 +1,5 @@
-//! Cancelling: the loop ends at once; the session that has not heard of it is told by its next
-//! hook, and the turn that the loop drove is cut there.
+//! Cancels a loop. The loop ends at once. The session learns of it from its next hook call, which
+//! also cuts the turn that the loop drove.
 
 use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
@@ -14,8 +14,8 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::Value;
 
-/// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
-/// entry. Returns the state and where it stands now; none if it had ended before.
+/// Ends a loop at the user's request and archives it, with a tombstone left in its session's
+/// manifest entry. Returns the state and its new file, or `None` if the loop had ended before.
 pub fn end_loop(
     home: &Home,
     file: &LoopFile,
@@ -25,13 +25,14 @@ pub fn end_loop(
     end(home, file, how, |state| state.let_finish = let_finish)
 }
 
-/// As `end_loop`, by what was typed in the session itself: it needs not hear of it again.
+/// Like [`end_loop`], for a command typed in the session itself, which needs no further notice.
 pub fn end_typed(
     home: &Home,
     file: &LoopFile,
     prompt_id: &str,
 ) -> Result<Option<(LoopState, LoopFile)>> {
-    // In the same write: a loop that ends otherwise in the same moment must not look heard of.
+    // Mark it in the same write: a loop that ends otherwise at the same moment must not look
+    // acknowledged.
     end(home, file, "by a person in this session", |state| {
         state.cancelled_by_prompt = Some(prompt_id.to_owned());
     })
@@ -53,14 +54,15 @@ fn end(
         Some(state.clone())
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
-    // The end is written, and what only shows it must not keep it from being put away.
+    // The end is written. Failing to update the document must not keep the loop from being
+    // archived.
     let _ = plan_files::show_change(&state);
     let away = lifecycle::put_away(home, file, &state, ManifestFate::KeepAsTombstone)?;
     Ok(Some((state, away.file)))
 }
 
-/// At a tool call of a session whose loop has ended: cuts the turn that the loop drove, and only
-/// that turn. The main conversation hears it once; every subagent hears it for itself.
+/// Answers a tool call of a session whose loop has ended: cuts the turn that the loop drove, and
+/// only that turn. The main conversation is told once; each subagent is told separately.
 pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, bound);
@@ -70,8 +72,8 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     if cuts && subagent {
         workers::is_gone(call, &bound.file)?;
     }
-    // A loop that was ended and not put away is left to a hook that reads the whole state. One whose
-    // workers have not heard of it yet keeps its entry for them.
+    // Leave a loop that has ended but is not archived to a hook that reads the whole state. Keep
+    // the entry while workers have yet to learn of the end.
     let heard = (!subagent || !cuts)
         && lifecycle::is_put_away(&call.home, &bound.file)
         && !workers::may_be_there(call, &bound.file);
@@ -82,7 +84,7 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     if !cuts {
         return released.map(|_| Reply::silent());
     }
-    // The turn is cut in any case; an entry that could not be released is found again.
+    // Cut the turn in any case. A later hook finds an entry that could not be released.
     Ok(Reply::cut(&messages::line(&format!(
         "the person cancelled the loop at {}",
         bound.state.position()
@@ -97,7 +99,7 @@ fn is_cancelled_turn(call: &HookCall, bound: &Bound<Glance>) -> bool {
     cancelled && !state.let_finish && (same_turn || of_loop())
 }
 
-/// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
+/// Removes the tombstone when a turn or the session ends after the loop has ended.
 pub fn acknowledge<S: StateView>(call: &HookCall, bound: &Bound<S>) -> Result<Reply> {
     let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
         return Ok(Reply::silent());
@@ -106,7 +108,8 @@ pub fn acknowledge<S: StateView>(call: &HookCall, bound: &Bound<S>) -> Result<Re
         return Ok(Reply::silent());
     }
     bound.note(call, "let go", "the loop has ended", Value::Null);
-    // Whoever frees the session tells the person, so that of several events at once one does.
+    // The hook that frees the session tells the user, so that of several events at once only one
+    // does.
     let freed = lifecycle::let_go(&call.home, &bound.file, &state)?;
     Ok(match freed && state.cancelled_by_prompt.is_none() {
         true => Reply::silent().tell(messages::ended(&state)),

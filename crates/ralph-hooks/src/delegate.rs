@@ -1,4 +1,4 @@
-//! Has the `ralph` executable that stands beside this one do what runs other programs.
+//! Delegates work that runs other programs to the `ralph` executable beside this one.
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::Proof;
@@ -7,19 +7,19 @@ use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shorter than the ten seconds that the client gives the hook of a session's start.
+/// Below the ten seconds that the client allows the SessionStart hook.
 const TO_LOOK: Duration = Duration::from_secs(8);
 
-/// Shorter than the stop hook's own timeout of ten minutes.
+/// Below the stop hook's own timeout of ten minutes.
 pub const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Has the acceptance commands run that no receipt proves or disproves, and returns what the
-/// criteria are worth now. The receipts are in the state then.
+/// Runs the acceptance commands that no receipt proves or disproves, and returns the result for all
+/// criteria. The receipts are then in the state.
 ///
 /// # Errors
-/// When `ralph` is not there, fails or takes too long. Then nothing is proven.
+/// When `ralph` is missing, fails or takes too long. Then nothing is proven.
 pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
     let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
     let finished = usable(process::outlive(
@@ -32,22 +32,22 @@ pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
         .context("the answer of `ralph delegate criteria` cannot be read")
 }
 
-/// What is to be checked.
+/// What to check.
 #[derive(Debug, Clone, Copy)]
 pub enum CheckRequest<'a> {
-    /// Files that were edited in a loop.
+    /// Files edited in a loop.
     Edited(&'a LoopFile, &'a [String]),
-    /// What was too slow for the edits of a loop.
+    /// The checks that were too slow to run after each edit of a loop.
     Late(&'a LoopFile),
-    /// Files that were edited without a loop, where the settings want them checked.
+    /// Files edited without a loop, if the settings ask for checks there.
     WithoutLoop(&'a [String]),
 }
 
-/// Has files checked, and returns what the model is to read; nothing if all is well. It keeps to a
-/// budget of its own, which is shorter than the timeout that this hook was given.
+/// Checks files and returns the text for the model, which is empty if no check reports a problem.
+/// The checks keep to their own budget, which is shorter than this hook's timeout.
 ///
 /// # Errors
-/// When `ralph` is not there, fails or takes too long. Then nothing was checked.
+/// When `ralph` is missing, fails or takes too long. Then nothing was checked.
 pub fn check(what: CheckRequest<'_>) -> Result<String> {
     let path = |file: &LoopFile| file.path().to_string_lossy().into_owned();
     let mut arguments = vec!["delegate".to_owned(), "checks".to_owned()];
@@ -69,10 +69,11 @@ pub fn check(what: CheckRequest<'_>) -> Result<String> {
     String::from_utf8(finished.stdout).context("the answer of `ralph delegate checks` is not text")
 }
 
-/// The facts about the project, in so many UTF-16 units; nothing if there are none, or none are wanted.
+/// The project's facts in at most `room` UTF-16 units. Empty if there are none or the settings turn
+/// them off.
 ///
 /// # Errors
-/// When `ralph` is not there, fails or takes too long. Then nothing is known.
+/// When `ralph` is missing, fails or takes too long. Then no facts are known.
 pub fn facts(room: usize) -> Result<String> {
     let arguments = ["delegate", "facts", "--room", &room.to_string()];
     let finished = usable(process::outlive(&ralph()?, &arguments, TO_LOOK, LONGEST_ANSWER)?)?;

@@ -1,8 +1,8 @@
-//! The one way in and out of a hook executable.
+//! The entry and exit of every hook executable.
 //!
-//! A hook must never break a session: whatever goes wrong inside, the door prints one line to
-//! standard error, nothing to standard output, and exits 0, which lets the client go on. The one
-//! exception is the entry whose exit code wakes a session that waits.
+//! A hook must never break a session. On any error the runner prints one line to standard error and
+//! nothing to standard output, and exits 0, so that the client continues. The one exception is the
+//! entry whose exit code wakes a waiting session.
 
 use crate::background_watch::Waited;
 use crate::signals::{self, Outgoing};
@@ -20,11 +20,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Strings of a payload are kept up to this length. A last message of a megabyte is read whole; the
-/// content of a file that was written is not needed.
+/// Longest string of a payload that is kept whole. A last message of a megabyte is still read
+/// whole; the content of a written file is not needed.
 const PER_STRING: usize = 4 << 20;
 
-/// A tool call is judged by its command and its path; a longer command is refused, not guessed at.
+/// Longest string for a tool call. The guard needs the command and the path, and refuses a longer
+/// command instead of guessing.
 const PER_STRING_OF_A_TOOL: usize = 64 << 10;
 
 const IN_ALL: usize = 16 << 20;
@@ -32,61 +33,60 @@ const IN_ALL: usize = 16 << 20;
 /// One call of a hook.
 #[derive(Debug)]
 pub struct HookCall {
-    /// What the client said.
     pub input: Input,
-    /// The payload as it was read, its long strings cut.
+    /// The payload as read, with long strings cut.
     pub raw: Vec<u8>,
     /// True if a string of the payload was too long to keep whole.
     pub cut: bool,
     /// The registration that started this copy.
     pub via: Via,
-    /// Where Ralph keeps its state.
     pub home: Home,
-    /// When the executable began.
+    /// When the executable started.
     pub began: Instant,
-    /// What a person has sent and this call's answer carries.
+    /// Messages from the user that this call's answer carries.
     pub outgoing: RefCell<Vec<Outgoing>>,
-    /// Whether the event comes from the client of the session's loop, once that was asked.
+    /// Whether the event comes from the client of the session's loop. Empty until first checked.
     pub believed: OnceCell<bool>,
 }
 
 impl HookCall {
-    /// The project that the event is about, where the loop names none: the conversation's shell may have moved
-    /// elsewhere.
+    /// The project that the event is about if the loop names none. The conversation's shell may
+    /// have moved to another folder.
     pub fn project(&self) -> PathBuf {
         client::project_dir().unwrap_or_else(|| self.input.cwd.clone().into())
     }
 }
 
-/// What a hook does with a call.
+/// Answers a call.
 pub type Hook = fn(&HookCall) -> Result<Reply>;
 
-/// What the one entry does that the client starts beside the session.
+/// Waits beside the session; see [`enter_or_wait_if_bound`].
 pub type Waiter = fn(&HookCall) -> Result<Waited>;
 
-/// Wakes a session that was left alone with a hook of `asyncRewake`.
+/// The exit code with which an `asyncRewake` hook wakes the session.
 const WAKES: i32 = 2;
 
-/// Runs a hook for sessions that a loop is bound to. For every other session this is one failed
-/// open, before standard input is touched.
+/// Runs a hook for sessions that are bound to a loop. For every other session the cost is one
+/// failed `open`, before standard input is read.
 pub fn enter_if_bound(name: &str, hook: Hook) {
     if !idle::nothing_is_bound() {
         enter(name, hook);
     }
 }
 
-/// As [`enter_if_bound`], for the one executable that settings may want in every session: one more
-/// failed open.
+/// Like [`enter_if_bound`], for the one executable that settings may turn on in every session.
+/// Costs one more failed `open`.
 pub fn enter_if_bound_or_set(name: &str, hook: Hook) {
     if !idle::nothing_is_bound_or_wanted() {
         enter(name, hook);
     }
 }
 
-/// As [`enter_if_bound`], for the end of a turn: one more failed open, so that the loss of its manifest
-/// entry frees no session. With `word` as the first argument the executable waits beside the session.
+/// Like [`enter_if_bound`], for the end of a turn. One more failed `open` ensures that losing its
+/// manifest entry does not free a session. With `word` as the first argument the executable waits
+/// beside the session.
 pub fn enter_or_wait_if_bound(name: &str, hook: Hook, word: &str, waiter: Waiter) {
-    // Asked before the arguments are: a session without a loop pays for nothing else.
+    // Checked before the arguments, so that a session without a loop pays for nothing else.
     if !idle::nothing_is_bound_or_lost() {
         enter_or_wait(name, hook, word, waiter);
     }
@@ -100,7 +100,8 @@ fn enter_or_wait(name: &str, hook: Hook, word: &str, waiter: Waiter) {
     }
 }
 
-/// The only way to exit with something else than 0: everywhere else that would block or refuse.
+/// The only place that exits with a code other than 0. In any other hook such a code would block or
+/// refuse.
 fn wait(name: &str, waiter: Waiter) {
     on_a_mistake(name.to_owned());
     match call(name).and_then(|call| waiter(&call)) {
@@ -129,8 +130,8 @@ pub fn enter(name: &str, hook: Hook) {
     }
 }
 
-/// From now on a mistake of ours refuses the tool call: where a person's consent is waited for, no answer
-/// must not look like silence.
+/// Makes a panic refuse the tool call from now on. While a plan waits for the user's consent, a
+/// missing answer must not look like silence.
 pub(crate) fn refuse_on_a_mistake(refusal: Reply) {
     let fails_open = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -139,8 +140,8 @@ pub(crate) fn refuse_on_a_mistake(refusal: Reply) {
     }));
 }
 
-/// Makes a mistake of ours end this process with one line instead of a back trace, and with the exit code of a
-/// hook that has nothing to say.
+/// Makes a panic end this process with one line instead of a backtrace, and with the exit code of a
+/// hook that has no answer.
 fn on_a_mistake(name: String) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
@@ -173,13 +174,14 @@ fn call(name: &str) -> Result<HookCall> {
     })
 }
 
-/// False if nobody was listening any more, which is no reason to fail.
+/// Returns false if the reader is gone, which is not an error.
 fn print(reply: &Reply) -> bool {
     let Some(line) = reply.render() else { return true };
     writeln!(std::io::stdout().lock(), "{line}").is_ok()
 }
 
-/// One line on standard error. What acts on a terminal is escaped: the text may quote a path.
+/// Prints one line to standard error. Control characters are escaped, since the text may quote a
+/// path.
 fn complain(name: &str, what: &str) {
     let line = sanitize::visible(what).replace('\n', "\\n");
     let _ = writeln!(std::io::stderr().lock(), "{name}: {line}");
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Set in the process that makes the mistake.
+    /// Set in the process that panics.
     const INSIDE: &str = "RALPH_TEST_MISTAKE";
 
     #[test]

@@ -1,8 +1,9 @@
-//! The hook executables: each gathers what a rule needs, asks the rule, and carries out its answer.
+//! The hook executables. Each one gathers what a rule needs, asks the rule, and carries out the
+//! answer.
 //!
-//! All of them go through one `door`, which reads standard input, prints at most one JSON object,
-//! fails open and always exits 0; only `wait`, which the client starts beside the session, may exit
-//! otherwise, since that is how it wakes it.
+//! All of them run through [`hook_runner`], which reads standard input, prints at most one JSON
+//! object, fails open and always exits 0. Only [`background_watch`] may exit with another code,
+//! because that code wakes the session.
 
 pub mod active_loop;
 pub mod background_watch;

@@ -1,8 +1,8 @@
-//! An orchestrated session in a conversation, or driven by a program: who begins it, which tool runs, what the end
-//! of an agent counts for, what comes next, and when it is over.
+//! An orchestration (ralph-v2) in a conversation or driven by a program: who starts it, which tool
+//! calls run, how an agent's end counts, what comes next, and when it is over.
 //!
-//! The rules are in `ralph_core::modes::session` and the guard. Here they are given what they need, under the lock of the
-//! state and that of the session's folder, always in this order.
+//! The rules are in `ralph_core::modes::orchestration` and the guard. The code here gathers their
+//! input under two locks, always in this order: the state's, then the orchestration folder's.
 
 mod after;
 mod artefact;

@@ -1,6 +1,7 @@
-//! The client would ask a person whether a tool may run. Where nobody is there, the answer is no, with
-//! another way; it would otherwise wait for one all night, or say nothing of use. A planner's own plan is
-//! the exception: whoever started the planning has agreed to that.
+//! Answers the client's question to the user whether a tool may run. If no user is present, the
+//! answer is a refusal that names another way; otherwise the session would wait all night. An
+//! orchestration's agents may write their own files, and a planner its plan, since starting them
+//! was the user's consent to that.
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
@@ -17,7 +18,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     if !bound.state.is_running() {
         return Ok(Reply::silent());
     }
-    // Every copy gives it, since one that is silent would leave the dialog to a person.
+    // Every copy permits, since a silent copy would leave the dialog to the user.
     let of_session =
         bound.state.orchestration().is_some() && orchestration::is_granted(call, &bound.state)?;
     if of_session || ralplan::is_granted(call, &bound.state)? {
@@ -29,7 +30,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     let (tool, input) = (&call.input.tool_name, &call.input.tool_input);
     let (decision, reply) = match is_unattended(&bound.state) {
         true => ("refused", Reply::withhold(&asked::refusal(tool, input))),
-        // The dialog is on the screen; whoever asks later what held the loop up finds it.
+        // The dialog is on the screen. The note tells a later reader what held the loop up.
         false => ("left to the person", Reply::silent()),
     };
     let why = format!("permission was asked for: {tool}{}", asked::about(input));

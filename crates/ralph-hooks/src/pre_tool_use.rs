@@ -1,9 +1,9 @@
-//! `ralph-pre-tool-use`: may this tool run now?
+//! `ralph-pre-tool-use`: decides whether a tool may run.
 //!
-//! The rule is the guard's table in `ralph-core`. It is asked before every tool, so nearly every call only
-//! glances at the state. The whole state is read where an agent is granted, a person's permission is asked for,
-//! and for what a planning or an orchestration does not simply let through.
-//! A denial is written down with all that it was made from; an allowed call pays nothing for that.
+//! The rule is the guard's table in `ralph-core`. The hook runs before every tool, so nearly every
+//! call reads only the state's summary. The whole state is read to grant an agent, to answer a
+//! permission request, and for calls that a planning run or an orchestration does not let through
+//! at once. A denial is recorded with all its inputs; an allowed call does not pay for that.
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::{self, HookCall};
@@ -20,7 +20,7 @@ use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Mode, Phase, StateView};
 use ralph_io::store::places;
 
-/// Answers a PreToolUse or a PermissionRequest event.
+/// Answers PreToolUse and PermissionRequest.
 pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
         HookEvent::PreToolUse => before_the_tool(call),
@@ -56,14 +56,15 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         }
         None => Reply::silent(),
         Some(denial) => {
-            // Every copy denies, since the client takes the strictest answer; one of them writes.
+            // Every copy denies, since the client takes the strictest answer; one of them writes
+            // the journal.
             let reply = Reply::deny(&denial.reason);
             if bound.is_outranked(call.via) {
                 return Ok(reply);
             }
             note(call, &bound, &denial);
             match bound.state.phase.is_running() {
-                // No other event follows a call that was denied.
+                // No other event follows a denied call.
                 true => signals::lead(call, &bound.file, &bound.state, reply),
                 false => reply,
             }
@@ -71,7 +72,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     })
 }
 
-/// A prompt that the model schedules will look as if a person had typed it.
+/// Remembers a prompt that the model schedules, since it will look as if the user had typed it.
 fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     let Some(prompt) = call.input.tool_input.prompt.as_deref() else { return Ok(()) };
     if !scheduled::schedules(&call.input.tool_name) || bound.state.phase == Phase::Ended {
@@ -81,8 +82,8 @@ fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     Ok(())
 }
 
-/// The one place where no answer is a refusal: a person's consent must not depend on whether this process
-/// makes a mistake.
+/// The one place where a missing answer is a refusal: the user's consent must not depend on whether
+/// this process fails.
 fn while_planning(call: &HookCall) -> Reply {
     if guard::only_looks(&call.input.tool_name) {
         return Reply::silent();
@@ -99,7 +100,7 @@ fn while_planning(call: &HookCall) -> Reply {
         .unwrap_or_else(|error| refusal(&format!("{error:#}")))
 }
 
-/// A tool call that may not be made.
+/// A tool call that may not run.
 struct Denial {
     reason: String,
     record: DenialRecord,

@@ -1,7 +1,7 @@
-//! What a session is told about its project when it begins, whether it has a loop or not.
+//! Adds facts about the project to the start of a session, with or without a loop.
 //!
-//! `ralph`, which stands beside this executable, gathers it and obeys the settings. Where that fails or
-//! takes too long, the session begins without.
+//! The `ralph` executable beside this one gathers the facts and obeys the settings. If that fails
+//! or takes too long, the session starts without them.
 
 use crate::active_loop::Bound;
 use crate::delegate;
@@ -12,7 +12,7 @@ use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Via};
 use ralph_io::project::settings;
 
-/// The reply with the facts behind what it says already, for a conversation that has not heard them.
+/// Adds the facts to the reply for a conversation that has not had them.
 pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
     if !is_new(&call.input.source) || !is_ours_to_tell(call) {
         return reply;
@@ -23,14 +23,14 @@ pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
     }
 }
 
-/// A conversation that is resumed or forked still has them.
+/// A resumed or forked conversation still has them.
 fn is_new(source: &str) -> bool {
     matches!(source, "startup" | "clear" | "compact")
 }
 
-/// Each registration starts a copy of this hook. In a running loop the one tells that gives it its
-/// contract; without a loop none knows of another but by the settings. A skill's front matter outlives
-/// its loop, and is not the place to ask for facts.
+/// Each registration starts a copy of this hook. In a running loop, the copy that gives the loop
+/// prompt also gives the facts; without a loop, only the settings show whether there is another
+/// copy. A skill's front matter outlives its loop and does not ask for facts.
 fn is_ours_to_tell(call: &HookCall) -> bool {
     match (call.via, Bound::<Glance>::find(call)) {
         (Via::Skill, _) => false,

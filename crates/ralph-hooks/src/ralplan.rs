@@ -1,8 +1,8 @@
-//! Consensus planning in a session, or driven by a program: who begins it, which tool runs, what a report
-//! counts for, and what the person decided.
+//! Consensus planning in a session or driven by a program: who starts it, which tools run, how a
+//! report counts, and what the user decided.
 //!
-//! The rules are in `ralph_core::modes::ralplan` and the guard. Here they are given what they need, under the state's
-//! lock, and the project's document is brought to what came of it.
+//! The rules are in `ralph_core::modes::ralplan` and the guard. The code here gathers their input
+//! under the state's lock, and then updates the project's planning document.
 
 mod begin;
 mod call;
@@ -30,18 +30,18 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::plan_files};
 use std::path::Path;
 
-/// True for a call whose result the planning has something to say about.
+/// True for a call whose result matters to the planning.
 pub(crate) fn wants_to_hear(call: &HookCall) -> bool {
     !call.input.from_subagent()
         && matches!(call.input.tool_name.as_str(), "Agent" | "Task" | "AskUserQuestion")
 }
 
-/// Who makes a call, as the planning knows agents: by the type that the client names for a subagent, or
-/// by the mark of the driver that has started this whole session for one.
+/// Who makes a call: an agent type that the client names for a subagent, or the one that the driver
+/// set when it started this whole session as an agent.
 pub(crate) struct Who {
-    /// The agent's type; none for a conversation that only orchestrates.
+    /// The agent's type; `None` for a conversation that only orchestrates.
     pub kind: Option<String>,
-    /// The client's id of the agent, or of the session that is one.
+    /// The client's id of the agent, or of the session that acts as one.
     pub id: String,
 }
 
@@ -59,13 +59,14 @@ impl Who {
     }
 }
 
-/// The agent that a driver has started this session as, where the client does not name another for it.
+/// The agent as which a driver started this session, unless the client names another type.
 fn driven_as(named: &str) -> Option<String> {
     let kind = client::planning_agent()?;
     (named.is_empty() || Role::of(named) == Role::of(&kind)).then_some(kind)
 }
 
-/// The plan at a path, with all that keeps it from its critic; none if there is no such plan.
+/// The plan at a path, with everything that keeps it from the critic. `None` if there is no such
+/// plan.
 fn look(root: &Path, path: &str) -> Option<PlanSeen> {
     let mut seen = plan_files::look(root, path)?;
     let text = plan_files::plan_text(root, path).unwrap_or_default();
@@ -75,15 +76,16 @@ fn look(root: &Path, path: &str) -> Option<PlanSeen> {
     Some(seen)
 }
 
-/// What a change has done.
+/// The result of [`change`].
 struct PlanningChange<T> {
     outcome: T,
     state: LoopState,
-    /// What the log says of it.
+    /// The lines that the change added to the log.
     lines: Vec<String>,
 }
 
-/// Changes a live planning under its lock and shows what came of it; none if it is not live any more.
+/// Changes a live planning run under its lock, and updates the document. Returns `None` if it is no
+/// longer live.
 fn change<T>(
     file: &LoopFile,
     change: impl FnOnce(&mut LoopState) -> T,
@@ -98,7 +100,7 @@ fn change<T>(
         let is_of_driver = state.round.is_some();
         if let Some(plan) = state.ralplan_mut() {
             plan.log = ralplan::log_of(before, &lines);
-            // What a driver's rounds bring is told in its terminal.
+            // The lines of a driver's rounds are printed in the driver's terminal.
             if !is_of_driver {
                 ralplan::keep_to_tell(plan, &lines);
             }
@@ -110,13 +112,13 @@ fn change<T>(
     Ok(Some(changed))
 }
 
-/// Shows the person the lines of the log that they have not seen, with whatever else an answer tells.
+/// Adds the log lines that the user has not seen to the answer.
 pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Result<Reply> {
     let has_any = state.ralplan().is_some_and(|plan| !plan.untold.is_empty());
     if !has_any {
         return Ok(reply);
     }
-    // Under the lock, since several agents may end at once.
+    // Several agents may end at once, so this needs the lock.
     let lines = file.update(ralplan::to_tell)?;
     Ok(reply.tell_also(&lines.unwrap_or_default()))
 }

@@ -1,6 +1,7 @@
-//! A refinement in a conversation: what begins and ends its loop, and which agents it may call.
+//! A refinement in a conversation: starts and ends its loop, and decides which agents it may call.
 //!
-//! `ralph refine begin` makes the loop and `ralph refine end` ends it, since only they know what was measured.
+//! `ralph refine begin` creates the loop and `ralph refine end` ends it, since only they know the
+//! measurements.
 
 use crate::active_loop::{self, Bound};
 use crate::begin::{facts, own, run, unusable};
@@ -20,48 +21,46 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project::settings};
 use std::path::Path;
 
-/// A refinement that a conversation is to carry out.
+/// A refinement for a conversation to carry out.
 #[derive(Debug, Clone, Copy)]
 pub struct RefineRequest<'a> {
-    /// Where Ralph keeps its state.
     pub home: &'a Home,
-    /// The project's folder.
     pub root: &'a Path,
-    /// The conversation.
+    /// The conversation's session.
     pub session_id: &'a str,
-    /// The session's name in the project's document.
+    /// The refinement's name in the project's document.
     pub name: &'a str,
-    /// The same, as a shell reads it.
+    /// The name as a shell word.
     pub word: &'a str,
-    /// What is refined, for people.
+    /// What is refined, as text for the user.
     pub what: &'a str,
-    /// Rounds that are done.
+    /// How many rounds are done.
     pub done: u32,
-    /// Rounds that there may be.
+    /// The highest number of rounds.
     pub most: u32,
 }
 
 /// The conversation's loop.
 #[derive(Debug)]
 pub enum RefineStart {
-    /// It was made.
+    /// A new loop.
     Made(LoopFile, Box<LoopState>),
-    /// It is there already.
+    /// The loop that existed before.
     Own(LoopFile, Box<LoopState>),
-    /// There can be none, for this reason.
+    /// No loop is possible, for this reason.
     Refused(String),
 }
 
-/// Finds the loop of this conversation, or makes it.
+/// Finds or creates the loop of this conversation.
 ///
 /// # Errors
-/// When the state cannot be read or written. Nothing was begun then.
+/// When the state cannot be read or written. No loop was created then.
 pub fn begin(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     lifecycle::check_session_id(asked.session_id)?;
     if let Some(why) = unusable(asked.home, asked.session_id) {
         return Ok(RefineStart::Refused(why));
     }
-    // One at a time: a session has one live mode.
+    // The lock allows one start at a time, since a session has one live mode.
     let _starting = lifecycle::lock_starts(asked.home)?;
     match own(asked.home, asked.session_id)? {
         Some((file, state)) => Ok(match not_its(&state, asked.name) {
@@ -72,7 +71,7 @@ pub fn begin(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     }
 }
 
-/// Why the live loop of this session is not the one of this refinement, or cannot have a round now.
+/// Why the session's live loop is not the one of this refinement, or cannot run a round now.
 fn not_its(state: &LoopState, name: &str) -> Option<String> {
     const BACKGROUND: &str = "`ralph refine loop` in another terminal refines beside it";
     match state.refining() {
@@ -94,7 +93,7 @@ fn not_its(state: &LoopState, name: &str) -> Option<String> {
 pub fn made_before(home: &Home, session_id: &str) -> u32 {
     let states = lifecycle::ended(home).into_iter().filter_map(|(_, state)| state.ok());
     let own = states.filter(|state| state.mode == Mode::Refine && state.session_id == session_id);
-    // Each counts those before it.
+    // Each loop's count includes the loops before it.
     own.map(|state| in_session::made(&state)).max().unwrap_or_default()
 }
 
@@ -113,13 +112,13 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
         earlier: made_before(asked.home, asked.session_id),
         ..Refining::default()
     });
-    // Which turn it is, the first agent's call will tell.
+    // The turn is not known yet; the first agent's call sets it.
     run(&mut state, (asked.session_id, ""), None, now);
     let file = lifecycle::create(asked.home, &mut state)?;
     Ok(RefineStart::Made(file, Box::new(state)))
 }
 
-/// Brings the loop to what has become of its rounds; none if it is not live any more.
+/// Updates the loop's count of done and open rounds. Returns `None` if the loop is no longer live.
 ///
 /// # Errors
 /// When the state cannot be read or written.
@@ -135,8 +134,8 @@ pub fn note_round(file: &LoopFile, done: u32, open: u32) -> Result<Option<LoopSt
     Ok(noted.flatten())
 }
 
-/// Ends the loop with its refinement, and puts it away. Returns where it stands now; none if it had ended
-/// before.
+/// Ends the loop with its refinement and archives it. Returns the state and its new file, or `None`
+/// if the loop had ended before.
 ///
 /// # Errors
 /// When the state cannot be written.
@@ -161,24 +160,24 @@ pub fn end(
     Ok(Some((state, away.file)))
 }
 
-/// May this agent be called? Decided under the state's lock, so that of calls that are made at once no more
-/// than the limit get through.
+/// Decides whether an agent may be called. The state's lock ensures that simultaneous calls do not
+/// exceed the limit.
 pub(crate) fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
-    // The copy that answers keeps the account.
+    // Only the copy that answers records the call.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
     let (id, from_agent) = (&call.input.tool_use_id, call.input.from_subagent());
     let now = clock::now();
     let granted = bound.file.update(|state| {
-        // It was paused or ended a moment ago, which is answered elsewhere.
+        // The loop was paused or ended a moment ago. Other code answers that.
         if !state.is_running() {
             return Grant::Again;
         }
         state.note_event(call.via);
         let granted = in_session::grant(state, id, from_agent);
         if granted == Grant::Granted && state.turn.is_none() {
-            // No prompt has begun this loop, so this is the first that is known of its turn.
+            // No prompt started this loop, so this call is the first sign of its turn.
             state.turn = Some(DrivenTurn::new(call.input.prompt_id.clone(), now));
         }
         granted

@@ -1,5 +1,5 @@
-//! `ralph-session-context`: tells the model about its project, and gives it the loop's contract back
-//! where it may have lost it.
+//! `ralph-session-context`: tells the model about its project, and repeats the loop prompt when the
+//! model may have lost it.
 
 use crate::active_loop::{self, Bound};
 use crate::backpressure::EVERY_SESSION;
@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// From the end of a cleared session to the start of the one that follows it 50 to 90 ms were measured.
-/// A loop that was cleared longer ago has missed that start, and belongs to no session by now.
+/// Longest time between the end of a cleared session and the start of the next; 50 to 90 ms were
+/// measured. A loop that was cleared longer ago has missed that start and belongs to no session.
 const CLEARED_JUST_NOW: Duration = Duration::from_secs(60);
 
 /// Answers SessionStart and PreCompact.
@@ -46,20 +46,20 @@ fn at_start(call: &HookCall) -> Result<Reply> {
     Ok(project_facts::add(call, reply))
 }
 
-/// Leaves word for the hook after tool calls, which has no time to read settings, whether some may want
-/// checks in every session. Where none ever did, nothing is written.
+/// Records whether any settings ask for checks in every session, for the hook after tool calls,
+/// which has no time to read settings. If no settings ever did, nothing is written.
 fn note_wanted_checks(call: &HookCall) -> Result<()> {
     settings::note_wanted(&call.home, settings::mention(EVERY_SESSION))
 }
 
-/// The running loop of this session, where this copy of the hook is the one that counts.
+/// The session's running loop, if this copy of the hook is the one that answers.
 fn running(call: &HookCall) -> Result<Option<Bound>> {
     let bound = Bound::<LoopState>::find(call)?;
     Ok(bound.filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via)))
 }
 
-/// Whatever becomes of the summary, the model is given the whole contract at the next stop: the start
-/// that follows may not come, or may come without this hook.
+/// Makes the next stop repeat the whole loop prompt. The start that follows a compaction may not
+/// come, or may come without this hook.
 fn before_compaction(call: &HookCall) -> Result<Reply> {
     let Some(bound) = running(call)? else { return Ok(Reply::silent()) };
     bound.file.update(|state| {
@@ -81,14 +81,14 @@ fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
         return signals::lead(call, file, state, Reply::silent());
     }
     let text = match client::planning_agent() {
-        // It carries one step out and has no part in the others.
+        // An agent carries out one step and needs no instructions for the others.
         Some(_) => of_the_agent(state),
         None => signals::contract(&loop_prompt::continues_line(state), file, state),
     };
     signals::lead(call, file, state, Reply::context(HookEvent::SessionStart, &text))
 }
 
-/// What a session that is an agent of a planning was started with.
+/// The prompt with which a planning agent's session was started.
 fn of_the_agent(state: &LoopState) -> String {
     let next = state.ralplan().map(|plan| ralplan::next(plan, ""));
     match next {
@@ -99,8 +99,8 @@ fn of_the_agent(state: &LoopState) -> String {
     }
 }
 
-/// A resumed session is a new process: which hooks are registered there is seen afresh. What no
-/// person stopped goes on by itself.
+/// A resumed session is a new process, so its registrations are collected afresh. A loop that the
+/// user did not stop continues by itself.
 fn after_resume(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) else {
         return Ok(Reply::silent());
@@ -111,8 +111,8 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
     let cut_by =
         since.and_then(|at| transcript::cut_by(Path::new(&call.input.transcript_path), Some(at)));
     let updated = bound.file.update(|state| {
-        // Another copy of this hook, started by the same event, may have been here before and
-        // answered; the end of a session forgets its process, so that a return to it is new.
+        // Another copy of this hook, started by the same event, may have answered before. The end
+        // of a session forgets its process, so that a later resume counts as new.
         let is_first = process.is_none() || state.client != process;
         if is_first {
             state.via = None;
@@ -122,14 +122,14 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
         if !is_first {
             return None;
         }
-        // The client went away without a word, and before that a person had pressed Esc: what they
-        // cut does not go on by itself.
+        // The client vanished without an event after the user had pressed Esc. A turn that the user
+        // cut does not continue by itself.
         if let Some(cause) = cut_by.filter(|cause| !cause.resumes_by_itself()) {
             state.pause(cause, "the session ended without a word", now);
         }
         state.turn = None;
         if let Some(session) = state.orchestration_mut() {
-            // What the client had started is gone with it.
+            // The calls died with the client that made them.
             session.calls.clear();
         }
         let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself())
@@ -153,9 +153,9 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
     Ok(Reply::silent().tell(messages::line(&text)))
 }
 
-/// The conversation was cleared in the same process: the loop follows into the new session,
-/// paused. It is told by the process, the project, and the mark that the old session's end has just
-/// left; a loop that lacks any of them is nobody's to take, and neither is one of two.
+/// The conversation was cleared in the same process: the loop follows into the new session, paused.
+/// The process, the project, and the mark that the old session's end has just left identify it.
+/// Adopt a loop only if all three match and exactly one loop qualifies.
 fn after_clear(call: &HookCall) -> Result<Reply> {
     let Some(process) = client::process() else { return Ok(Reply::silent()) };
     let now = clock::now();

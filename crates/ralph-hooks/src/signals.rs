@@ -1,7 +1,7 @@
-//! Delivers what a person has sent to a loop: whichever hook answers next has the model read it.
+//! Delivers the user's messages to a loop: the next hook that answers hands them to the model.
 //!
-//! What is taken from the mailbox is noted as delivered by the door, once the answer is printed: a
-//! hook that is killed before that has delivered nothing.
+//! The hook runner records a message as delivered once the answer is printed. A hook that is killed
+//! before that has delivered nothing.
 
 use crate::active_loop::{self, JournalLine};
 use crate::hook_runner::HookCall;
@@ -13,19 +13,20 @@ use ralph_io::store::mailbox::{Delivery, Mailbox, Recipient};
 use ralph_io::{client, process::clock};
 use serde_json::json;
 
-/// The texts that one answer carries, in bytes; one is always carried.
+/// The size of the texts that one answer carries, in bytes. The first text is carried whatever its
+/// size.
 const ROOM: usize = 2_400;
 
-/// Steers that the contract repeats.
+/// How many steers the loop prompt repeats.
 const STEERS: usize = 3;
 
-/// The contract of a loop under a heading, with what a person has said to it since its start.
+/// The loop prompt under a heading, with the user's steers since the start.
 pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> String {
     let steers = Mailbox::of(file, state).steers(STEERS);
     loop_prompt::contract(heading, state, &steers, clock::now())
 }
 
-/// Signals that an answer carries.
+/// Messages that an answer carries.
 #[derive(Debug)]
 pub struct Outgoing {
     taken: Delivery,
@@ -33,8 +34,9 @@ pub struct Outgoing {
     position: String,
 }
 
-/// The answer of a running loop, led by what waits for whoever made this call. Not for a copy that is
-/// outranked: it answers nothing. A mailbox that cannot be read now is looked at by the next hook.
+/// Puts the messages for this caller before the answer of a running loop. An outranked copy must
+/// not call this, because it answers nothing. A mailbox that cannot be read now is tried again by
+/// the next hook.
 pub fn lead<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Reply) -> Reply {
     if state.orchestrated().is_some() {
         return lead_agent(call, file, state, reply);
@@ -42,8 +44,8 @@ pub fn lead<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Re
     lead_from(call, &Mailbox::of(file, state), state.position(), reply)
 }
 
-/// In an orchestrated session its agents hear a person while they work. Its conversation does not: the router
-/// listens for it, and says what it heard with the next calls.
+/// In an orchestration, only the agents read messages while they work. The router reads those for
+/// the conversation, and passes them on with the next calls.
 fn lead_agent<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => &call.input.agent_id,
@@ -54,7 +56,7 @@ fn lead_agent<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: 
     deliver(call, &mailbox, Recipient::Worker(recipient), state.position(), reply)
 }
 
-/// As [`lead`], where the state has been written and is not at hand any more.
+/// Like [`lead`], for a state that has been written and is no longer at hand.
 pub fn lead_from(call: &HookCall, mailbox: &Mailbox, position: String, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => Recipient::Worker(&call.input.agent_id),
@@ -77,7 +79,7 @@ fn deliver(
     reply
 }
 
-/// Notes that what the printed answer carried was delivered.
+/// Records the messages in the printed answer as delivered.
 pub(crate) fn delivered(call: &HookCall) {
     for Outgoing { taken, file, position } in call.outgoing.take() {
         let told: Vec<String> = taken
@@ -86,7 +88,7 @@ pub(crate) fn delivered(call: &HookCall) {
             .map(|signal| format!("{}: {}", signal.kind, truncate::tail(&signal.text, 200)))
             .collect();
         let why = told.join("; ");
-        // What cannot be noted is delivered once more, which is better than not at all.
+        // A message that cannot be recorded is delivered again, which is better than never.
         if taken.delivered().is_ok() {
             let seen = json!({"agent": call.input.agent_id});
             let said = JournalLine { position: &position, decision: "delivered", why: &why, seen };

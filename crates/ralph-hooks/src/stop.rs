@@ -1,7 +1,7 @@
-//! `ralph-stop-hook`: may this turn end, and is the loop over?
+//! `ralph-stop-hook`: decides whether the turn may end and whether the loop is over.
 //!
-//! Gathers what the rules need (the tree's fingerprint only when they will ask for it), lets
-//! `ralph_core::stop` decide under the state's lock, and carries out the verdict.
+//! Gathers the rules' input (the tree's fingerprint only if they need it), lets `ralph_core::stop`
+//! decide under the state's lock, and carries out the verdict.
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
@@ -32,12 +32,12 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The client ends the hooks of a session that ends after 1.5 seconds. Whoever waits for a lock that
-/// long could not even say so.
+/// The client kills the SessionEnd hooks after 1.5 seconds. A hook that waits longer for a lock
+/// could not even report it.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
-/// Answers Stop, StopFailure and SessionEnd, and SubagentStop, which belongs to a worker and not to the
-/// loop.
+/// Answers Stop, StopFailure, SessionEnd and SubagentStop. SubagentStop belongs to a worker, not to
+/// the loop.
 pub fn answer(call: &HookCall) -> Result<Reply> {
     let event = call.input.hook_event_name;
     let interesting = match event {
@@ -52,12 +52,12 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     let Some(mut bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.state.project_root.is_empty() && lifecycle::is_in_place(&call.home, &bound.file) {
-        // The criteria run in a process of their own, which reads the state.
+        // The criteria run in a process of their own, which reads the state file.
         lifecycle::take_in(&bound.file, &call.project())?;
         let Some(again) = Bound::find(call)? else { return Ok(Reply::silent()) };
         bound = again;
     }
-    // First of all: the copy that answers may have ended the loop a moment ago.
+    // Check this first: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
@@ -75,13 +75,13 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return cancel::acknowledge(call, &bound);
     }
     match event {
-        // The end of a session that a driver has started as an agent is that agent's report.
+        // If a driver started the session as an agent, the session's end is that agent's report.
         HookEvent::Stop
             if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
         {
             ralplan::reported(call, &bound)
         }
-        // What comes next in an orchestrated session is told from its files.
+        // The files of an orchestration decide what comes next.
         HookEvent::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
             orchestration::stopped(call, bound)
         }
@@ -91,8 +91,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
 }
 
-/// The decision about a turn that wants to end, and whether the loop still runs then. `routed` is what the
-/// router of an orchestration says.
+/// Decides about a turn that wants to end. Also returns whether the loop still runs afterwards.
+/// `routed` is the answer of an orchestration's router.
 pub(crate) fn at_stop(
     call: &HookCall,
     bound: Bound,
@@ -106,7 +106,7 @@ pub(crate) fn at_stop(
         state.note_event(call.via);
         remember(&mut state.scheduled, call);
         if state.client.is_none() {
-            // A loop that was started from a terminal is bound before a client was seen.
+            // A loop started from a terminal is bound before a client is known.
             state.client = client::process();
         }
         let mut gone = Vec::new();
@@ -117,7 +117,8 @@ pub(crate) fn at_stop(
         if let Some(changed) = changed_tests {
             state.changed_tests = changed;
         }
-        // The criteria's receipts may have been written since the router was asked.
+        // Receipts of the criteria may have been written since the router was asked, so copy only
+        // the router's fields.
         if let (Some(session), Some(looked)) = (state.orchestration_mut(), looked)
             && session.calls == looked.calls
         {
@@ -139,7 +140,7 @@ pub(crate) fn at_stop(
     let Some(decided) = decided else { return Ok((Reply::silent(), false)) };
     note(call, &file, &decided);
     let reply = carry_out(call, &file, &decided)?;
-    // The model hears of it where it goes on; otherwise the person does.
+    // The model reads this if the loop continues; otherwise the user does.
     let untold = decided.decision.verdict != StopVerdict::GoOn && !decided.gone.is_empty();
     let of_workers = untold.then(|| decided.gone.join("\n"));
     let reply = match decided.untold.or(warning).or(of_workers) {
@@ -149,25 +150,25 @@ pub(crate) fn at_stop(
     Ok((reply.tell_also(&decided.log), decided.goes_on))
 }
 
-/// What was decided at a stop, and what of the state is needed to carry it out. The state itself
-/// may be large, and is copied only when the loop is over.
+/// What was decided at a stop, and the parts of the state needed to carry it out. The state may be
+/// large, and is copied only when the loop is over.
 struct Decided {
     decision: StopDecision,
-    /// What became of the tasks whose workers are gone.
+    /// Messages about tasks whose workers are gone.
     gone: Vec<String>,
     position: String,
-    /// True in an orchestrated session, whose router listens for the conversation.
+    /// True in an orchestration, whose router reads the conversation's messages.
     is_session: bool,
     /// True while the loop runs.
     goes_on: bool,
     mailbox: Mailbox,
     untold: Option<String>,
-    /// What the log of a planning says that the person was not shown yet.
+    /// Log lines of a planning run that the user has not seen.
     log: String,
     ended: Option<Box<LoopState>>,
 }
 
-/// What the rules decide from, and the test files that changed where any were recorded.
+/// The input of the rules, and the changed test files if any were recorded.
 fn gather(
     call: &HookCall,
     bound: &Bound,
@@ -175,7 +176,7 @@ fn gather(
 ) -> (StopInputs, Option<Vec<String>>) {
     let state = &bound.state;
     let root = project_root(call, state);
-    // Git is the longest part of a stop: it runs while the rest is gathered.
+    // Git takes the longest part of a stop, so it runs while the rest is gathered.
     let status = begin_fingerprint(&root, state);
     let transcript = Path::new(&call.input.transcript_path);
     let message = call.input.last_assistant_message.as_deref();
@@ -206,7 +207,7 @@ fn gather(
     (seen, changed)
 }
 
-/// Has the checks run, which may take minutes and may change the tree.
+/// Runs the checks, which may take minutes and may change the tree.
 fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
     let proof = delegate::prove(&bound.file, delegate::TO_PROVE)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
@@ -218,7 +219,7 @@ fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
     seen.proof = Some(proof);
 }
 
-/// Keeps the prompts that the client lists as scheduled.
+/// Remembers the prompts that the client lists as scheduled.
 fn remember(known: &mut Vec<String>, call: &HookCall) {
     scheduled::remember(known, call.input.session_crons.iter().map(String::as_str));
 }
@@ -228,7 +229,7 @@ fn workers(call: &HookCall) -> Vec<String> {
     running.map(|task| format!("{} ({})", task.description, task.agent_type)).collect()
 }
 
-/// Whether the turn called a tool: a hook has seen one, or the transcript tells.
+/// Whether the turn called a tool, as seen by a hook or shown by the transcript.
 fn worked(state: &LoopState, transcript: &Path) -> Option<bool> {
     let turn = state.turn.as_ref()?;
     if turn.worked {
@@ -238,13 +239,14 @@ fn worked(state: &LoopState, transcript: &Path) -> Option<bool> {
     can_tell.then(|| transcript::worked_since(transcript, turn.at))
 }
 
-/// Counts the tokens of a transcript. One that cannot be read is counted on when it can.
+/// Counts the tokens of a transcript. If it cannot be read now, a later count catches up.
 pub(crate) fn count(state: &mut LoopState, transcript: &str) {
     let since = state.started_at.unwrap_or(state.created_at);
     let _ = transcript::count(Path::new(transcript), since, &mut state.usage);
 }
 
-/// The conversation's shell may have moved elsewhere; the project is what the loop was started in.
+/// The folder in which the loop was started; the conversation's shell may have moved to another
+/// one.
 fn project_root(call: &HookCall, state: &LoopState) -> PathBuf {
     match state.project_root.as_str() {
         "" => call.project(),
@@ -252,19 +254,19 @@ fn project_root(call: &HookCall, state: &LoopState) -> PathBuf {
     }
 }
 
-/// Starts to look at the project, where the decision will ask for it.
+/// Starts to fingerprint the project if the decision will need it.
 fn begin_fingerprint(root: &Path, state: &LoopState) -> Option<tree::Pending> {
     stop::wants_tree(mode::at_stop(state), state)
         .then(|| tree::begin(root).ok().flatten())
         .flatten()
 }
 
-/// A git that fails or hangs is no sign of anything, least of all of a stall.
+/// A git that fails or hangs proves nothing, and certainly not a stall.
 fn finish(status: Option<tree::Pending>) -> Option<String> {
     status.and_then(|status| status.finish().ok())
 }
 
-/// The pause that the person has not been told of yet.
+/// The pause that the user has not been told of yet.
 fn tell_of_pause(state: &mut LoopState) -> Option<String> {
     let text = messages::paused(state);
     let pause = state.pause.as_mut().filter(|pause| !pause.told)?;
@@ -284,7 +286,7 @@ fn note(call: &HookCall, file: &LoopFile, decided: &Decided) {
     active_loop::keep(file, call, said, Some(&decided.decision.record));
 }
 
-/// A message that is short enough is kept letter for letter: what it requested can be read again.
+/// A short message is kept word for word, so that its completion request can be parsed again.
 fn message(text: &str) -> Value {
     const KEPT: usize = 400;
     match text.chars().nth(KEPT) {
@@ -321,7 +323,7 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
     }
 }
 
-/// What the model is told, with what the checks found that were too slow for its edits.
+/// The text for the model, with the results of checks that were too slow to run after its edits.
 fn with_late_checks(file: &LoopFile, says: &str) -> String {
     if !checks::has_later(file.folder()) {
         return says.to_owned();
@@ -331,7 +333,8 @@ fn with_late_checks(file: &LoopFile, says: &str) -> String {
     format!("{says}\n\n{}", found.trim()).trim_end().to_owned()
 }
 
-/// An API error ended the turn. It is never fought; the loop rests until someone goes on.
+/// An API error ended the turn. Ralph does not retry; it pauses the loop until the user continues
+/// it.
 fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let cause = cutoff::api_error(&call.input.error);
     let detail = format!(
@@ -342,10 +345,10 @@ fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
     rest(call, bound, cause, &detail)
 }
 
-/// The session is over. A loop that still runs was cut, in whatever way the transcript tells.
+/// The session is over. If the loop still runs, the transcript shows how its turn was cut.
 fn at_session_end(call: &HookCall, bound: &Bound) -> Result<Reply> {
     if bound.state.round.is_some() {
-        // Each round is a session; what its end means, `ralph build` sees and says.
+        // Each round is a session of its own; `ralph build` sees and reports its end.
         return Ok(Reply::silent());
     }
     let since = bound.state.turn.as_ref().map(|turn| turn.at);
@@ -367,8 +370,8 @@ fn rest(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Resu
     let rested = bound.file.update_within(patience, |state| {
         state.pause(cause.clone(), detail, now);
         if let (PauseCause::Cleared, Some(pause)) = (&cause, &mut state.pause) {
-            // Whatever it rested for before, the conversation is gone now; the session that
-            // follows in the same process finds the loop by this.
+            // Overrides an earlier cause: the conversation is gone, and the next session in the
+            // same process finds the loop by this one.
             pause.cause = PauseCause::Cleared;
             pause.at = now;
             state.client = client::process();

@@ -1,4 +1,4 @@
-//! A typed command that begins or continues a loop: `/ralph`, `/ralplan`, `/ralph-v2`.
+//! A typed command that starts or continues a loop: `/ralph`, `/ralplan`, `/ralph-v2`.
 
 use crate::active_loop::{self, Bound};
 use crate::begin::{self, StartOutcome, StartRequest};
@@ -15,7 +15,7 @@ use ralph_io::{client, process::clock, project, project::confined, store::lifecy
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Answers the expansion of a typed command that begins or continues something.
+/// Answers the expansion of such a command.
 pub fn answer(call: &HookCall) -> Result<Reply> {
     active_loop::check_sender(call)?;
     let name = call.input.command_name.as_str();
@@ -27,7 +27,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     answer_as(call, mode, request(call))
 }
 
-/// A person waits for the answer, and a start that failed must not look like one.
+/// The user waits for the answer, so an error blocks the prompt: a failed start must not look like
+/// a start.
 fn answer_as(call: &HookCall, mode: Mode, request: Result<LoopRequest, String>) -> Result<Reply> {
     let answered = match &request {
         Ok(request) => begun(call, mode, request),
@@ -53,7 +54,7 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
     match begun {
         StartOutcome::Answered => Ok(Reply::silent()),
         StartOutcome::Refused(why) => {
-            // The loop that stands in the way may be one that cannot be read.
+            // The loop in the way may be unreadable, so ignore a write error.
             let _ = journal(call, "refused", &why);
             Ok(Reply::block(&messages::line(&why)))
         }
@@ -89,13 +90,13 @@ fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
     }
 }
 
-/// The router of an orchestration says at once which calls come first.
+/// The router of an orchestration names the first calls at once.
 fn with_first_calls(call: &HookCall, state: LoopState) -> Result<LoopState> {
     if state.mode == Mode::Session { orchestration::first_look(call) } else { Ok(state) }
 }
 
-/// A plain prompt that says that there is feedback for a session: in a conversation that has orchestrated one it means
-/// what `/ralph-v2` with these words does. None for every other prompt and every other conversation.
+/// Handles a plain prompt about feedback for an orchestration. In a conversation that has run one,
+/// it means the same as `/ralph-v2` with these words. Returns `None` for any other conversation.
 pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Option<Reply>> {
     if !orchestrates(call)? {
         return Ok(None);
@@ -105,7 +106,7 @@ pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Option<Reply>> {
     answer_as(call, Mode::Session, Ok(request)).map(Some)
 }
 
-/// True where this conversation orchestrates a session, or the last that it did waits for feedback.
+/// True if this conversation runs an orchestration, or its last one waits for feedback.
 fn orchestrates(call: &HookCall) -> Result<bool> {
     if let Some(bound) = Bound::<LoopState>::find(call)? {
         return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
@@ -121,7 +122,7 @@ fn orchestrates(call: &HookCall) -> Result<bool> {
     ))
 }
 
-/// What was typed, in words where it cannot be done.
+/// Parses what was typed. The error is a message for the user.
 fn request(call: &HookCall) -> Result<LoopRequest, String> {
     let mut request =
         arguments::parse(&call.input.command_args).map_err(|refusal| refusal.to_string())?;
@@ -138,8 +139,8 @@ fn root(call: &HookCall) -> PathBuf {
     project::root(client::project_dir(), Path::new(&call.input.cwd))
 }
 
-/// What a person said before to a loop that goes on is still to be heard; one that has just begun has
-/// an empty mailbox.
+/// The loop prompt, with the user's earlier messages if the loop continues. A new loop has an empty
+/// mailbox.
 fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(heading, &file, state),
@@ -152,7 +153,7 @@ const NO_SESSION: &str = "the client named no session; nothing was started";
 
 const TYPED: &str = "the person typed it";
 
-/// In the journal of the loop that the session has now; a start that was refused may leave none.
+/// Writes to the journal of the session's current loop, which a refused start may not have.
 fn journal(call: &HookCall, decision: &str, why: &str) -> Result<()> {
     let bound = Bound::<LoopState>::find(call)?.filter(|bound| !bound.is_outranked(call.via));
     if let Some(bound) = bound {

@@ -1,6 +1,6 @@
-//! What a hook answers when its loop cannot be used or written: the session stays bound.
+//! What a hook answers if its loop cannot be used or written: the session stays bound.
 //!
-//! For a session that is not certainly ours nothing is answered.
+//! A session that does not certainly belong to Ralph gets no answer.
 
 use crate::active_loop::{self, Unreadable};
 use crate::hook_runner::HookCall;
@@ -14,10 +14,10 @@ use ralph_io::project::settings;
 use ralph_io::store::lifecycle::{self, Whose};
 use serde_json::Value;
 
-/// The answer of a hook whose work has failed.
+/// The answer of a hook that has failed.
 ///
 /// # Errors
-/// The failure itself, where there is nothing to answer.
+/// The error itself, if there is nothing to answer.
 pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
     let text = format!("{error:#}");
     let is_unreadable = error.is::<Unreadable>();
@@ -38,7 +38,7 @@ pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
 enum Failure<'a> {
     /// The loop cannot be used.
     Unreadable(&'a str),
-    /// It can, and the step failed.
+    /// The loop can be used, but the step failed.
     Other(&'a str),
 }
 
@@ -56,7 +56,7 @@ fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
     }
 }
 
-/// One line, although each registration of the hooks starts a copy of this one.
+/// Tells the user in one line, although each registration of the hooks starts a copy of this one.
 fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
     let is_in_settings = || settings::of_client_mention(STOP_HOOK);
     if !unreadable::speaks(call.via, client::plugin_root().is_some(), is_in_settings) {
@@ -75,10 +75,10 @@ fn undecided(why: &str) -> String {
     )
 }
 
-/// A person ends a loop that cannot be used; returns what to tell them.
+/// Ends a loop that cannot be used, at the user's request. Returns the message for the user.
 ///
 /// # Errors
-/// The failure itself, where it is another one or nothing could be ended.
+/// The error itself, if it is of another kind or no loop could be ended.
 pub(crate) fn cancel(call: &HookCall, error: Error) -> Result<Reply> {
     if !error.is::<Unreadable>() {
         return Err(error);

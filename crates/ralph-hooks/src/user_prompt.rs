@@ -1,9 +1,9 @@
-//! `ralph-user-prompt`: starts, continues, pauses and cancels from what a person typed, without a
-//! shell and without the model.
+//! `ralph-user-prompt`: starts, continues, pauses and cancels loops as the user types, without a
+//! shell or the model.
 //!
-//! A typed command reaches us twice, first as a prompt and then as an expansion; the expansion
-//! decides. A plain prompt matters for two things: the words `ralph cancel` and `ralph pause` in
-//! mid-turn, and what it reveals, since pressing Esc fires no hook at all.
+//! A typed command fires two events, first a prompt and then an expansion; the expansion decides. A
+//! plain prompt matters for two reasons: the words `ralph cancel` and `ralph pause` in mid-turn,
+//! and the fact that Esc fires no hook, so that only the next prompt reveals it.
 
 use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
@@ -29,7 +29,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
 }
 
-/// A typed slash command, by its name without a plugin's prefix.
+/// Answers a typed slash command, by its name without a plugin's prefix.
 fn command(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let is_ours = cutoff::is_our_command(&format!("/{name}"));
@@ -41,7 +41,8 @@ fn command(call: &HookCall) -> Result<Reply> {
     }
     let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralph" | "ralph-parallel" | "ralph-v2" | "ralplan" => start_command(call),
-        // A plugin's commands have its prefix; names as short as these may be somebody else's without it.
+        // A plugin's commands have its prefix. Without it, names this short may belong to another
+        // plugin or skill.
         "rp" | "planloop" if call.via == Via::Plugin && !name.starts_with("ralph:") => {
             Ok(Reply::silent())
         }
@@ -51,15 +52,15 @@ fn command(call: &HookCall) -> Result<Reply> {
         "ralph-build" => build_command(call),
         _ => Ok(Reply::silent()),
     };
-    // A person waits for the answer, and a start that failed must not look like one.
+    // The user waits for the answer, and a failed start must not look like a start.
     outcome.or_else(|error| match error.is::<NotFromClient>() {
         true => Err(error),
         false => Ok(Reply::block(&messages::line(&format!("{error:#}")))),
     })
 }
 
-/// Whether a person typed this prompt, as far as can be known: the client says so, or neither the model has scheduled
-/// it nor the client has just told that it was due.
+/// Whether the user typed this prompt, as far as known: the client says so, or the model has not
+/// scheduled it and the client has not just announced it as due.
 fn is_typed(call: &HookCall, state: Option<&LoopState>) -> bool {
     if let Some(typed) = call.input.says_typed() {
         return typed;
@@ -69,7 +70,7 @@ fn is_typed(call: &HookCall, state: Option<&LoopState>) -> bool {
     !is_scheduled && !transcript::was_due(Path::new(&call.input.transcript_path), prompt)
 }
 
-/// A prompt that the model has scheduled does nothing here, and the person sees why.
+/// Blocks a prompt that the model has scheduled, and tells the user why.
 fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
     let why = scheduled::refusal(&call.input.prompt);
     if let Some(bound) = bound.filter(|bound| !bound.is_outranked(call.via)) {
@@ -85,11 +86,12 @@ fn start_command(call: &HookCall) -> Result<Reply> {
     typed::answer(call)
 }
 
-/// Cancels and answers without a model call. The second copy of a hook that is registered twice
-/// finds the tombstone of this very prompt and has nothing to add.
+/// Cancels and answers without a model call. If the hook is registered twice, the second copy finds
+/// the tombstone with this prompt's id and stays silent.
 fn cancel_command(call: &HookCall) -> Result<Reply> {
     let found = match Bound::<LoopState>::find(call) {
-        // It ends all the same. Where only rights were wrong, they are not any more.
+        // Cancel an unusable loop all the same. If only the permissions were wrong, they are fixed
+        // now, so look again.
         Err(error) => match unreadable::cancel(call, error) {
             Ok(reply) => return Ok(reply),
             Err(error) => Bound::<LoopState>::find(call).map_err(|_| error)?,
@@ -114,8 +116,8 @@ fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
     !prompt_id.is_empty() && state.cancelled_by_prompt.as_deref() == Some(prompt_id)
 }
 
-/// Ends the loop; returns what to tell the person, or none if another copy of this hook, started by
-/// the same prompt at the same moment, was first and tells them.
+/// Ends the loop. Returns the message for the user, or `None` if another copy of this hook, started
+/// by the same prompt at the same moment, was first and reports it.
 fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
     match cancel::end_typed(&call.home, &bound.file, &call.input.prompt_id)? {
         Some((state, archived)) => {
@@ -136,7 +138,7 @@ fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
     }
 }
 
-/// The session of a round is told its task; a person has no use for this command.
+/// Gives the session of a build round its task. In other sessions the command is blocked.
 fn build_command(call: &HookCall) -> Result<Reply> {
     let bound = Bound::<LoopState>::find(call)?;
     let Some(bound) = bound.filter(|one| one.state.is_running() && one.state.round.is_some())
@@ -155,18 +157,20 @@ fn build_command(call: &HookCall) -> Result<Reply> {
     })?;
     bound.note(call, "started", "a round of `ralph build`", Value::Null);
     let heading = format!("Ralph build round, loop {}", bound.state.loop_id);
-    // A fresh session knows nothing of what was said to those before it.
+    // A fresh session has none of the user's earlier messages.
     let contract = signals::contract(&heading, &bound.file, &bound.state);
     let text = format!("{contract}\n\n{}", build::task(&bound.state));
     Ok(Reply::context(HookEvent::UserPromptExpansion, &text))
 }
 
-/// By its first words the skill tells a round from a dialogue, also where what was typed is empty.
+/// The opening words let the skill tell a round from a dialogue, even if the typed arguments are
+/// empty.
 const PLAN_ROUND: &str = "Ralph plan round. Nobody is there to answer: follow the section \"A plan \
 round\" and no other. What stands between the tags is the task graph as it is now; if that is empty, \
 nothing is planned yet.";
 
-/// Planning is a dialogue that ends by an import, and an import is refused while a loop is live.
+/// Blocks planning while a loop is live: the dialogue ends with an import, which a live loop
+/// refuses.
 fn plan_command(call: &HookCall) -> Result<Reply> {
     if client::is_plan_round() {
         return Ok(Reply::context(HookEvent::UserPromptExpansion, PLAN_ROUND));
@@ -216,13 +220,13 @@ fn prompt(call: &HookCall) -> Result<Reply> {
     }
 }
 
-/// True for the sentence by which a person says that there is feedback for a session.
+/// True for the sentence with which the user announces feedback for an orchestration.
 fn continues(prompt: &str) -> bool {
     which::continued(prompt).is_some_and(|said| said.feedback && !said.more)
 }
 
-/// A session that waits for feedback has no loop any more. The sentence that takes it up again is all that is looked
-/// for, and only where the project has sessions.
+/// An orchestration that waits for feedback has no loop. Looks only for the sentence that continues
+/// it, and only if the project has orchestrations.
 fn without_a_loop(call: &HookCall) -> Result<Reply> {
     if call.input.from_subagent() || !continues(&call.input.prompt) || !is_typed(call, None) {
         return Ok(Reply::silent());
@@ -238,8 +242,8 @@ fn goes_on_with_feedback(call: &HookCall) -> Result<Reply> {
     Ok(typed::continued_by_feedback(call)?.unwrap_or_else(Reply::silent))
 }
 
-/// The tombstone is kept for the turn that the loop drove, and for the copy of the hook that was
-/// started by the same prompt; a new prompt has nothing more to do with the loop.
+/// The tombstone stays for the turn that the loop drove, and for the hook's other copy started by
+/// the same prompt. A new prompt no longer needs it.
 fn after_the_end(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let same_turn = drives(&bound.state, &call.input.prompt_id);
     if same_turn || cancelled_by(&bound.state, &call.input.prompt_id) {
@@ -252,8 +256,8 @@ fn drives(state: &LoopState, prompt_id: &str) -> bool {
     state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
 }
 
-/// In mid-turn, where the turn is cut at its next tool call and the person reads the answer then,
-/// or at once: in neither case does the model hear the words.
+/// In mid-turn, the next tool call cuts the turn and the user reads the answer then; otherwise at
+/// once. The model reads the words in neither case.
 fn typed_cancel(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
     let Some(message) = cancel(call, bound)? else { return Ok(Reply::silent()) };
@@ -266,17 +270,17 @@ fn typed_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
     Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
 }
 
-/// Pauses the loop; returns what the person is told, and notes that they were.
+/// Pauses the loop and marks the user as told. Returns the message for the user.
 fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
     let now = clock::now();
     let text = bound.file.update(|state| {
         let (touched, turn) = (state.touched, state.turn.take());
         state.note_event(call.via);
-        // The first of the two events of a typed command: the second must still be able to tell a
-        // loop that never began.
+        // This may be the first of a typed command's two events. The second must still be able to
+        // recognize a loop that never began.
         state.touched = touched || !cutoff::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
-        // A typed pause does not end the turn: until its stop, what is typed is typed in mid-turn.
+        // A typed pause does not end the turn: prompts before its stop are still mid-turn.
         state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
             pause.told = true;
@@ -287,8 +291,8 @@ fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Res
     Ok(messages::line(&text.unwrap_or_default()))
 }
 
-/// Any other prompt: of the running turn, of a background worker, or a new one that reveals that
-/// the loop's turn was cut.
+/// Answers any other prompt: one of the running turn, one of a background worker, or a new one that
+/// reveals that the loop's turn was cut.
 fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let state = &bound.state;
     let prompt_id = &call.input.prompt_id;
@@ -297,7 +301,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
     let heard = || {
         let reply = match state.mode.word() {
-            // The conversation was woken by the end of an agent, and what comes next is known already.
+            // The end of an agent woke the conversation, and the next step is known already.
             Mode::Ralplan if call.input.is_task_notification() => ralplan::woken(call)?,
             Mode::Session if call.input.is_task_notification() => orchestration::woken(call)?,
             _ => Reply::silent(),
@@ -312,16 +316,16 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             let cause = cut_by(call, turn).unwrap_or_else(|| unmarked(state));
             let message =
                 pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
-            // A command of ours says itself what becomes of the loop.
+            // Our own command reports what happens to the loop.
             Ok(match cutoff::is_our_command(&call.input.prompt) {
                 true => Reply::silent(),
                 false => Reply::silent().tell(message),
             })
         }
-        // Its expansion follows with the same prompt id, which must not look answered by then.
+        // The expansion follows with the same prompt id, and must not look answered by then.
         _ if cutoff::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
-            // Nothing was outstanding: the loop goes on in this turn.
+            // No turn was outstanding, so the loop continues in this turn.
             let turn = DrivenTurn::new(prompt_id.clone(), clock::now());
             bound.file.update(|state| {
                 state.note_event(call.via);
@@ -332,8 +336,8 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
 }
 
-/// True when a prompt shows that the turn it does not belong to was cut. A worker's report shows
-/// nothing by itself, but it must not take up what a person had cut before it came.
+/// True if a prompt shows that the loop's turn was cut. A worker's report alone does not show that,
+/// but it must not continue a turn that the user had cut before.
 fn reveals_a_cut(call: &HookCall, state: &LoopState, turn: &DrivenTurn) -> bool {
     (!call.input.is_task_notification() && is_typed(call, Some(state)))
         || cut_by(call, turn).is_some_and(|cause| !cause.resumes_by_itself())
@@ -343,8 +347,8 @@ fn cut_by(call: &HookCall, turn: &DrivenTurn) -> Option<PauseCause> {
     transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
 }
 
-/// How a turn was cut that left no mark. Esc before the first words of a reply leaves none; a
-/// client that is still the same process did not crash.
+/// The cause of a cut that left no mark. Esc before the first words of a reply leaves none; if the
+/// client is still the same process, it did not crash.
 fn unmarked(state: &LoopState) -> PauseCause {
     match state.client.is_some() && state.client == client::process() {
         true => PauseCause::Interrupted,
@@ -352,7 +356,7 @@ fn unmarked(state: &LoopState) -> PauseCause {
     }
 }
 
-/// A pause that was revealed by an event that cannot speak is told at the next prompt.
+/// Tells the user at the next prompt about a pause whose event could not carry a message.
 fn tell_of_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let untold = bound.state.pause.as_ref().is_some_and(|pause| !pause.told);
     if !untold || cutoff::is_our_command(&call.input.prompt) {

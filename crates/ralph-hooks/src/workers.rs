@@ -1,8 +1,8 @@
-//! The workers of a loop: whether one may be started, and what becomes of its report.
+//! The workers of a loop: whether one may start, and how its report counts.
 //!
-//! A worker shares the session's id and is seen four times: the call that starts it, the answer to that
-//! call with the agent's id, its own stop, and at each stop of the session by being there or not. Each of
-//! them may be missing, and the last is what everything else is set right by.
+//! A worker shares the session's id and is seen four times: the call that starts it, that call's
+//! answer with the agent's id, its own stop, and its presence or absence at each stop of the
+//! session. Any of them may be missing; the last corrects all others.
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
@@ -19,15 +19,14 @@ use ralph_io::{client, client::transcript, process::clock};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// True for a call that starts a worker.
 pub(crate) fn starts_one(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Agent" | "Task")
 }
 
-/// May this worker be started? Granted under the state's lock, so that of calls that are made at once
-/// no more than the limit get through.
+/// Decides whether a worker may start. The state's lock ensures that simultaneous calls do not
+/// exceed the limit.
 pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
-    // The copy that answers keeps the account; another would count the same call twice.
+    // Only the copy that answers records the call; a second copy would count it twice.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
@@ -43,7 +42,7 @@ pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply>
     let now = clock::now();
     let granted = bound.file.update(|state| match state.is_running() {
         true => parallel::grant(state, &asked, now),
-        // It was paused or ended a moment ago, which is answered elsewhere.
+        // The loop was paused or ended a moment ago. Other code answers that.
         false => Grant::Again,
     })?;
     let (decision, reply) = match &granted {
@@ -59,7 +58,8 @@ pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply>
     Ok(reply)
 }
 
-/// The client has started the worker of a call, or has not, or its work in the foreground is over.
+/// Records the answer to a worker's call: it was started, it failed to start, or its foreground
+/// work is over.
 pub(crate) fn started(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     let id = &call.input.tool_use_id;
     let answer: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
@@ -76,7 +76,8 @@ pub(crate) fn started(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     Ok(())
 }
 
-/// A worker wants to end. Its tokens are the loop's; the report of one of ours is judged.
+/// A worker wants to end. Its tokens count for the loop; the report of one of Ralph's workers is
+/// judged.
 pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     if !bound.state.is_live() {
         is_gone(call, &bound.file)?;
@@ -96,7 +97,7 @@ pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
             state.workers.remove(at);
             return None;
         }
-        // A loop that rests sends nobody on: the report is taken for what it is.
+        // A paused loop sends no worker back, so the report is taken as it is.
         state.workers[at].sent_back |= !state.is_running();
         Some(judge(state, at, call, tree.as_ref()))
     })?;
@@ -113,7 +114,7 @@ pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     Ok(reply)
 }
 
-/// The worker by the client's id; or, where that was not told yet, by its task.
+/// Finds the worker by the client's id, or by its task if the id is not known yet.
 fn place(state: &LoopState, agent: &str, task: Option<&str>) -> Option<usize> {
     let running = |worker: &Worker| worker.is_running();
     let by_id = |worker: &Worker| running(worker) && worker.agent == agent;
@@ -124,13 +125,13 @@ fn place(state: &LoopState, agent: &str, task: Option<&str>) -> Option<usize> {
     workers.iter().position(by_id).or_else(|| workers.iter().position(by_task))
 }
 
-/// The task in the prompt that a worker was started with.
+/// The task in the prompt that started the worker.
 fn told_task(call: &HookCall) -> Option<String> {
     let prompt = transcript::first_prompt(Path::new(&call.input.agent_transcript_path))?;
     parallel::task_of(&prompt).map(str::to_owned)
 }
 
-/// Where the worker works; none where git cannot tell, and then its word must do.
+/// The worker's worktree. `None` if git cannot tell; then only the report counts.
 fn worktree(call: &HookCall, state: &LoopState) -> Option<WorkerTree> {
     worker_tree::look(Path::new(&call.input.cwd), Path::new(&state.project_root)).ok().flatten()
 }
@@ -153,21 +154,21 @@ fn judge(
     report::judge(state, at, message, tree.map(|tree| tree.files.as_slice()), &top)
 }
 
-/// Closes the workers that the client does not know any more at a stop of the session.
+/// Closes the workers that the client no longer lists at a stop of the session.
 pub(crate) fn lost(call: &HookCall, state: &mut LoopState) -> Vec<String> {
     if state.workers.is_empty() {
         return Vec::new();
     }
     let there = || call.input.background_tasks.iter().filter(|task| task.is_subagent());
     parallel::lost(state, |worker| match worker.agent.as_str() {
-        // Its id was never told: what the session called it is all there is.
+        // The id was never reported, so the session's description has to match.
         "" => there().any(|task| task.description == worker.about),
         agent => there().any(|task| task.id == agent),
     })
 }
 
-/// True for a subagent that was started by the loop, as far as its account goes: one that a person has
-/// started after the loop was over is none of its business.
+/// True if the loop started this subagent, by the loop's records. A subagent that the user started
+/// after the loop's end does not belong to it.
 pub(crate) fn is_of_loop(call: &HookCall, file: &LoopFile) -> bool {
     let Ok(Some(loaded)) = file.read() else { return true };
     let workers = &loaded.state.workers;
@@ -175,7 +176,7 @@ pub(crate) fn is_of_loop(call: &HookCall, file: &LoopFile) -> bool {
     workers.is_empty() || workers.iter().any(is_it)
 }
 
-/// Notes that a worker has ended, or was ended, in a loop that is over.
+/// Records the end of a worker whose loop is over.
 pub(crate) fn is_gone(call: &HookCall, file: &LoopFile) -> Result<()> {
     let Some(loaded) = file.read()? else { return Ok(()) };
     if place(&loaded.state, &call.input.agent_id, None).is_some() {
@@ -188,13 +189,13 @@ pub(crate) fn is_gone(call: &HookCall, file: &LoopFile) -> Result<()> {
     Ok(())
 }
 
-/// True where workers of a loop that has ended may still be at work, and have to hear of it.
+/// True if workers of an ended loop may still be running and have yet to be told.
 pub(crate) fn may_be_there(call: &HookCall, file: &LoopFile) -> bool {
     match call.input.hook_event_name {
-        // What is there stands in the event itself.
+        // The event itself lists what runs.
         HookEvent::Stop => call.input.background_tasks.iter().any(BackgroundTask::is_subagent),
         HookEvent::SessionEnd => false,
-        // A stop follows, which will know.
+        // The stop that follows will show it.
         HookEvent::UserPromptSubmit if call.input.is_task_notification() => true,
         _ => file.read().is_ok_and(|loaded| {
             loaded.is_some_and(|loaded| loaded.state.workers.iter().any(Worker::is_running))
@@ -202,7 +203,7 @@ pub(crate) fn may_be_there(call: &HookCall, file: &LoopFile) -> bool {
     }
 }
 
-/// The reason to go on, behind what became of the workers that are gone.
+/// The text that continues the turn, with the messages about lost workers in front.
 pub(crate) fn before(gone: &[String], says: String) -> String {
     match gone {
         [] => says,

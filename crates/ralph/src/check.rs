@@ -1,8 +1,8 @@
-//! Checks files after an edit: fixes what tools can fix, runs the tools and the related tests side by
-//! side within one budget, and tells what is new.
+//! Checks files after an edit: applies the fixers, runs the linters and the related tests side by
+//! side within one budget, and reports new findings.
 //!
-//! The rules are in `ralph_core::project::check`; here they are carried out. At the deadline what runs is ended,
-//! and what did not finish is said to be unfinished.
+//! The rules are in `ralph_core::project::check`; this module carries them out. At the deadline,
+//! running tools are ended and reported as unfinished.
 
 mod before;
 mod dedupe;
@@ -26,47 +26,44 @@ use ralph_io::store::home::Home;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is to be checked, and how.
+/// What to check, and how.
 #[derive(Debug)]
 pub(crate) struct CheckOrder<'a> {
-    /// Where Ralph keeps what it knows.
     pub(crate) home: &'a Home,
-    /// The edited files; those that are gone by now are left out.
+    /// The edited files; missing ones are skipped.
     pub(crate) files: &'a [PathBuf],
-    /// What the settings say.
     pub(crate) choice: &'a CheckSettings,
-    /// The folder of the loop whose model edited them; none where a person asks.
+    /// The folder of the loop whose model edited the files; `None` if the user runs the check.
     pub(crate) of_loop: Option<&'a Path>,
-    /// When and how long.
     pub(crate) pace: Pace,
 }
 
-/// When the checks run, which is how long they may take.
+/// When the checks run, which limits their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// After an edit: all of them within this time. What is known to be too slow runs later.
+    /// After an edit: all checks within this time. Those known to be too slow run later.
     AfterEdit(Duration),
-    /// What was too slow for the edits, at the end of the turn or by hand.
+    /// The checks that were too slow for the edits, at the end of the turn or by hand.
     Late(Duration),
-    /// A person asked for everything.
+    /// The user asked for everything.
     ByHand,
 }
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum CheckResult {
-    /// It looked.
+    /// The check finished.
     Found {
-        /// What is news.
+        /// The new findings.
         new: Vec<Finding>,
-        /// How many findings were there before the work.
+        /// How many findings are older than the work.
         old: usize,
-        /// How many are elsewhere, and nobody knows since when.
+        /// How many findings of unknown age are in other files.
         elsewhere: usize,
-        /// How many the model was told before.
+        /// How many findings the model has been told before.
         told_before: usize,
     },
-    /// It began and did not finish.
+    /// It started and did not finish.
     Unfinished(String),
     /// It did not run.
     NotRun(String),
@@ -74,32 +71,29 @@ pub(crate) enum CheckResult {
     Later,
 }
 
-/// One check that was considered.
+/// One check and its result.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// Which.
     pub(crate) name: String,
-    /// Its file, as it is named to people.
+    /// The file's name in messages.
     pub(crate) file: String,
-    /// What came of it.
     pub(crate) came: CheckResult,
-    /// How long it took.
     pub(crate) took: Duration,
-    /// True if it rewrote the file.
+    /// True if the check rewrote the file.
     pub(crate) fixed: bool,
 }
 
-/// What came of all of it.
+/// The results of all checks.
 #[derive(Debug)]
 pub(crate) struct CheckOutcome {
     /// For the model.
     pub(crate) report: CheckReport,
-    /// For a person, in the order in which they ended.
+    /// For the user, in the order in which the checks ended.
     pub(crate) checked: Vec<Checked>,
 }
 
 impl CheckOutcome {
-    /// True when every check ran and none found something new.
+    /// True if every check ran and none found anything new.
     pub(crate) fn is_clean(&self) -> bool {
         let is_fine = |one: &Checked| matches!(&one.came, CheckResult::Found { new, told_before: 0, .. } if new.is_empty());
         self.checked.iter().all(is_fine) && self.report.not_run.is_empty()
@@ -109,7 +103,7 @@ impl CheckOutcome {
 /// Runs the checks that apply to the files.
 ///
 /// # Errors
-/// When nothing can be run at all. A tool that fails is no error.
+/// When nothing can run at all. A tool that fails is not an error.
 pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
     let until = match order.pace {
         Pace::AfterEdit(budget) | Pace::Late(budget) => Some(Instant::now() + budget),

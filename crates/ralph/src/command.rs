@@ -1,5 +1,5 @@
-//! What every command has: where it runs, exit codes, output, its line in the journal, the loop that
-//! it is about.
+//! Shared by all commands: where they run, exit codes, output, journal lines, and the choice of the
+//! loop.
 
 pub(crate) mod context_dir;
 pub(crate) mod exit;

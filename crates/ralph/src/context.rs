@@ -1,5 +1,5 @@
-//! What a session is told about its project: the facts of
-//! `ralph_core::project::project_facts`, gathered on disk within a time.
+//! Gathers the facts about a project that a session starts with: those of
+//! `ralph_core::project::project_facts`, read from disk within a time limit.
 
 mod disk;
 mod gather;

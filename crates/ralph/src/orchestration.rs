@@ -1,4 +1,4 @@
-//! The orchestrated sessions of a project, read and changed as commands do.
+//! Reads and changes the orchestrations of a project for the commands.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, ExitError, bad_state, refused};
@@ -7,7 +7,7 @@ use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_io::store::orchestration::{Sessions, SnapshotChange};
 
-/// Where the command was given, and the sessions there.
+/// Where the command was given, and the project's orchestrations.
 #[derive(Debug)]
 pub(crate) struct SessionContext {
     pub(crate) here: Here,
@@ -15,18 +15,17 @@ pub(crate) struct SessionContext {
 }
 
 impl SessionContext {
-    /// Of the project where the command was given.
+    /// For the project where the command was given.
     pub(crate) fn gather(here: Here) -> Result<SessionContext> {
         let sessions = Sessions::of(&here.root, &here.home)?;
         Ok(SessionContext { here, sessions })
     }
 
-    /// Their names.
     pub(crate) fn names(&self) -> Vec<SessionId> {
         self.sessions.list()
     }
 
-    /// The session that is meant.
+    /// The orchestration with this id. Without an id, the only open one, or the only one at all.
     pub(crate) fn find(&self, id: Option<&str>) -> Result<SessionId> {
         if let Some(name) = id {
             return named(name);
@@ -45,7 +44,7 @@ impl SessionContext {
         id: &SessionId,
         decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
     ) -> Result<SnapshotChange<T>> {
-        // What was refused says so itself; anything else is a file.
+        // Keep the exit code of a refusal. Any other error comes from a file.
         let as_bad_state = |error: anyhow::Error| match error.is::<ExitError>() {
             true => error,
             false => bad_state(error),
@@ -54,7 +53,7 @@ impl SessionContext {
     }
 }
 
-/// What is said where there is none.
+/// The message if the project has no orchestration.
 pub(crate) const NONE: &str = "there is no session here; `ralph session new TASK` begins one";
 
 pub(crate) fn named(name: &str) -> Result<SessionId> {

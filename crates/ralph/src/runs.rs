@@ -1,7 +1,7 @@
-//! Runs of Claude Code without a person at the prompt: one client after another, or several at once.
+//! Runs of Claude Code without a user at the prompt: one client after another, or several at once.
 //!
-//! `engine` holds the clients, shows them and hears the user. Each kind of run is an owner in a file of its
-//! own, which decides from files what is begun next.
+//! `engine` starts the clients, shows them and handles Ctrl-C. Each kind of run is an
+//! `Owner` in a file of its own, which decides from files what starts next.
 
 pub(crate) mod build;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Installs Ralph, removes it, and finds what is wrong with an installation.
+//! Installs and removes Ralph, and finds what is wrong with an installation.
 
 pub(crate) mod doctor;
 pub(crate) mod install;

@@ -1,9 +1,8 @@
-//! Runs acceptance commands and keeps their receipts: the only way in which a criterion becomes
-//! true.
+//! Runs acceptance commands and keeps their receipts. Nothing else makes a criterion true.
 //!
-//! One run at a time for each loop. A receipt is written as soon as its command has ended, so a
-//! run that is cut keeps what it has found out. What the receipts are worth is decided in
-//! `ralph_core::evidence::receipt`, and nowhere here.
+//! Only one run at a time works on a loop. Each receipt is written as soon as its command has
+//! ended, so an interrupted run keeps its results. `ralph_core::evidence::receipt` alone decides
+//! what a receipt proves.
 
 pub(crate) mod asked;
 mod round;
@@ -31,61 +30,58 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trees::Trees;
 
-/// A criterion that rewrites files can make another one stale, and is answered by another round;
-/// after so many the checks undo each other's work.
+/// A criterion that rewrites files can make another one stale, which calls for another round. After
+/// this many rounds the checks undo each other's work.
 const MOST_ROUNDS: usize = 4;
 
 /// Long enough for another run of the same criteria to end.
 const OTHERS_TURN: Duration = Duration::from_secs(900);
 
-/// What is to be run.
+/// What to run, and how.
 #[derive(Debug)]
 pub(crate) struct VerifyOrder<'a> {
-    /// The loop.
     pub(crate) file: &'a LoopFile,
-    /// The criteria, by id; none means all.
+    /// The ids of the criteria; empty means all of them.
     pub(crate) ids: &'a [String],
-    /// Which of them.
     pub(crate) which: CriteriaChoice,
-    /// One after another, or side by side.
     pub(crate) pace: Pace,
-    /// Who runs them.
     pub(crate) by: By,
     /// How the environment differs from the recorded one.
     pub(crate) surroundings: Surroundings,
-    /// How long all of them may take together; none means that only each command has its limit.
+    /// The time limit for all commands together; `None` means that only each command's own limit
+    /// applies.
     pub(crate) within: Option<Duration>,
 }
 
-/// Which of the criteria are run.
+/// Which of the criteria to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CriteriaChoice {
-    /// Each that was named.
+    /// All named ones.
     Named,
-    /// Those that no receipt proves or disproves on the tree as it is.
+    /// Those without a receipt that proves or disproves them on the current tree.
     WithoutProof,
 }
 
-/// How several commands are run.
+/// How to run several commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
     /// One after another.
     InTurn,
-    /// Side by side; what fails in company, or changes the tree, is run again alone.
+    /// Side by side. A command that fails, or all of them if the tree changes, run again alone.
     Together,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct VerifyOutcome {
     /// The loop, with its new receipts.
     pub(crate) state: LoopState,
-    /// What they are worth on the tree as it is now.
+    /// What the receipts prove on the current tree.
     pub(crate) proof: Proof,
 }
 
 impl VerifyOutcome {
-    /// The criteria that were named, with what each is worth.
+    /// The named criteria, with the status of each.
     pub(crate) fn named(&self, ids: &[String]) -> Vec<(&Criterion, ReceiptStatus)> {
         let is_named = |one: &&Criterion| ids.is_empty() || ids.contains(&one.id);
         let criteria = self.state.acceptance_criteria.iter().filter(is_named);
@@ -96,8 +92,8 @@ impl VerifyOutcome {
 /// Runs the criteria.
 ///
 /// # Errors
-/// When there is no such criterion, when they are not those that a person agreed to, or when the
-/// tree cannot be looked at. Commands that fail are no error.
+/// When there is no such criterion, when the criteria are not those that the user agreed to, or
+/// when the tree cannot be read. A failed command is not an error.
 pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<VerifyOutcome> {
     let deadline = order.within.map(|within| Instant::now() + within);
     let place = order.file.folder().join("verify");
@@ -117,10 +113,10 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
     work.finish()
 }
 
-/// What the receipts of a loop are worth on the tree as it is now. Nothing is run or written.
+/// What a loop's receipts prove on the current tree. Runs and writes nothing.
 ///
 /// # Errors
-/// When the tree cannot be looked at.
+/// When the tree cannot be read.
 pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
     let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
     let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
@@ -140,7 +136,7 @@ fn proof(trees: &Trees, state: &LoopState) -> Proof {
     proof
 }
 
-/// A run of criteria under way.
+/// A run of criteria in progress.
 struct VerifyWork<'a> {
     file: &'a LoopFile,
     state: LoopState,
@@ -149,7 +145,7 @@ struct VerifyWork<'a> {
     trees: Trees,
     deadline: Option<Instant>,
     ralph: PathBuf,
-    /// Where what the commands print is kept.
+    /// The folder for the commands' output.
     outputs: PathBuf,
     by: By,
     surroundings: Surroundings,
@@ -190,7 +186,7 @@ impl<'a> VerifyWork<'a> {
         })
     }
 
-    /// The criteria to be run in this round.
+    /// The criteria to run in this round.
     fn todo(&mut self, order: &VerifyOrder<'_>, round: usize) -> Result<Vec<Criterion>> {
         if round > 0 {
             self.trees.look_again()?;
@@ -204,7 +200,7 @@ impl<'a> VerifyWork<'a> {
                 || self.standing(one).wants_a_run()
                 || (order.which == CriteriaChoice::WithoutProof && !is_of_proof(one))
         };
-        // A state that another tool wrote may hold a criterion without a command.
+        // A state that another tool wrote may contain a criterion without a command.
         let has_command = |one: &&Criterion| !one.verification_command.trim().is_empty();
         let due = self.state.acceptance_criteria.iter().filter(named).filter(is_due);
         Ok(due.filter(has_command).cloned().collect())
@@ -219,15 +215,15 @@ impl<'a> VerifyWork<'a> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// How long the next command may run.
+    /// The time limit for the next command.
     fn time_for_one(&self) -> Duration {
         let one = self.settings.per_command();
         self.deadline.map_or(one, |at| one.min(at.saturating_duration_since(Instant::now())))
     }
 
     fn finish(mut self) -> Result<VerifyOutcome> {
-        // What decides is read from the disk: a remembered digest can be older than a file that was
-        // written through a mapping of memory.
+        // Read every file from disk for the final answer: a cached digest can be older than a file
+        // that was written through a memory mapping.
         self.trees.read_again()?;
         let (ran, problem) = (self.ran, self.problem.clone());
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
@@ -257,8 +253,8 @@ impl<'a> VerifyWork<'a> {
     }
 }
 
-/// The loop's state, if its criteria are those that a person agreed to. Those of a loop that was
-/// made without any of our commands are agreed to by being run.
+/// The loop's state, if its criteria are those that the user agreed to. A loop created by another
+/// tool has no pinned criteria; running them is the user's consent.
 fn agreed(file: &LoopFile) -> Result<LoopState> {
     let state = file.update(|state| {
         if state.frozen.is_none() && !state.acceptance_criteria.is_empty() {

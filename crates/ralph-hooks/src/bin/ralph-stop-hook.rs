@@ -1,4 +1,5 @@
-//! `ralph-stop-hook`: see `ralph_hooks::stop`, and `ralph_hooks::wait` for `ralph-stop-hook wait`.
+//! `ralph-stop-hook`: see `ralph_hooks::stop`, and `ralph_hooks::background_watch` for
+//! `ralph-stop-hook wait`.
 
 use ralph_core::protocol::registration::WAIT;
 use ralph_hooks::{background_watch, hook_runner, stop};

@@ -1,4 +1,4 @@
-//! After a call of an agent, and at an agent's end: what it came to, and what comes next.
+//! After an agent's call or end: what it achieved, and what comes next.
 
 use super::look::{self, Writes, look};
 use super::who;
@@ -16,7 +16,7 @@ use ralph_core::state::{LoopState, SessionCall};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
-/// Answers the end of a tool call: of interest are those of agents.
+/// Answers the end of a tool call. Only agent calls matter here.
 pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
     let is_call = matches!(call.input.tool_name.as_str(), "Agent" | "Task");
@@ -26,7 +26,7 @@ pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let answer = &event["tool_response"];
     let id = &call.input.tool_use_id;
-    // Still at work, and what it writes decides what comes next.
+    // The agent is still working, and the files it writes decide what comes next.
     if call.input.hook_event_name == HookEvent::PostToolUse && answer["status"] == "async_launched"
     {
         let agent = answer["agentId"].as_str().unwrap_or_default().to_owned();
@@ -43,10 +43,10 @@ pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     next(call, &bound)
 }
 
-/// The state of the session of this call once its router has said what comes first.
+/// The orchestration's state after its router has chosen the first step.
 ///
 /// # Errors
-/// When the state or the session's files cannot be read or written.
+/// When the state or the orchestration's files cannot be read or written.
 pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { anyhow::bail!("the session is gone") };
     let now = clock::now();
@@ -63,7 +63,8 @@ pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
     looked.transpose()?.ok_or_else(|| anyhow::anyhow!("the session is gone"))
 }
 
-/// Answers the end of an agent in the background: the conversation is woken, and hears what comes next.
+/// Answers the end of a background agent. The client wakes the conversation, which is told what
+/// comes next.
 pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
     match ours(call)? {
         Some(bound) => next(call, &bound),
@@ -71,7 +72,7 @@ pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
     }
 }
 
-/// An agent of the session wants to end. Its files are asked what came of it.
+/// An agent of the orchestration wants to end. Its files show what it achieved.
 pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
@@ -90,7 +91,7 @@ pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     Ok(Reply::silent())
 }
 
-/// The running session, where this copy of the hook is the one that counts.
+/// The running orchestration, if this copy of the hook is the one that answers.
 fn ours(call: &HookCall) -> Result<Option<Bound>> {
     let bound = Bound::<LoopState>::find(call)?;
     Ok(bound.filter(|bound| {
@@ -100,7 +101,7 @@ fn ours(call: &HookCall) -> Result<Option<Bound>> {
     }))
 }
 
-/// Closes calls, and writes down what they came to.
+/// Closes the matching calls and records their outcome.
 fn over(call: &HookCall, bound: &Bound, which: impl Fn(&SessionCall) -> bool) -> Result<()> {
     let now = clock::now();
     let ends = bound.file.update(|state| look::ended(&call.home, state, &which, now))?;
@@ -120,7 +121,7 @@ pub(super) fn note_ends(call: &HookCall, bound: &Bound, ends: &[(CallKey, CallEn
     }
 }
 
-/// The next calls, where there are any: what ends or rests the session is said at its stop.
+/// The next calls, if any. An end or a pause of the orchestration is announced at its stop.
 fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let now: Timestamp = clock::now();
     let said = bound.file.update(|state| -> Result<String> {

@@ -1,4 +1,4 @@
-//! Whether a call would write an artefact of the session, and whether that is its writer's to write.
+//! Whether a call writes an artefact of the orchestration, and whether the caller may write it.
 
 use super::look;
 use super::who::Who;
@@ -18,21 +18,21 @@ use ralph_io::store::places;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
-/// What a call would write.
+/// A call that writes an artefact.
 pub(super) struct Written {
-    /// The rule's answer, with the reason.
+    /// The rule's decision; the error is the reason for a refusal.
     pub judged: Result<(), String>,
-    /// The task whose file is replaced, where that is allowed.
+    /// The task whose file the call replaces, if that is allowed.
     pub replaces: Option<String>,
 }
 
-/// The folder of the sessions of a project, without links.
+/// The project's folder of orchestrations, with symlinks resolved.
 pub(super) fn folder(state: &LoopState) -> PathBuf {
     let root = Path::new(&state.project_root);
     root.canonicalize().unwrap_or_else(|_| root.to_owned()).join(SESSIONS.trim_end_matches('/'))
 }
 
-/// Judges a call that edits a file; none if the file is no artefact.
+/// Judges a call that edits a file. Returns `None` if the file is no artefact.
 pub(super) fn edited(
     call: &HookCall,
     home: &Home,
@@ -44,7 +44,7 @@ pub(super) fn edited(
     let said = absolute(Path::new(&call.input.cwd), path);
     let led = places::resolve(&said.to_string_lossy()).map(PathBuf::from);
     let below = |path: &Path| path.strip_prefix(&folder).ok().map(Path::to_owned);
-    // By its name the project may stand elsewhere, where a folder above it is a link.
+    // A symlink above the project can make the path as named differ from the resolved one.
     let named = Path::new(&state.project_root).join(SESSIONS.trim_end_matches('/'));
     let is_named = below(&said).is_some() || said.starts_with(&named);
     let file = match (led.as_deref().and_then(below), is_named) {
@@ -62,7 +62,7 @@ pub(super) fn edited(
             "this belongs to no part of session {id}; write below `{SESSIONS}{id}/` what is yours"
         ))));
     };
-    // Who may not write at all need not wait for the folder to be read.
+    // A caller that may not write at all is refused before the folder is read.
     if let Err(RuleRefusal(why)) =
         may_write(who.writer(), SessionFile::of(&inside), WriteTarget::default())
         && !matches!(who, Who::Agent(_))
@@ -73,7 +73,7 @@ pub(super) fn edited(
     Ok(Some(judge(call, &seen, who, &inside)))
 }
 
-/// The path from the folder of this session, or of what stands beside it.
+/// The path relative to this orchestration's folder, or to its instructions file beside the folder.
 fn of_session(file: &Path, id: &SessionId) -> Option<String> {
     let text = file.to_str()?;
     match text.strip_prefix(id.as_str())? {
@@ -127,7 +127,7 @@ fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
     Written { judged: Ok(()), replaces }
 }
 
-/// The text as it is after an edit; none where that cannot be told.
+/// The file's text after the edit, or `None` if it cannot be computed.
 fn text_after(call: &HookCall, before: &str) -> Option<String> {
     if call.cut {
         return None;
@@ -137,7 +137,7 @@ fn text_after(call: &HookCall, before: &str) -> Option<String> {
     let edit = |text: String, edit: &Value| -> Option<String> {
         let (old, new) = (edit["old_string"].as_str()?, edit["new_string"].as_str()?);
         Some(match (old, edit["replace_all"].as_bool()) {
-            // It makes a file of this text.
+            // An empty old string creates the file with this text.
             ("", _) => new.to_owned(),
             (old, Some(true)) => text.replace(old, new),
             (old, _) => text.replacen(old, new, 1),
@@ -151,7 +151,8 @@ fn text_after(call: &HookCall, before: &str) -> Option<String> {
     }
 }
 
-/// Judges the marks that a command line sets by `ralph session mark`; none where it sets none.
+/// Judges the marks that a command line sets with `ralph session mark`. Returns `None` if it sets
+/// none.
 pub(super) fn marked(
     line: &str,
     home: &Home,
@@ -191,7 +192,7 @@ pub(super) fn marked(
         let iteration = progress.latest_iteration().max(1);
         let planning = progress.planning(iteration).find(|entry| entry.id == task).cloned();
         let entry = planning.or_else(|| progress.task(&task).cloned());
-        // One that is not there is refused by the command itself.
+        // The command itself refuses a task that does not exist.
         let Some(entry) = entry else { continue };
         let after = ralph_core::modes::orchestration::progress::mark(before, &entry, status, None);
         let after = after.unwrap_or_else(|_| before.to_owned());
@@ -202,7 +203,7 @@ pub(super) fn marked(
     Ok(Some(Written { judged: Ok(()), replaces: None }))
 }
 
-/// `ralph session repair`, wherever its options stand.
+/// Matches `ralph session repair`, wherever its options stand.
 fn repairs(simple: &Simple) -> bool {
     let said = |text: &str| simple.arguments().iter().any(|word| word.text == text);
     simple.base() == "ralph" && said("session") && said("repair")
@@ -214,7 +215,7 @@ struct ArtefactMark {
     of: Option<String>,
 }
 
-/// `ralph session mark TASK STATUS`, wherever its options stand.
+/// Matches `ralph session mark TASK STATUS`, wherever its options stand.
 fn mark(simple: &Simple) -> Option<ArtefactMark> {
     if simple.base() != "ralph" {
         return None;
@@ -240,7 +241,7 @@ fn mark(simple: &Simple) -> Option<ArtefactMark> {
     }
 }
 
-/// As `ralph session mark` reads it.
+/// Parses a status like `ralph session mark` does.
 fn status_of(said: &str) -> Option<TaskMark> {
     let words = ["open", "started", "review", "done", "failed", "cancelled"];
     let of_word = || {
@@ -250,7 +251,7 @@ fn status_of(said: &str) -> Option<TaskMark> {
     TaskMark::of(said).or_else(of_word)
 }
 
-/// Paths on a command line that lead into the folder of sessions without saying so.
+/// The paths on a command line that reach the folder of orchestrations through a symlink.
 pub(super) fn links(line: &str, cwd: &str, state: &LoopState) -> Vec<String> {
     let folder = folder(state);
     let reading = shell::read(line, &[]);
@@ -272,7 +273,7 @@ pub(super) fn links(line: &str, cwd: &str, state: &LoopState) -> Vec<String> {
     found
 }
 
-/// The path from the root, without `.` and `..`.
+/// The absolute path, without `.` and `..`.
 fn absolute(cwd: &Path, path: &str) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in cwd.join(path).components() {

@@ -1,7 +1,8 @@
-//! Beginning and going on with a session: what the typed command and the headless driver have in common.
+//! Starts and continues an orchestration. The typed command and the headless driver share this
+//! code.
 //!
-//! A session is a folder, and a loop drives it: the loop has the bounds, the criteria and the budgets. When a loop has
-//! ended, the folder is still there, and another loop can go on with it.
+//! An orchestration is a folder, driven by a loop that holds the bounds, the criteria and the
+//! budgets. The folder outlives the loop, and another loop can continue it.
 
 use super::look::{as_driven, driving};
 use crate::begin::{
@@ -24,20 +25,20 @@ use ralph_io::{
     client, process::clock, project::reader::DiskReader, project::settings, store::lifecycle,
 };
 
-/// What was asked for.
+/// Which orchestration the request means.
 enum SessionChoice {
-    /// A session for this task.
+    /// A new one for this task.
     New(String),
-    /// The session of this name.
+    /// The one with this id.
     Named(SessionId),
-    /// The session of this name, because there is feedback for it.
+    /// The one with this id, which has new feedback.
     Feedback(SessionId),
-    /// The one that there is.
+    /// None named: the only open one, or the only one at all.
     Any,
 }
 
-/// Decides what the request means, and carries it out. Without a session of the client the loop is begun all the
-/// same: whoever drives it binds each client that it starts.
+/// Decides what the request means, and carries it out. Starts the loop even without a client
+/// session: the driver binds each client that it starts.
 pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let wanted = match wanted(asked.request.task.as_deref()) {
         Ok(wanted) => wanted,
@@ -66,7 +67,7 @@ pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     create(asked, &id, &task, now)
 }
 
-/// One word of digits and dashes is a name, or would be one; all else is a task.
+/// A single word of digits and punctuation is a name, or a misspelt one; anything else is a task.
 fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
     let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
         return Ok(SessionChoice::Any);
@@ -92,7 +93,7 @@ fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
     }
 }
 
-/// The session that is meant, begun where it is a new one, with what it was asked for; or why there is none.
+/// The chosen orchestration, created if it is new, with its task; or the reason why there is none.
 fn choose(
     asked: &StartRequest<'_>,
     sessions: &Sessions,
@@ -118,7 +119,7 @@ fn choose(
     Ok(Ok((id, seen.request)))
 }
 
-/// Why a session that is over has no feedback to go on with; none where it goes on.
+/// Why a finished orchestration has no feedback to continue with. `None` if it can continue.
 fn no_feedback(id: &SessionId, step: &MachineStep) -> Option<String> {
     if !matches!(step.act, Act::Complete | Act::AwaitingFeedback(_)) {
         return None;
@@ -136,7 +137,7 @@ fn no_feedback(id: &SessionId, step: &MachineStep) -> Option<String> {
     ))
 }
 
-/// What is said where there is none.
+/// The message if the project has no orchestration.
 const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
 
 fn no_such(sessions: &Sessions, id: &SessionId) -> String {
@@ -179,7 +180,7 @@ fn go_on_with_own(
     take_up(asked, file, state, now)
 }
 
-/// A loop that is there goes on: here, wherever it was before.
+/// Continues an existing loop in this session, wherever it ran before.
 fn take_up(
     asked: &StartRequest<'_>,
     file: &LoopFile,
@@ -199,7 +200,7 @@ fn take_up(
         }
         state.baseline_pending |= wants_baseline(state, options);
         if let Some(session) = state.orchestration_mut() {
-            // What a client has started that is gone, is gone with it.
+            // A call dies with the client that made it.
             session.calls.retain(|call| call.client == process);
         }
         if state.session_id != asked.session_id && !state.session_id.is_empty() {
@@ -232,7 +233,7 @@ fn create(
         (true, true) => commands::criteria(&DiskReader::of(&asked.project_root)),
         _ => earlier,
     };
-    // Nobody asked for these commands, so a missing program is no reason to refuse the task.
+    // The user did not ask for these commands, so a missing program does not refuse the task.
     problems.extend(cannot_start(&discovered, &asked.project_root));
     let facts = facts(&asked.project_root, discovered, asked.started_by.clone(), now)?;
     let mut state = start::new_loop(task, options, &settings, facts);
@@ -247,8 +248,8 @@ fn create(
     Ok(StartOutcome::Started(state, Vec::new()))
 }
 
-/// What the person agreed to when the session was driven before: another loop that goes on with it is measured
-/// by the same.
+/// The criteria that the user agreed to when an earlier loop drove the orchestration. A loop that
+/// continues it is measured by the same criteria.
 fn agreed_before(asked: &StartRequest<'_>, id: &SessionId) -> Vec<Criterion> {
     let root = asked.project_root.to_string_lossy();
     let is_it =

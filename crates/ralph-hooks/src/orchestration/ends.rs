@@ -1,5 +1,5 @@
-//! Whether a step of the router ends its session, for a program that drives it. A conversation is told at its stop, by
-//! the same rule.
+//! Whether a router step ends its orchestration, for a program that drives it. A conversation gets
+//! the answer at its stop, by the same rule.
 
 use crate::delegate;
 use anyhow::Result;
@@ -14,19 +14,20 @@ use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug)]
 pub enum StepResult {
-    /// The session goes on with the step.
+    /// The orchestration continues with the step.
     GoesOn,
-    /// It rests now, or rested already.
+    /// The orchestration is paused.
     Rests(Box<LoopState>),
-    /// It is over, and its loop put away there.
+    /// The orchestration is over, and its loop is archived in this file.
     Over(Box<LoopState>, LoopFile),
 }
 
-/// Ends or rests the loop of a session where the step says so, or a bound does; for a session that says it is
-/// complete, once its criteria were run. `after` is the session with the step's changes made.
+/// Ends or pauses the loop of an orchestration if the step or a bound requires it. Runs the
+/// criteria first if the step reports completion. `after` is the snapshot with the step's changes
+/// applied.
 ///
 /// # Errors
 /// When the state cannot be read or written.

@@ -1,7 +1,8 @@
-//! Asks the router what comes next, on what is known of the calls that were made.
+//! Asks the router what comes next, given the calls made so far.
 //!
-//! Every answer comes from here: a hook's, the guard's and that of `ralph session next`. To ask uses up nothing that a
-//! person said: that does the call which carries it, or the end of the loop, through [`made`] and [`use_up`].
+//! Every answer comes from here: a hook's, the guard's and that of `ralph session next`. Asking
+//! does not consume the user's messages. The call that carries them does, through [`made`], or the
+//! loop's end, through [`use_up`].
 
 use anyhow::{Result, anyhow};
 use jiff::Timestamp;
@@ -20,24 +21,24 @@ use ralph_io::store::orchestration::Sessions;
 use ralph_io::{process::clock, project, store::lifecycle};
 use std::path::Path;
 
-/// When what comes before the calls is written.
+/// When to write the changes that precede the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writes {
-    /// Always: this is where the session goes on, rests or ends.
+    /// Always: the orchestration continues, pauses or ends here.
     Always,
-    /// Only where calls are to be made. What ends or rests the session is left to its next stop.
+    /// Only if calls follow. A pause or an end is left to the next stop.
     ForCalls,
 }
 
-/// What the router says.
+/// The router's answer.
 pub(super) struct RoutedCalls {
-    /// The calls to be made now, as they are said.
+    /// The calls to make now, in full.
     pub calls: Vec<Invocation>,
-    /// The same in few words.
+    /// The same in short.
     pub routed: Routed,
 }
 
-/// The sessions of a loop's project, and which one it drives.
+/// The project's orchestrations, and the id of the one that the loop drives.
 pub(super) fn sessions(home: &Home, state: &LoopState) -> Result<(Sessions, SessionId)> {
     let name = in_session::id(state);
     let id = SessionId::parse(name)
@@ -45,7 +46,8 @@ pub(super) fn sessions(home: &Home, state: &LoopState) -> Result<(Sessions, Sess
     Ok((Sessions::of(Path::new(&state.project_root), home)?, id))
 }
 
-/// Asks the router, and keeps in the state what it gives; none where the session's folder is gone.
+/// Asks the router and stores the due calls in the state. Returns `None` if the folder is
+/// gone.
 pub(super) fn look(
     home: &Home,
     state: &mut LoopState,
@@ -83,21 +85,21 @@ pub(super) fn look(
     Ok(Some(RoutedCalls { calls, routed }))
 }
 
-/// The session as the router is asked about it: the loop that drives it knows which calls are under way. Where none
-/// does, whoever had made calls is gone.
+/// The snapshot with the calls under way, which the driving loop knows. Without a driving loop, the
+/// processes that made calls are gone.
 pub fn as_driven(home: &Home, root: &Path, found: &Snapshot) -> Snapshot {
     let running = match driving(home, root, &found.id) {
         Some((_, state)) if !state.session_id.is_empty() => {
             state.orchestration().map(Orchestrated::running)
         }
-        // A program that drives it notes its calls with the session.
+        // A driving program records its calls in the orchestration's folder.
         Some(_) => found.running.clone(),
         None => found.running.as_ref().map(|_| Vec::new()),
     };
     Snapshot { running, ..found.clone() }
 }
 
-/// The live loop that drives a session of the project.
+/// The live loop that drives an orchestration of the project.
 pub fn driving(home: &Home, root: &Path, id: &SessionId) -> Option<(LoopFile, LoopState)> {
     let identity = project::identity(root);
     let is_it = |state: &LoopState| {
@@ -108,7 +110,7 @@ pub fn driving(home: &Home, root: &Path, id: &SessionId) -> Option<(LoopFile, Lo
     all.filter_map(|(file, state)| Some((file, state.ok()?))).find(|(_, state)| is_it(state))
 }
 
-/// A call is made: it is under way from now on, and has what the person said.
+/// Records a call as made: it is now under way and carries the user's messages.
 pub(super) fn made(
     home: &Home,
     state: &mut LoopState,
@@ -130,7 +132,7 @@ pub(super) fn made(
     Ok(())
 }
 
-/// Signals that have taken effect are used up.
+/// Removes signals that have taken effect.
 ///
 /// # Errors
 /// When they cannot be moved.
@@ -146,7 +148,7 @@ pub fn use_up(sessions: &Sessions, id: &SessionId, heard: &[String]) -> Result<(
     Ok(())
 }
 
-/// A call has ended: what it was made for is there, or it counts as failed. It is no more under way.
+/// Records that calls have ended. A call has failed unless its result exists.
 pub(super) fn ended(
     home: &Home,
     state: &mut LoopState,

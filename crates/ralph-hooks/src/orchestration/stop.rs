@@ -1,4 +1,4 @@
-//! The conversation of an orchestrated session wants to end its turn.
+//! The conversation of an orchestration wants to end its turn.
 
 use super::after::note_ends;
 use super::look::{self, Writes, look};
@@ -13,7 +13,7 @@ use ralph_core::state::{Orchestrated, SessionCall};
 use ralph_io::{client::transcript, process::clock, store::plan_files};
 use std::path::Path;
 
-/// Decides, on what the router says.
+/// Decides by the router's answer.
 pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     let (sessions, id) = look::sessions(&call.home, &bound.state)?;
     let Some((bound, routed)) = routed(call, bound)? else { return Ok(Reply::silent()) };
@@ -28,8 +28,8 @@ pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     Ok(reply)
 }
 
-/// What the router says, and the loop as it stands then; no word where the stop is decided without the router.
-/// None if the loop is gone.
+/// The router's answer and the loop after it. The answer is `None` if the stop is decided without
+/// the router, and the result is `None` if the loop is gone.
 fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>)>> {
     if plan_files::is_gone(&bound.state) {
         return Ok(Some((bound, None)));
@@ -47,7 +47,7 @@ fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>
     };
     let is_idle = bound.state.orchestration().is_some_and(|session| session.calls.is_empty());
     let looked = if is_idle {
-        // No agent can change the state meanwhile, so it needs no lock before the decision.
+        // No agent can change the state meanwhile, so no lock is needed before the decision.
         look(&call.home, &mut bound.state, now, writes)?
     } else {
         let changed = bound.change(|state| look(&call.home, state, now, writes))?;
@@ -58,7 +58,8 @@ fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>
     Ok(Some((bound, looked.map(|looked| looked.routed))))
 }
 
-/// Notes the end of each call whose agent the client does not know any more. None if the loop is gone.
+/// Records the end of each call whose agent the client no longer knows. Returns `None` if the loop
+/// is gone.
 fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
     let Some(session) = bound.state.orchestration().cloned() else { return Ok(Some(bound)) };
     let is_over = |one: &SessionCall| !is_at_work(call, &session, one);
@@ -72,7 +73,8 @@ fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
     Ok(Some(bound))
 }
 
-/// True where the client still knows the agent of this call: by its id; else one of its kind that no other call has.
+/// True if the client still knows this call's agent: by its id, else as one of the same kind that
+/// no other call has.
 fn is_at_work(call: &HookCall, session: &Orchestrated, one: &SessionCall) -> bool {
     let mut tasks = call.input.background_tasks.iter().filter(|task| task.is_subagent());
     if !one.agent.is_empty() {

@@ -1,4 +1,4 @@
-//! Before a tool runs in an orchestrated session.
+//! Before a tool runs in an orchestration.
 
 use super::artefact::{self, Written};
 use super::look::{self, Writes, look};
@@ -17,7 +17,7 @@ use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, SessionCall};
 use ralph_io::{client, process::clock, store::places};
 
-/// May this tool run now?
+/// Decides whether a tool may run.
 pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_live() {
@@ -40,7 +40,7 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
             Ok(refuse(call, &bound, &denied))
         }
         Ok(()) if starts_one(call) && who == Who::Main && bound.state.is_running() => {
-            // The copy that answers keeps the account; another would count the same call twice.
+            // Only the copy that answers records the call; a second copy would count it twice.
             if bound.is_outranked(call.via) {
                 return Ok(Reply::silent());
             }
@@ -55,8 +55,8 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
         Ok(()) => {
             if let Some(written) = &asked.written {
                 keep_replaced(call, &bound, written)?;
-                // The client would ask a person for each file that an agent writes. That it may write there is
-                // what they have agreed to by starting this.
+                // Otherwise the client would ask the user about each file that an agent writes.
+                // Starting the orchestration was the user's consent to that.
                 return Ok(Reply::allow("an agent of the session writes what is its own"));
             }
             Ok(Reply::silent())
@@ -64,8 +64,8 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     }
 }
 
-/// Whether a person is asked for what they have agreed to by starting a session: that its agents write what is
-/// their own.
+/// Whether the user has already allowed this call by starting an orchestration, whose agents write
+/// their own files.
 pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let who = Who::of(call, state);
     let asked = CallFacts::of(call, state, &who)?;
@@ -76,7 +76,7 @@ fn starts_one(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Agent" | "Task")
 }
 
-/// Who makes the call. An agent that is seen for the first time is known by its id from then on.
+/// Who makes the call. Stores the id of an agent that is seen for the first time.
 fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
     let who = Who::of(call, &bound.state);
     let is_known = |state: &LoopState| {
@@ -100,7 +100,7 @@ struct CallFacts {
     places: ProtectedPaths,
     resolved: Option<String>,
     written: Option<Written>,
-    /// Who is called next, in words.
+    /// The agent to call next, as text.
     next: String,
 }
 
@@ -189,7 +189,8 @@ impl CallFacts {
 }
 
 fn refuse(call: &HookCall, bound: &Bound, denied: &Denied) -> Reply {
-    // Every copy denies, since the client takes the strictest answer; one of them writes.
+    // Every copy denies, since the client takes the strictest answer; one of them writes the
+    // journal.
     let reply = Reply::deny(&denied.reason);
     if bound.is_outranked(call.via) {
         return reply;
@@ -199,12 +200,12 @@ fn refuse(call: &HookCall, bound: &Bound, denied: &Denied) -> Reply {
     let seen = active_loop::tool(call);
     let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
     active_loop::keep(&bound.file, call, said, Some(&denied.record));
-    // No other event follows a call that was denied.
+    // No other event follows a denied call.
     signals::lead(call, &bound.file, &bound.state, reply)
 }
 
-/// Notes the call as under way, if it is one that comes next. Under the state's lock, so that of calls that are
-/// made at once none is made twice, and no more than may be.
+/// Records the call as under way if it is due. The state's lock ensures that simultaneous calls
+/// neither repeat one nor exceed the limit.
 fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
     let input = &call.input.tool_input;
     let (kind, prompt) = (
@@ -252,7 +253,7 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
     })
 }
 
-/// The same refusal, with the call that comes next: what the conversation wanted to do is an agent's.
+/// The same refusal with the due call named: the conversation tried to do an agent's work.
 fn with_next(
     call: &HookCall,
     bound: &Bound,
@@ -284,7 +285,7 @@ fn nothing_now(due: Due, says: &str) -> String {
     }
 }
 
-/// The file of a task is kept as it was before it is replaced.
+/// Keeps a copy of a task's file before it is replaced.
 fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()> {
     let Some(task) = &written.replaces else { return Ok(()) };
     if bound.is_outranked(call.via) {

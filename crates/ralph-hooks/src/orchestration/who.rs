@@ -1,4 +1,4 @@
-//! Who makes a call: the conversation, an agent of the session with what it was called for, or somebody else.
+//! Who makes a call: the conversation, an agent of the orchestration, or an unknown agent.
 
 use crate::hook_runner::HookCall;
 use ralph_core::modes::orchestration::agents::AgentRole;
@@ -8,14 +8,13 @@ use ralph_core::state::{LoopState, Orchestrated, SessionCall};
 use ralph_io::{client, client::transcript};
 use std::path::{Path, PathBuf};
 
-/// Who makes a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
     /// The conversation that orchestrates.
     Main,
-    /// An agent of the session.
+    /// An agent of the orchestration, with the key of its call.
     Agent(CallKey),
-    /// An agent that the session has not called.
+    /// An agent that the orchestration has not called.
     Stranger(String),
 }
 
@@ -41,7 +40,7 @@ impl Who {
         }
     }
 
-    /// Its type, as the guard knows agents.
+    /// The agent type that the guard checks.
     pub(super) fn kind(&self) -> Option<&str> {
         match self {
             Who::Main => None,
@@ -51,13 +50,13 @@ impl Who {
     }
 }
 
-/// The call that a driver has started this whole session of the client for.
+/// The call for which a driver started this client session.
 fn driven() -> Option<CallKey> {
     serde_json::from_str(&client::session_call()?).ok()
 }
 
-/// Which of the calls under way this agent is: by the client's id of it; else by the prompt that its transcript
-/// begins with; else because there is only one that it can be.
+/// Which call under way belongs to this agent: by the client's agent id, else by the first prompt
+/// of its transcript, else because only one call is possible.
 pub(super) fn place(call: &HookCall, session: &Orchestrated) -> Option<usize> {
     let input = &call.input;
     let calls = &session.calls;
@@ -76,8 +75,8 @@ pub(super) fn place(call: &HookCall, session: &Orchestrated) -> Option<usize> {
     all.next().is_none().then_some(only)
 }
 
-/// The agent's own transcript. The event at its end names it; before, it is where the client keeps those of all
-/// agents of a session.
+/// The agent's own transcript. The SubagentStop event names it; before that, it is in the folder
+/// where the client keeps the transcripts of a session's agents.
 fn transcript_of(call: &HookCall) -> Option<PathBuf> {
     let input = &call.input;
     if !input.agent_transcript_path.is_empty() {

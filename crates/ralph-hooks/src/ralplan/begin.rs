@@ -1,4 +1,4 @@
-//! Beginning and continuing a planning: what the typed command and the headless driver have in common.
+//! Starts and continues a planning run. The typed command and the headless driver share this code.
 
 use super::look;
 use crate::begin::{StartOutcome, StartRequest, answered, facts, own, run};
@@ -12,7 +12,7 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project, project::settings, store::plan_files};
 use std::path::Path;
 
-/// Begins a planning, or goes on with the one of this session.
+/// Starts a planning run, or continues the session's own.
 pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let now = clock::now();
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
@@ -34,7 +34,7 @@ pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     create(asked, now)
 }
 
-/// Another live planning of this project: they would have one document.
+/// Another live planning run of this project. The two would share one document.
 fn of_project(asked: &StartRequest<'_>) -> Option<LoopState> {
     let identity = project::identity(&asked.project_root);
     let is_it = |state: &LoopState| {
@@ -117,14 +117,14 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     let (mut state, problems) = new(asked, plan, now)?;
     told.extend(problems);
     plan_files::prepare(root)?;
-    // The document first: a planning without one counts as cancelled.
+    // Write the document first: a planning run without one counts as cancelled.
     plan_files::show(&state)?;
     lifecycle::create(asked.home, &mut state)?;
     plan_files::show(&state)?;
     Ok(StartOutcome::Started(state, told))
 }
 
-/// A plan that another tool has written is read at once, so that its planner is asked for what it lacks.
+/// Reads a plan that another tool wrote, so that its planner is asked for the missing parts.
 fn looked_at(mut plan: Ralplan, root: &Path) -> Ralplan {
     plan.failed_gates = match look(root, &plan.plan_path) {
         _ if plan.plan_path.is_empty() => Vec::new(),

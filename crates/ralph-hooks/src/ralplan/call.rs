@@ -1,12 +1,12 @@
-//! An agent of a planning is about to be called: by the session with its tool, or by a driver as a session
-//! of its own.
+//! Before an agent of a planning run is called, by the session's tool or by a driver that starts a
+//! session for it.
 
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanRefusal, Role};
 use ralph_core::state::Ralplan;
 use ralph_io::store::plan_files;
 use std::path::Path;
 
-/// None where the agent may be called; else why not.
+/// Why the agent may not be called; `None` if it may.
 pub(super) fn may_call(
     plan: &mut Ralplan,
     role: Role,
@@ -17,7 +17,8 @@ pub(super) fn may_call(
     let refused = ralplan::may_call(plan, role, prompt, &hash);
     let is_critic = role == Role::Critic;
     if is_critic && matches!(refused, Ok(()) | Err(PlanRefusal::ChangedSinceReady { .. })) {
-        // Freezes the text; or, where that is another one by now, goes back to the planner.
+        // This freezes the plan's text. If the text has changed since, the planning goes back to
+        // the planner.
         if let PlanOutcome::Refused(why) =
             ralplan::step(plan, &PlanEvent::CriticCalled { hash: &hash })
         {

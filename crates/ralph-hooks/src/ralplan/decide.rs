@@ -1,4 +1,4 @@
-//! What a person decided about a plan, by the question in the session or on the command line.
+//! The user's decision about a plan, from the question in the session or from the command line.
 
 use super::change;
 use crate::begin::{self, PlannedFrom};
@@ -15,46 +15,45 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, store::plan_files};
 use std::path::Path;
 
-/// A decision, and from where it came.
+/// A decision, and its origin.
 #[derive(Debug)]
 pub struct DecisionRequest {
-    /// Which way.
     pub kind: DecisionKind,
-    /// In the person's words; empty where there are none.
+    /// The user's words; empty if none were given.
     pub text: String,
-    /// By which way it was said.
     pub by: DecidedBy,
-    /// The registration of the hook that has heard it; none in a terminal.
+    /// The registration of the hook that reported it; `None` in a terminal.
     pub via: Option<Via>,
 }
 
-/// What became of it.
+/// The result of a decision.
 #[derive(Debug)]
 pub enum Decided {
-    /// The plan is agreed to, and planned as a loop that the person starts; or why that could not be.
+    /// The user agreed to the plan. `planned` is the loop that the user starts, or why it could not
+    /// be made.
     Approved {
         /// The planning, as it ended.
         state: Box<LoopState>,
-        /// Where it is kept.
+        /// The archived planning.
         file: LoopFile,
-        /// The loop that `/ralph` starts now.
+        /// The loop that `/ralph` starts next.
         planned: Result<Box<LoopState>>,
     },
-    /// Back to the planner.
+    /// The plan goes back to the planner.
     Adjusted(Box<LoopState>),
-    /// Over; the plan's file stays.
+    /// The planning is over; the plan's file stays.
     Discarded {
         /// The planning, as it ended.
         state: Box<LoopState>,
-        /// Where it is kept.
+        /// The archived planning.
         file: LoopFile,
     },
-    /// It counts for nothing, for this reason.
+    /// The decision is ignored, for this reason.
     Refused(String),
 }
 
 impl Decided {
-    /// Where the planning is kept that is over.
+    /// The archive of a planning run that is over.
     pub fn file(&self) -> Option<&LoopFile> {
         match self {
             Decided::Approved { file, .. } | Decided::Discarded { file, .. } => Some(file),
@@ -62,7 +61,7 @@ impl Decided {
         }
     }
 
-    /// What was decided in a word, and what came of it in a sentence or two.
+    /// One word for the decision, and a sentence or two about its result.
     pub fn describe(&self) -> (&'static str, String) {
         match self {
             Decided::Approved { state, planned, .. } => ("approved", approved(state, planned)),
@@ -101,11 +100,11 @@ fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
     format!("the person agreed to the plan `{path}` ({hash}). {next}")
 }
 
-/// Takes a person's decision about the plan as its file is now. `entry` is what becomes of the session's
-/// entry where the planning is over by it.
+/// Applies the user's decision to the plan as its file is now. `entry` says what happens to the
+/// session's entry if the decision ends the planning.
 ///
 /// # Errors
-/// When the state cannot be written. Nothing was decided then.
+/// When the state cannot be written. No decision was recorded then.
 pub fn decide(
     home: &Home,
     file: &LoopFile,
@@ -157,7 +156,8 @@ pub fn decide(
         (_, None) => Decided::Adjusted(state),
         (_, Some(ending)) => {
             let is_approved = ending.kind == EndingKind::Approved;
-            // First: what is put away becomes the project's most recent loop, and the planned one must be that.
+            // Archive the planning first: the loop stored last becomes the most recent of the
+            // project, and that must be the planned loop.
             let file = lifecycle::put_away(home, file, &state, entry)?.file;
             match is_approved {
                 true => Decided::Approved { planned: plan_the_loop(home, &state), state, file },
@@ -167,10 +167,10 @@ pub fn decide(
     })
 }
 
-/// Makes the loop that `/ralph` starts, from the machine-readable part of the plan that was agreed to.
+/// Makes the loop that `/ralph` starts, from the machine-readable part of the accepted plan.
 ///
 /// # Errors
-/// When the file is not that plan any more, or no loop can be made of it.
+/// When the file no longer holds that plan, or no loop can be made from it.
 pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<LoopState>> {
     let about = planning.ralplan().context("the planning has no plan")?;
     let root = Path::new(&planning.project_root);

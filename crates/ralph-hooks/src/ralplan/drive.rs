@@ -1,7 +1,7 @@
-//! A driver takes the next step of a planning: it calls an agent as a session of its own.
+//! A driver takes the next step of a planning run by starting an agent as a session of its own.
 //!
-//! What the guard does where a session calls an agent with its tool is done here, under the same lock as the
-//! binding: a critic is never started on a text that is not frozen.
+//! In a session, the guard checks a call of the agent tool. Here the same check runs under the lock
+//! that also binds the session, so a critic never starts on a text that is not frozen.
 
 use super::call::may_call;
 use super::change;
@@ -13,24 +13,24 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, store::lifecycle, store::plan_files};
 use std::path::Path;
 
-/// The session that a round is to have.
+/// The session for the next round.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundSession<'a> {
-    /// Its id, which no session has yet.
+    /// An id that no session has yet.
     pub session_id: &'a str,
-    /// Which round it is, from 1.
+    /// The number of the round, from 1.
     pub number: u32,
-    /// `ralph:` where the agents come from a plugin.
+    /// `ralph:` if the agents come from a plugin.
     pub prefix: &'a str,
 }
 
-/// What a driver does next, and the planning as it stands then; none where it is over.
+/// The driver's next step and the state after it; `None` if the planning is over.
 pub type DriverStep = Option<(Due, LoopState)>;
 
-/// Takes the next step. Where that is a round, the planning is bound to its session.
+/// Takes the next step. For a round, binds the planning to the round's session.
 ///
 /// # Errors
-/// When the state cannot be read or written. No round begins then.
+/// When the state cannot be read or written. No round starts then.
 pub fn drive(home: &Home, file: &LoopFile, round: RoundSession<'_>) -> Result<DriverStep> {
     let Some(loaded) = file.read()? else { return Ok(None) };
     let gone = plan_files::is_gone(&loaded.state);
@@ -51,8 +51,8 @@ pub fn drive(home: &Home, file: &LoopFile, round: RoundSession<'_>) -> Result<Dr
     Ok(Some((changed.outcome, changed.state)))
 }
 
-/// As it is where the agent may be called. A plan that was changed since it was ready goes to its planner
-/// instead of the critic.
+/// Returns `due` unchanged if the agent may be called. A plan that has changed since it was ready
+/// goes back to its planner instead of to the critic.
 fn called(state: &mut LoopState, due: Due, prefix: &str) -> Due {
     let refused = match &due {
         Due::Round(role, call) => refused(state, *role, &call.prompt),

@@ -1,4 +1,4 @@
-//! After a tool or an agent that moved a planning: the session is told what comes next.
+//! After a tool or an agent has moved a planning run: tells the session what comes next.
 
 use super::decide::{Decided, DecisionRequest, decide};
 use super::tell_log;
@@ -16,7 +16,7 @@ use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
-/// Answers the result of an agent, or of the question to the person.
+/// Answers the result of an agent, or of the question to the user.
 pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
@@ -28,7 +28,7 @@ pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     if bound.state.via == Some(Via::Skill) {
         return deaf(call, &bound);
     }
-    // Still at work, and what it will say decides what comes next.
+    // The agent is still working, and its report decides what comes next.
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let reply = match event["tool_response"]["status"] == "async_launched" {
         true => Reply::silent(),
@@ -37,7 +37,7 @@ pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     tell_log(&bound.file, &bound.state, reply)
 }
 
-/// The events of a skill's own hooks do not tell what an agent reports.
+/// Pauses the planning: hooks in a skill's front matter do not receive the agents' reports.
 fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let why = "Ralph's hooks stand only in the skill, and those do not hear what an agent reports: a person runs \
                `ralph install`, and restarts Claude Code";
@@ -47,8 +47,9 @@ fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
     Ok(Reply::context(call.input.hook_event_name, &told))
 }
 
-/// Answers the end of an agent in the background, where a session in a terminal has every agent, whatever the
-/// call says. Else it would learn what comes next only at its next stop, a whole request later.
+/// Answers the end of a background agent. In a terminal, every agent runs in the background,
+/// whatever the call asks for. Without this the session would learn what comes next only at its
+/// next stop, a whole request later.
 pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
@@ -63,7 +64,7 @@ pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
     tell_log(&bound.file, &bound.state, reply)
 }
 
-/// The person's answer, from the tool's own response.
+/// Takes the user's answer from the tool's own response.
 fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let Some(plan) = bound.state.ralplan() else { return Ok(Reply::silent()) };
@@ -111,7 +112,7 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
 }
 
-/// The person chose to have the plan carried out in this session: its loop starts as by a typed `/ralph`.
+/// The user chose to run the plan in this session. Starts its loop as a typed `/ralph` would.
 fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result<Reply> {
     let refused = |why: &str| {
         let told = format!(
@@ -141,7 +142,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
             return Ok(refused(&format!("{why}; then type /ralph")));
         }
         Ok(_) => return Ok(refused("another loop came first; type /ralph when that is over")),
-        // The plan is accepted all the same, and nothing may look as if it had been lost.
+        // The plan stays accepted, and the message must not suggest that it was lost.
         Err(error) => return Ok(refused(&format!("{error:#}; then type /ralph"))),
     };
     if let Some(bound) = Bound::<LoopState>::find(call)? {

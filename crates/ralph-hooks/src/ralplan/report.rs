@@ -1,4 +1,4 @@
-//! An agent of a planning wants to end: what its report counts for.
+//! An agent of a planning run wants to end: judges its report.
 
 use super::tool::said_or;
 use super::{Who, change, look};
@@ -14,7 +14,7 @@ use ralph_io::{client, store::plan_files};
 use serde_json::json;
 use std::path::Path;
 
-/// Takes the report of a subagent, or of a session that a driver has started as one.
+/// Takes the report of a subagent, or of a session that a driver started as one.
 pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let who = Who::of(call);
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
@@ -31,7 +31,7 @@ pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
             false => &call.input.transcript_path,
         };
         stop::count(state, transcript);
-        // A planning that rests sends nobody on: the report is taken for what it is.
+        // A paused planning run sends no agent back, so the report is taken as it is.
         let rests = !state.is_running();
         let plan = state.ralplan_mut()?;
         if rests && !plan.sent_back.contains(&who.id) {
@@ -81,19 +81,19 @@ fn take(
     step(plan, &event)
 }
 
-/// The plan that a planner calls ready, with what keeps it from its critic.
+/// The plan that a planner calls ready, with everything that keeps it from the critic.
 fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
     let path = formats::plan_ready(message)?.ok()?;
     let root_named = format!("{}/", root.display());
     let path = path.strip_prefix("./").or(path.strip_prefix(&root_named)).unwrap_or(&path);
     look(root, path).or_else(|| {
-        // One that is elsewhere is told so; one that is not there is none.
+        // A plan in the wrong place is reported as such; a missing one counts as no plan.
         let is_plan = ralph_core::modes::ralplan::is_plans_place(path);
         (!is_plan).then(|| PlanSeen { path: path.to_owned(), ..PlanSeen::default() })
     })
 }
 
-/// The decision in a word or two, and why.
+/// The decision in a word or two, and the reason.
 fn told(outcome: &PlanOutcome, lines: &[String]) -> (&'static str, String) {
     match outcome {
         PlanOutcome::Moved(phases) => {

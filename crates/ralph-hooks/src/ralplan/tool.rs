@@ -1,4 +1,4 @@
-//! Before a tool runs in a session that plans.
+//! Before a tool runs in a planning session.
 
 use super::call::may_call;
 use super::{Who, change, tell_log};
@@ -14,7 +14,7 @@ use ralph_io::{git::repository, store::places, store::plan_files};
 use serde_json::Value;
 use std::path::Path;
 
-/// The skills that plan, in the texts that Ralph ships.
+/// The planning skills as shipped with Ralph.
 const SHIPPED: [(&str, &str); 3] = [
     (
         "ralplan",
@@ -27,7 +27,7 @@ const SHIPPED: [(&str, &str); 3] = [
     ),
 ];
 
-/// May this tool run now? An error is a refusal, too: the hook that asks makes it one.
+/// Decides whether a tool may run. The calling hook turns an error into a refusal.
 pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if plan_files::is_gone(&bound.state) {
@@ -36,7 +36,8 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(plan) = bound.state.ralplan() else { return Ok(Reply::silent()) };
     let who = Who::of(call);
     if let Some((reason, record)) = ruling(call, &bound.state, plan, &who)? {
-        // Every copy denies, since the client takes the strictest answer; one of them writes.
+        // Every copy denies, since the client takes the strictest answer; one of them writes the
+        // journal.
         if !bound.is_outranked(call.via) {
             let why = format!("{}: {reason}", record.rule);
             let position = bound.state.position();
@@ -59,15 +60,17 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
             }
             Ok(Reply::silent())
         }
-        // The client would ask a person for each line that a planner writes. That it may write there is what
-        // they have agreed to by starting this. In plan mode it asks all the same: see `is_granted`.
+        // Otherwise the client would ask the user about each line that a planner writes. Starting
+        // the planning was the user's consent to that. In plan mode the client asks anyway: see
+        // `is_granted`.
         _ if is_edit(call) => Ok(Reply::allow("a planner writes its plan below `.omc/plans/`")),
         _ => Ok(Reply::silent()),
     }
 }
 
-/// Whether a person is asked for what they have agreed to by starting a planning: that its planner writes
-/// the plan. Plan mode refuses every edit that no person permits, whatever was said before the tool.
+/// Whether the user has already allowed this call by starting a planning run, whose planner writes
+/// the plan. Plan mode refuses every edit without a person's permission, whatever the PreToolUse
+/// hook answered.
 pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let Some(plan) = state.ralplan() else { return Ok(false) };
     if !is_edit(call) || plan_files::is_gone(state) {
@@ -80,7 +83,8 @@ fn is_edit(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Write" | "Edit" | "MultiEdit")
 }
 
-/// The person has removed the document. The turn is cut as by any other cancel.
+/// The user has removed the document, which cancels the planning. The turn is cut as by any other
+/// cancel.
 fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
     cancel::end_loop(&call.home, &bound.file, "a person removed the planning's document", false)?;
     match Bound::find(call)? {
@@ -89,7 +93,7 @@ fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
 }
 
-/// What the guard says, with all that it was made from; none where it lets the call through.
+/// The guard's refusal with its record; `None` if the call may run.
 fn ruling(
     call: &HookCall,
     state: &LoopState,
@@ -135,7 +139,7 @@ fn ruling(
     })
 }
 
-/// The folder in which a command line would run git and that is not the project's own repository.
+/// A folder, outside the project's own repository, in which a command line would run git.
 fn git_elsewhere(call: &HookCall, root: &Path) -> Option<String> {
     let line =
         call.input.tool_input.command.as_deref().filter(|_| call.input.tool_name == "Bash")?;
@@ -145,7 +149,7 @@ fn git_elsewhere(call: &HookCall, root: &Path) -> Option<String> {
     folders.into_iter().find(|folder| !repository::is_one_with(root, Path::new(folder)))
 }
 
-/// Why this is not the question of the gate; none where it is, or is no question at all.
+/// Why this question is not the gate's own; `None` if it is, or if the call is no question.
 fn not_its_question(call: &HookCall, plan: &Ralplan) -> Option<String> {
     if call.input.tool_name != "AskUserQuestion" {
         return None;
@@ -156,10 +160,10 @@ fn not_its_question(call: &HookCall, plan: &Ralplan) -> Option<String> {
     question::is_ours(plan, &event["tool_input"]).err().map(|why| why.to_string())
 }
 
-/// An agent of ours is called: each in its turn, and the critic on the text that it will judge.
+/// Calls an agent of the planning: each in its turn, and the critic on the frozen text.
 fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
-    // In plan mode and in auto mode the client asks someone whether an agent may be called at all: whoever
-    // started the planning has said so. The copy that answers keeps the account.
+    // In plan mode and in auto mode the client checks whether an agent may be called at all.
+    // Starting the planning was the user's consent. Only the copy that answers records the call.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
@@ -192,7 +196,7 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
     tell_log(&bound.file, &changed.state, reply)
 }
 
-/// What the log says, or else this.
+/// The log lines, or `other` if there are none.
 pub(super) fn said_or(lines: &[String], other: &str) -> String {
     if lines.is_empty() { other.to_owned() } else { lines.join("; ") }
 }

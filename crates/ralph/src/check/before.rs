@@ -1,5 +1,5 @@
-//! What a check finds on the project as it was before the work: in a copy of the tree from which the
-//! loop started, once for each check, and only when there is something to compare.
+//! Finds what a check reported before the work: runs it in a copy of the tree from which the loop
+//! started, once per check, and only if there are findings to compare.
 
 use super::engine::Engine;
 use super::item::{CheckItem, CheckTarget};
@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The trees that are compared with, one for each project.
+/// The trees to compare with, one per project.
 pub(super) struct Trees {
-    /// What the loop wrote down when it started.
+    /// The tree that the loop recorded when it started.
     start: Option<checks::LoopBaseline>,
     found: Mutex<HashMap<PathBuf, Option<String>>>,
 }
@@ -26,7 +26,7 @@ impl Trees {
         Trees { start: of_loop.and_then(checks::start_of), found: Mutex::default() }
     }
 
-    /// The tree of the project from before the work; none where there is no repository.
+    /// The project's tree from before the work; `None` outside a repository.
     fn of(&self, root: &Path) -> Option<String> {
         let start = self.start.as_ref().filter(|start| start.root == root);
         let mut found = self.found.lock().ok()?;
@@ -37,32 +37,33 @@ impl Trees {
     }
 }
 
-/// What is kept of a look at the copy.
+/// The stored result of a check on the copy.
 #[derive(Debug, Serialize, Deserialize)]
 enum Then {
     Found(Vec<FindingKey>),
-    /// There was not enough time, of so many milliseconds.
+    /// The time was too short; it was this many milliseconds.
     TooSlow(u128),
-    /// The tool cannot look at it.
+    /// The tool cannot check the copy.
     CannotTell,
 }
 
-/// What the check found before the work; unknown where that cannot be told in time.
+/// The findings from before the work; unknown if they cannot be found in time.
 pub(super) fn known(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> KnownFindings {
     let Some(tree) = engine.trees.of(&target.root) else { return KnownFindings::Unknown };
     let name = format!("{} in {tree}", item.id);
     let Some(patience) = engine.left_for(target, item) else { return KnownFindings::Unknown };
-    // Of many edits at once one looks, and the others read what it saw.
+    // Of several simultaneous edits, one runs the check and the others read its result.
     let Ok(_held) = target.kept.lock(&name, patience) else { return KnownFindings::Unknown };
     let Some(left) = engine.left_for(target, item) else { return KnownFindings::Unknown };
     match target.kept.read(&name) {
         Some(Then::Found(keys)) => return KnownFindings::Known(keys),
-        // Tried again where there is much more time, or each edit would wait to the deadline in vain.
+        // Try again only with much more time; otherwise each edit would wait for the deadline in
+        // vain.
         Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => {
             return KnownFindings::Unknown;
         }
         Some(Then::CannotTell) => return KnownFindings::Unknown,
-        // The edit would wait to the deadline in vain.
+        // The edit would wait for the deadline in vain.
         _ if !Durations::of(target).fits(&item.id, left) => return KnownFindings::Unknown,
         _ => {}
     }
@@ -70,7 +71,7 @@ pub(super) fn known(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem)
         return KnownFindings::Unknown;
     };
     let then = look(engine, target, item, &copy);
-    // What cannot be written is looked for again.
+    // A result that cannot be written is computed again next time.
     let _ = then.as_ref().map(|then| target.kept.write(&name, then));
     match then {
         Some(Then::Found(keys)) => KnownFindings::Known(keys),
@@ -99,9 +100,9 @@ fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem, copy: &Copy
     }
 }
 
-/// From the project to its copy.
+/// Maps paths of the project to paths of its copy.
 struct Moved {
-    /// Each pair: a folder of the project, and the one that stands for it.
+    /// Pairs of a folder of the project and its counterpart.
     pairs: [(String, String); 2],
 }
 
@@ -149,7 +150,7 @@ impl Moved {
     }
 }
 
-/// Every place where `from` stands as a whole path or as the folder of one.
+/// Replaces `from` wherever it is a whole path or the folder of one.
 fn replaced(text: &str, from: &str, to: &str) -> String {
     let mut rest = text;
     let mut out = String::new();

@@ -1,5 +1,5 @@
-//! What a formatter says of a file that cannot be parsed. A compiler or a linter says the same of it,
-//! with the place.
+//! Drops a formatter's complaint about a file that cannot be parsed: a compiler or a linter reports
+//! the same error, with its position.
 
 use super::item::CheckTarget;
 use super::{CheckResult, Checked};
@@ -7,7 +7,7 @@ use ralph_core::project::check::CheckKind;
 use ralph_core::project::check::finding::Finding;
 use ralph_core::project::check::parsers::OutputFormat;
 
-/// Takes the formatters' findings out where another check found an error in the same file.
+/// Removes the formatters' findings if another check found an error in the same file.
 pub(super) fn silence(targets: &[CheckTarget], checked: &mut [Checked]) {
     for target in targets {
         let formatters =

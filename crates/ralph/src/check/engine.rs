@@ -1,5 +1,5 @@
-//! What all parts of a run share: the deadline, what is remembered, and how an outcome is put
-//! together.
+//! The parts that all steps of a run share: the deadline, the stored data, and the assembly of the
+//! outcome.
 
 use super::item::{CheckItem, CheckTarget};
 use super::remembered::{Durations, ToldFindings};
@@ -12,24 +12,24 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How long one tool may take where nothing else bounds it.
+/// The time limit of one tool if nothing else limits it.
 const FAR: Duration = Duration::from_secs(600);
 
-/// Less is not worth a start.
+/// With less time than this, a tool is not started.
 const LEAST: Duration = Duration::from_millis(50);
 
 /// One run.
 pub(super) struct Engine<'a> {
     pub(super) order: &'a CheckOrder<'a>,
     until: Option<Instant>,
-    /// When the fixers have to leave the rest of the time to the checks and tests.
+    /// When the fixers must stop, to leave time for the checks and tests.
     fixers_until: Option<Instant>,
-    /// Milliseconds since 1970 when the edited files were last changed, as far as this run knows: what
-    /// another run looked at afterwards has seen them as they are.
+    /// When the edited files were last changed, in milliseconds since 1970, as far as this run
+    /// knows. A result that another run started after that is still valid.
     pub(super) settled_ms: i64,
     pub(super) ralph: PathBuf,
     pub(super) trees: Trees,
-    /// Everything that was found, for the file with the full text.
+    /// All findings, for the file with the full text.
     pub(super) all: Mutex<Vec<Finding>>,
 }
 
@@ -46,21 +46,21 @@ impl<'a> Engine<'a> {
         Engine { order, until, fixers_until, settled_ms, ralph, trees, all: Mutex::default() }
     }
 
-    /// Takes note that the fixers have run: what others saw of a file before is not what it is now.
+    /// Records that fixers have changed files, so that earlier results are no longer valid.
     pub(super) fn settle(&mut self, fixed: &[Checked]) {
         if fixed.iter().any(|one| one.fixed) {
             self.settled_ms = clock::now().as_millisecond();
         }
     }
 
-    /// How long the next tool may run; none if there is no time left.
+    /// The time limit for the next tool; `None` if no time is left.
     pub(super) fn left(&self, limit: Option<Duration>) -> Option<Duration> {
         let left = self.until.map_or(FAR, |at| at.saturating_duration_since(Instant::now()));
         (left >= LEAST).then(|| left.min(limit.unwrap_or(FAR)))
     }
 
-    /// How long the next tool may run for this check. A fixer that hangs must not keep the compiler
-    /// and the tests from being heard.
+    /// The time limit for this check. The fixers get half the time, so that a hanging one does not
+    /// keep the compiler and the tests from running.
     pub(super) fn left_for(&self, target: &CheckTarget, item: &CheckItem) -> Option<Duration> {
         let has_others = target.items.iter().any(|item| item.check.kind != CheckKind::Fix);
         let limit = item.check.limit;
@@ -73,7 +73,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// How long all checks of the run may take together, for messages.
+    /// The time for all checks of the run, for messages.
     pub(super) fn budget(&self) -> Duration {
         match self.order.pace {
             Pace::AfterEdit(budget) | Pace::Late(budget) => budget,
@@ -81,12 +81,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// True for a check that was too slow for edits, until it was run with time enough.
+    /// True for a check that was too slow for edits, until it has run with enough time.
     pub(super) fn is_for_later(&self, target: &CheckTarget, id: &str) -> bool {
         matches!(self.order.pace, Pace::AfterEdit(_)) && Durations::of(target).is_too_slow(id)
     }
 
-    /// The findings that the model was not told a moment ago, and how many it was.
+    /// The findings that the model was not told a moment ago, and the number of the others.
     pub(super) fn untold(
         &self,
         target: &CheckTarget,
@@ -99,7 +99,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Puts together what the model is told, and writes down everything that was found.
+    /// Assembles the report for the model, and writes all findings to a file.
     pub(super) fn outcome(self, targets: &[CheckTarget], checked: Vec<Checked>) -> CheckOutcome {
         let mut report = CheckReport {
             files: targets.iter().map(CheckTarget::name).collect(),
@@ -133,7 +133,7 @@ impl<'a> Engine<'a> {
         CheckOutcome { report, checked }
     }
 
-    /// When what is too slow runs.
+    /// When the slow checks run.
     fn when(&self) -> String {
         match self.order.of_loop {
             Some(_) => "when the turn ends, and with `ralph check --late`".to_owned(),
@@ -141,7 +141,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What a project lacks is said once in a loop, and to a person every time.
+    /// Missing checks of a project are reported once per loop, but every time to the user.
     fn untold_lacks(&self, target: &CheckTarget) -> Vec<(String, String)> {
         let lacks = target.lacking.iter().map(|one| (one.name.clone(), one.why.clone()));
         match self.order.of_loop {
@@ -153,7 +153,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The file with the full text of everything that was found, old and new.
+    /// Writes the full text of all findings, old and new, to a file.
     fn write_down(&self, targets: &[CheckTarget]) -> Option<String> {
         let target = targets.first()?;
         let all = self.all.lock().ok()?;

@@ -1,4 +1,4 @@
-//! The fixers of one file, one after the other, while nobody else fixes it.
+//! Runs the fixers of one file, one after the other, under a lock on the file.
 
 use super::engine::Engine;
 use super::item::{CheckItem, CheckTarget};
@@ -7,7 +7,7 @@ use ralph_core::project::check::{By, CheckKind};
 use ralph_io::store::checks;
 use std::time::{Duration, Instant};
 
-/// Runs them. A fixer that does not finish leaves the file as it was.
+/// Runs the fixers. One that does not finish leaves the file unchanged.
 pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget) -> Vec<Checked> {
     let fixers: Vec<&CheckItem> = target.of_kind(CheckKind::Fix).collect();
     if fixers.is_empty() {
@@ -41,7 +41,7 @@ fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
         && !matches!(item.check.by, By::Filter(_))
         && after != before
     {
-        // It was ended while it wrote, or failed half way: what it left is nobody's work.
+        // The fixer was ended while it wrote, or failed half way. Discard the result.
         if checks::put_back(&target.file, &after, &before).is_ok() {
             after.clone_from(&before);
         }

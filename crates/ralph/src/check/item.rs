@@ -1,4 +1,4 @@
-//! What there is to do: the edited files, and the checks of each.
+//! The edited files, and the checks of each.
 
 use super::CheckOrder;
 use super::remembered::Durations;
@@ -9,38 +9,36 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// An edited file with everything that is to be done for it.
+/// An edited file with its checks.
 #[derive(Debug)]
 pub(crate) struct CheckTarget {
-    /// The file, its links followed.
+    /// The path, with symlinks resolved.
     pub(crate) file: PathBuf,
-    /// The root of its project.
     pub(crate) root: PathBuf,
-    /// What is kept of the project.
+    /// The stored data of the project.
     pub(crate) kept: CheckStore,
     /// The checks that apply.
     pub(crate) items: Vec<CheckItem>,
-    /// The checks that it lacks.
+    /// The checks that the project asks for but that cannot run.
     pub(crate) lacking: Vec<Lacking>,
 }
 
 /// One check of one file.
 #[derive(Debug)]
 pub(crate) struct CheckItem {
-    /// The check.
     pub(crate) check: Check,
-    /// What tells it apart from every other of the project: a check of something whole has one for
+    /// Identifies the check within the project. A check of a whole project part has the same id for
     /// all files.
     pub(crate) id: String,
 }
 
 impl CheckTarget {
-    /// The file as it is named to people and to the model.
+    /// The file's name in messages.
     pub(crate) fn name(&self) -> String {
         relative(&self.file, &self.root)
     }
 
-    /// How long a check of it took last; none if it has not run.
+    /// How long the check took last time; `None` if it has not run.
     pub(crate) fn took_last(&self, item: &CheckItem) -> Option<Duration> {
         Durations::of(self).last(&item.id)
     }
@@ -51,13 +49,13 @@ impl CheckTarget {
     }
 }
 
-/// A path from the root, or the whole path of what lies elsewhere.
+/// The path relative to the root, or the whole path if it is outside.
 pub(super) fn relative(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// The files that there are, each with what applies to it. What is whole is done once, for the first
-/// of the files that want it.
+/// The existing files, each with its checks. A check of a whole project part runs once, for the
+/// first file that needs it.
 pub(crate) fn targets(order: &CheckOrder<'_>) -> Result<Vec<CheckTarget>> {
     let mut targets = Vec::new();
     let mut seen = HashSet::new();
@@ -74,7 +72,7 @@ pub(crate) fn targets(order: &CheckOrder<'_>) -> Result<Vec<CheckTarget>> {
     Ok(targets)
 }
 
-/// A file with what applies to it.
+/// A file with its checks.
 fn target(order: &CheckOrder<'_>, file: PathBuf) -> Result<CheckTarget> {
     let root = Surroundings::root_of(&file);
     let kept = CheckStore::of(order.home, &root)?;

@@ -1,4 +1,4 @@
-//! The checks that only look, and the tests: side by side, as many as there are cores.
+//! Runs the linters and the tests side by side, as many as there are cores.
 
 use super::engine::Engine;
 use super::item::{CheckItem, CheckTarget};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Runs them all. The slowest as a rule come first: what looks at something whole, then the tests.
+/// Runs all of them. The checks that usually take longest start first: whole projects, then tests.
 pub(super) fn run(engine: &Engine<'_>, targets: &[CheckTarget]) -> Vec<Checked> {
     let mut todo: Vec<(&CheckTarget, &CheckItem)> = targets
         .iter()

@@ -1,14 +1,14 @@
-//! The parsers of our own: JSON, with comments where they are allowed, TOML and YAML.
+//! The built-in parsers: JSON, JSON with comments, TOML and YAML.
 
 use ralph_core::project::check::finding::Finding;
 use ralph_core::project::check::{Parser, jsonc};
 
-/// What is wrong with the text, at most one thing: nobody can tell what stands behind it.
+/// The first syntax error in the text. What follows it cannot be judged.
 pub(super) fn read(parser: Parser, check: &str, content: &[u8]) -> Vec<Finding> {
     let Ok(text) = std::str::from_utf8(content) else {
         return vec![finding(check, None, "it is not UTF-8 text".to_owned())];
     };
-    // A mark at the beginning says how the text is encoded, and no more.
+    // The byte order mark only names the encoding.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let problem = match parser {
         Parser::Json => json(text),
@@ -61,7 +61,7 @@ fn yaml(text: &str) -> Option<Problem> {
     Some((Some((number(at.line()), number(at.col() + 1))), error.info().to_owned()))
 }
 
-/// Line and column of a byte, from 1.
+/// The line and column of a byte, counted from 1.
 fn place(text: &str, at: usize) -> (u32, u32) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -73,7 +73,7 @@ fn place(text: &str, at: usize) -> (u32, u32) {
 mod tests {
     use super::*;
 
-    /// `line:column`, or nothing where all is well.
+    /// `line:column`, or empty if there is no error.
     #[track_caller]
     fn check(parser: Parser, text: &str, expected: &str) {
         let found = read(parser, "x", text.as_bytes());

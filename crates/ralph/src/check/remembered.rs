@@ -1,5 +1,4 @@
-//! What is remembered from one edit to the next: how long each check takes, and what the model was
-//! told.
+//! Data kept from one edit to the next: how long each check takes, and what the model was told.
 
 use super::Pace;
 use super::engine::Engine;
@@ -13,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the model is taken to remember what it was told. A burst of edits lasts less.
+/// How long a finding is not repeated to the model. A burst of edits is shorter.
 const BURST_MS: i64 = 120_000;
 
 /// How long the checks of a project take.
@@ -31,12 +30,12 @@ impl<'a> Durations<'a> {
         self.of_check(id).is_some_and(|measured| measured.is_too_slow())
     }
 
-    /// True if this is time enough to run it from nothing, as far as is known.
+    /// True if the time is enough for a run without caches, as far as known.
     pub(super) fn fits(&self, id: &str, left: Duration) -> bool {
         self.of_check(id).is_none_or(|measured| measured.fits(left))
     }
 
-    /// How long it took last; none if it has not run.
+    /// How long it took last time; `None` if it has not run.
     pub(super) fn last(&self, id: &str) -> Option<Duration> {
         self.of_check(id).map(|measured| Duration::from_millis(measured.last_ms))
     }
@@ -46,13 +45,13 @@ impl<'a> Durations<'a> {
         all.remove(id)
     }
 
-    /// Remembers a run.
+    /// Records a run.
     pub(super) fn note(&self, id: &str, took: Duration, finished: bool, engine: &Engine<'_>) {
         let had = match engine.order.pace {
             Pace::AfterEdit(_) => Had::TimeOfAnEdit,
             Pace::Late(_) | Pace::ByHand => Had::TimeEnough,
         };
-        // What cannot be remembered is measured again.
+        // If the write fails, the next run is measured again.
         let _ = self.kept.update("durations", |all: &mut BTreeMap<String, CheckTimes>| {
             all.entry(id.to_owned()).or_default().note(took, finished, had);
         });
@@ -67,9 +66,9 @@ pub(super) struct ToldFindings<'a> {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Memory {
-    /// By check, what was told and when the first of it was.
+    /// By check: when the first of its findings was reported, and which they were.
     findings: BTreeMap<String, (i64, Vec<FindingKey>)>,
-    /// What is said once.
+    /// Messages that are reported only once.
     once: BTreeSet<String>,
 }
 
@@ -78,11 +77,12 @@ impl<'a> ToldFindings<'a> {
         ToldFindings { kept: &target.kept, name: format!("told in {}", of_loop.display()) }
     }
 
-    /// Takes out what was told a moment ago, and remembers the rest as told now.
+    /// Removes the findings that were reported a moment ago, and records the others as reported
+    /// now.
     pub(super) fn sort(&self, id: &str, new: Vec<Finding>, now_ms: i64) -> (Vec<Finding>, usize) {
         let keys: Vec<FindingKey> = new.iter().map(Finding::key).collect();
         let told = self.kept.update(&self.name, |memory: &mut Memory| {
-            // Of two edits at once, the one that was settled first may come here last.
+            // Of two simultaneous edits, the one that settled first may get here last.
             let known = memory.findings.remove(id);
             let (at, told) = known
                 .filter(|(at, _)| (now_ms - at).abs() < BURST_MS)
@@ -92,11 +92,11 @@ impl<'a> ToldFindings<'a> {
             }
             told
         });
-        // Told twice is better than not told.
+        // If the write fails, report twice rather than never.
         baseline::untold(new, &told.unwrap_or_default())
     }
 
-    /// True the first time that this is asked.
+    /// True for the first call with this text.
     pub(super) fn is_first(&self, what: &str) -> bool {
         self.kept
             .update(&self.name, |memory: &mut Memory| memory.once.insert(what.to_owned()))

@@ -1,4 +1,4 @@
-//! One check of one file: what it finds, and what of that is news.
+//! One check of one file: runs the tool, and picks the new findings.
 
 use super::CheckResult;
 use super::before;
@@ -17,27 +17,26 @@ use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// What a tool said, or why it said nothing.
+/// The findings of a tool, or why it has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum ToolFindings {
-    /// What it found; files are named from the project's root.
+    /// The findings, with file names relative to the project's root.
     Found(Vec<Finding>),
-    /// It began and did not finish.
+    /// It started and did not finish.
     Unfinished(String),
     /// It did not run.
     NotRun(String),
 }
 
-/// Where a check looks: at the project, or at the copy of what it was before the work.
+/// The tree to check: the project, or the copy from before the work.
 #[derive(Debug, Clone)]
 pub(super) struct CheckedTree {
     pub(super) root: PathBuf,
     pub(super) file: PathBuf,
-    /// Where what it prints is kept.
+    /// The file for the tool's output.
     pub(super) output: PathBuf,
 }
 
-/// Runs one check.
 pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> CheckResult {
     let looked = match &item.check.scope {
         FindingScope::Whole(_) => whole(engine, target, item),
@@ -69,15 +68,15 @@ fn sorted(
     CheckResult::Found { new, old: sorted.old, elsewhere: sorted.elsewhere, told_before }
 }
 
-/// What a run of a whole check came to.
+/// The stored result of a check of a whole project part.
 #[derive(Debug, Serialize, Deserialize)]
 struct WholeRun {
     began_ms: i64,
     looked: ToolFindings,
 }
 
-/// One run of a check of something whole answers for every edit that was made before it: of many
-/// edits at once, the first is looked at, and then all others together.
+/// One run of a whole check serves every edit made before it. Of several simultaneous edits, the
+/// first gets a run of its own, and the others share the next one.
 fn whole(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFindings {
     let name = format!("run of {}", item.id);
     let Some(left) = engine.left(item.check.limit) else { return no_time(engine) };
@@ -94,12 +93,12 @@ fn whole(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFin
     }
     let began_ms = clock::now().as_millisecond();
     let looked = here(engine, target, item);
-    // One that cannot be written is run again by the next.
+    // If the write fails, the next edit runs the check again.
     let _ = target.kept.write(&name, &WholeRun { began_ms, looked: looked.clone() });
     looked
 }
 
-/// Runs the check on the project as it is, and remembers how long it took.
+/// Runs the check on the current project, and records how long it took.
 fn here(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFindings {
     let place = CheckedTree {
         root: target.root.clone(),
@@ -124,7 +123,7 @@ fn no_time(engine: &Engine<'_>) -> ToolFindings {
     ))
 }
 
-/// Runs a check at a place, within this time.
+/// Runs a check on a tree within this time.
 pub(super) fn look(
     engine: &Engine<'_>,
     check: &Check,
@@ -194,14 +193,14 @@ fn ended_after(left: Duration) -> String {
     format!("it was ended after {:.1} s", left.as_secs_f64())
 }
 
-/// The findings with their files named from the root of the place.
+/// Makes the file names in the findings relative to the tree's root.
 fn named(found: Vec<Finding>, check: &Check, place: &CheckedTree) -> Vec<Finding> {
     let name = |file: &str| match file {
         "" => String::new(),
         file => relative(&plain(&check.folder.join(file)), &place.root),
     };
     let named = found.into_iter().map(|one| Finding { file: name(&one.file), ..one });
-    // A compiler says the same for each target that a file is part of.
+    // A compiler repeats a finding for each target that the file is part of.
     let mut seen = HashSet::new();
     let is_first = |one: &Finding| {
         seen.insert((one.file.clone(), one.line, one.column, one.rule.clone(), one.message.clone()))

@@ -1,22 +1,21 @@
-//! Exit codes, in one place, and errors that carry one.
+//! All exit codes, and errors that carry one.
 
 use crate::command::screen;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// How a command ended, for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It was done, or the answer is yes.
+    /// The command has succeeded, or the answer is yes.
     Done = 0,
     /// The answer is no.
     No = 1,
-    /// The command line cannot be understood; nothing was tried.
+    /// The command line cannot be parsed; nothing was tried.
     Usage = 2,
-    /// A file that we rely on is broken, or not ours to change.
+    /// A file that Ralph needs is broken, or must not be changed.
     BadState = 3,
-    /// A needed program is missing or failed.
+    /// A required program is missing, or failed.
     MissingProgram = 4,
 }
 
@@ -26,12 +25,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error that knows its exit code; the message ends with what to do.
+/// An error with an exit code. Its message ends with what to do.
 #[derive(Debug)]
 pub(crate) struct ExitError {
-    /// What the caller is told.
     pub(crate) exit: Exit,
-    /// What the person is told.
+    /// The text for the user.
     pub(crate) message: String,
 }
 
@@ -43,25 +41,25 @@ impl fmt::Display for ExitError {
 
 impl std::error::Error for ExitError {}
 
-/// A refusal as an error.
+/// An error that refuses a command.
 pub(crate) fn refused(exit: Exit, message: impl Into<String>) -> anyhow::Error {
     ExitError { exit, message: message.into() }.into()
 }
 
-/// A document that cannot be read or trusted, as an error that says so to scripts too.
+/// The error for a document that cannot be read or trusted, with its own exit code for scripts.
 pub(crate) fn bad_state(error: anyhow::Error) -> anyhow::Error {
     refused(Exit::BadState, format!("{error:#}"))
 }
 
-/// Tells the person what went wrong, with its causes on one line.
+/// Prints an error with its causes on one line. Returns its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    // Without a standard error there is nobody to tell.
-    // A cause may quote a path, or what git said of a branch.
+    // Ignore a failed write: there is nowhere else to report it. The text is sanitized because a
+    // cause may quote a path, or git's words about a branch.
     let _ = writeln!(std::io::stderr(), "ralph: {}", screen::visible_lines(&format!("{error:#}")));
     of(error)
 }
 
-/// The exit code that an error stands for.
+/// The exit code of an error.
 pub(crate) fn of(error: &anyhow::Error) -> Exit {
     error.downcast_ref::<ExitError>().map_or(Exit::No, |refused| refused.exit)
 }

@@ -1,4 +1,4 @@
-//! Writes what a person did on the command line into the loop's journal.
+//! Records the user's commands in the loop's journal.
 
 use crate::command::context_dir::Here;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, store::digest, store::lifecycle};
 use serde_json::Value;
 
-/// One line of the journal. A journal that cannot be written stops nothing.
+/// Writes one line to the journal. A write error is ignored.
 pub(crate) fn note(
     here: &Here,
     file: &LoopFile,
@@ -19,7 +19,7 @@ pub(crate) fn note(
     note_seen(here, file, state, (command, decision), (why, Value::Null));
 }
 
-/// As `note`, with what was seen.
+/// Like [`note`], with details for the reader.
 pub(crate) fn note_seen(
     here: &Here,
     file: &LoopFile,
@@ -30,7 +30,7 @@ pub(crate) fn note_seen(
     note_at(here, file, state.position(), what, seen);
 }
 
-/// As `note_seen`, for one who has no state at hand: a large one is not copied for a line.
+/// Like [`note_seen`], for a caller without the state: a large state is not copied for one line.
 pub(crate) fn note_at(
     here: &Here,
     file: &LoopFile,
@@ -53,7 +53,7 @@ pub(crate) fn note_at(
     let _ = lifecycle::note(&here.home, file, &entry);
 }
 
-/// Digest of what was typed: the arguments, each with its end marked.
+/// The digest of the command line, with a zero byte after each argument.
 fn input() -> String {
     let mut typed = Vec::new();
     for argument in std::env::args_os().skip(1) {

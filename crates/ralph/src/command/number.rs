@@ -1,28 +1,28 @@
-//! Numbers of the command line: plain decimal digits in range, or refused; never guessed.
+//! Numbers on the command line: plain decimal digits in range. Anything else is refused.
 
 use ralph_core::modes::arguments::{Number, parse_number};
 
-/// `--max-iterations`
+/// Parses `--max-iterations`.
 pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {
     loop_bound(Number::MaxIterations, text).and_then(narrow)
 }
 
-/// `--stall-limit`
+/// Parses `--stall-limit`.
 pub(crate) fn stall_limit(text: &str) -> Result<u32, String> {
     loop_bound(Number::StallLimit, text).and_then(narrow)
 }
 
-/// `--max-workers`
+/// Parses `--max-workers`.
 pub(crate) fn max_workers(text: &str) -> Result<u32, String> {
     loop_bound(Number::MaxWorkers, text).and_then(narrow)
 }
 
-/// `--max-minutes`
+/// Parses `--max-minutes`.
 pub(crate) fn max_minutes(text: &str) -> Result<u64, String> {
     loop_bound(Number::MaxMinutes, text)
 }
 
-/// `--max-tokens`
+/// Parses `--max-tokens`.
 pub(crate) fn max_tokens(text: &str) -> Result<u64, String> {
     loop_bound(Number::MaxTokens, text)
 }
@@ -35,7 +35,7 @@ fn narrow(number: u64) -> Result<u32, String> {
     u32::try_from(number).map_err(|error| error.to_string())
 }
 
-/// Any other count, by the same rule.
+/// Parses any other count, by the same rule.
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     const MOST: u32 = 100_000;
     let plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());

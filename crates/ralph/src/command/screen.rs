@@ -1,20 +1,20 @@
-//! What is printed, and asked.
+//! Prints text, and asks questions.
 //!
-//! Texts of a state come from models and plans, so control characters are shown and never sent: a
-//! task's name must not move the cursor. Who builds a line makes each value in it [`visible`]; what
-//! was forgotten is caught here, where everything comes through. A reader that went away is no error.
+//! Texts in a state come from models and plans, so control characters are escaped: a task's name
+//! must not move the cursor. Code that builds a line escapes each value with [`visible`]; the
+//! functions here escape again whatever was missed. If the reader is gone, that is not an error.
 
 use anyhow::{Context, Result};
 use ralph_core::text::sanitize;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
-/// Prints to standard output, with a line feed after it.
+/// Prints to standard output, followed by a line feed.
 pub(crate) fn print(text: &str) -> Result<()> {
     print_bytes(harmless(text).as_bytes())
 }
 
-/// As [`print()`], for what need not be text.
+/// Like [`print()`], for bytes that need not be text.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut to = std::io::stdout().lock();
     let written = to
@@ -29,8 +29,8 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Prints one JSON document. What acts on a terminal is written as JSON writes it in plain ASCII:
-/// such characters stand in strings only, and a reader gets them back.
+/// Prints a JSON document. Control characters become JSON escapes, so the output is safe on a
+/// terminal: they occur only inside strings, and a parser restores them.
 pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
     let rendered = serde_json::to_string_pretty(document)?;
     let mut plain = String::with_capacity(rendered.len());
@@ -45,13 +45,13 @@ pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
     print(&plain)
 }
 
-/// Tells the person something beside the answer. Without a standard error there is nobody to tell.
+/// Prints a note beside the answer to standard error. A write error is ignored.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }
 
-/// Rings the terminal, and shows the text as a notification where it knows how (OSC 9); nothing where
-/// nobody looks at one.
+/// Rings the terminal bell, and shows the text as a notification if the terminal supports that (OSC
+/// 9). Does nothing if standard error is not a terminal.
 pub(crate) fn ring(text: &str) {
     let mut to = std::io::stderr();
     if to.is_terminal() {
@@ -59,7 +59,7 @@ pub(crate) fn ring(text: &str) {
     }
 }
 
-/// The text with our own colours, and with nothing else that acts on a terminal.
+/// The text with all control sequences escaped except Ralph's own colours.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     match text.contains('\u{1b}') && std::io::stdout().is_terminal() {
         true => Cow::from(only_colours(text)),
@@ -87,10 +87,10 @@ fn only_colours(text: &str) -> String {
     shown
 }
 
-/// What follows an escape and a bracket in the sequences that [`coloured`] writes.
+/// The codes in the colour sequences that [`coloured`] writes.
 const COLOURS: [&str; 5] = ["31m", "32m", "33m", "2m", "0m"];
 
-/// A text with everything made visible that would act on a terminal; line feeds included.
+/// The text with control characters escaped, line feeds included.
 pub(crate) fn visible(text: &str) -> String {
     if sanitize::is_quiet(text) && !text.contains('\n') {
         return text.to_owned();
@@ -106,7 +106,7 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-/// As [`visible`], with line feeds kept and tabs as spaces.
+/// Like [`visible`], but keeps line feeds and turns tabs into spaces.
 pub(crate) fn visible_lines(text: &str) -> String {
     if sanitize::is_quiet(text) {
         return text.strip_suffix('\n').unwrap_or(text).to_owned();
@@ -116,7 +116,7 @@ pub(crate) fn visible_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A word in colour, where colour can be seen and is wanted.
+/// The word in colour, if standard output is a terminal and colours are wanted.
 pub(crate) fn coloured(word: &str, colour: Colour) -> String {
     match colours_are_wanted() && std::io::stdout().is_terminal() {
         true => painted(word, colour),
@@ -124,48 +124,47 @@ pub(crate) fn coloured(word: &str, colour: Colour) -> String {
     }
 }
 
-/// Whether the person has nothing against colours, and the terminal knows them.
+/// Whether neither `NO_COLOR` nor a dumb terminal rules out colours.
 pub(crate) fn colours_are_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A word in colour.
 pub(crate) fn painted(word: &str, colour: Colour) -> String {
     format!("\u{1b}[{}m{word}\u{1b}[0m", colour as u8)
 }
 
-/// The colours in use, by their codes.
+/// The colours in use, with their ANSI codes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Colour {
     /// Something is wrong.
     Red = 31,
-    /// It goes well.
+    /// All is well.
     Green = 32,
-    /// It waits for a person.
+    /// A user is needed.
     Yellow = 33,
-    /// Neither.
+    /// Less important text.
     Dim = 2,
 }
 
-/// True if there is a person to ask.
+/// True if a user is there to answer a question.
 pub(crate) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks, and returns the line that was typed.
+/// Asks, and returns the typed line.
 pub(crate) fn ask(question: &str) -> Result<String> {
     put(question)?;
     Ok(answer()?.unwrap_or_default())
 }
 
-/// Asks, and leaves the answer to [`answer`].
+/// Prints the question. [`answer`] reads the reply.
 pub(crate) fn put(question: &str) -> Result<()> {
     let mut to = std::io::stderr();
     write!(to, "{} ", harmless(question)).and_then(|()| to.flush()).context("could not ask")
 }
 
-/// The line that was typed; none where nobody will type any more.
+/// The typed line; `None` at the end of the input.
 pub(crate) fn answer() -> Result<Option<String>> {
     let mut line = String::new();
     let n = std::io::stdin().read_line(&mut line).context("could not read the answer")?;

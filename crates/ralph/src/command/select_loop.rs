@@ -1,6 +1,6 @@
-//! Which loop a command means: the one that is named, the session's own, or the project's only one.
+//! Chooses the loop for a command: the named one, the session's own, or the project's only one.
 //!
-//! Where that does not settle it, a person is asked; without a person nothing is changed.
+//! If several remain, the user is asked; without a terminal the command changes nothing.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -24,7 +24,7 @@ pub(crate) struct LoopArgs {
 }
 
 impl LoopArgs {
-    /// True if the loop is named.
+    /// True if the options name a loop.
     pub(crate) fn is_named(&self) -> bool {
         self.session.is_some() || self.loop_id.is_some()
     }
@@ -33,35 +33,34 @@ impl LoopArgs {
 /// A loop that was found.
 #[derive(Debug)]
 pub(crate) struct FoundLoop {
-    /// Its state file.
     pub(crate) file: LoopFile,
-    /// Its state when it was looked at.
+    /// The state at the time of the search.
     pub(crate) state: LoopState,
-    /// The file as it was then; nothing where it was not kept. With it, a change that comes next
-    /// need not read a large state a second time.
+    /// The file's bytes at that time, or empty if they were not kept. With them, a following change
+    /// need not read a large state again.
     text: Vec<u8>,
 }
 
 impl FoundLoop {
-    /// A loop that was just made or found, by its id.
+    /// The loop with this id.
     pub(crate) fn of(here: &Here, loop_id: &str) -> Result<FoundLoop> {
         let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
         let (file, loaded) = found.context("the loop is gone")?;
         Ok(FoundLoop::at(file, loaded))
     }
 
-    /// A loop of which the file's own text was not kept.
+    /// A loop whose file content was not kept.
     pub(crate) fn seen(file: LoopFile, state: LoopState) -> FoundLoop {
         FoundLoop { file, state, text: Vec::new() }
     }
 
     fn at(file: LoopFile, loaded: Loaded) -> FoundLoop {
-        // A state that is the last good copy is not what the file holds.
+        // The file does not contain the last good copy.
         let text = if loaded.warning.is_none() { loaded.text } else { Vec::new() };
         FoundLoop { file, state: loaded.state, text }
     }
 
-    /// Reads, changes and writes the state in one step, as it is then.
+    /// Changes the state in one step, as it is then.
     pub(crate) fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
         if self.text.is_empty() {
             return self.file.update(change);
@@ -71,14 +70,14 @@ impl FoundLoop {
     }
 }
 
-/// Which loops a command can do something with.
+/// Which loops a command can work with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoopFilter {
     /// Running or paused.
     Live,
-    /// Running or paused; where there is none, the project's planned one.
+    /// Running or paused; otherwise the project's planned loop.
     LiveOrPlanned,
-    /// The same, for its tasks: a refinement has none of its own.
+    /// Like `LiveOrPlanned`, but only loops with tasks, which a refinement lacks.
     WithTasks,
 }
 
@@ -92,12 +91,12 @@ impl LoopFilter {
     }
 }
 
-/// True for a live loop whose tasks are its own. One that refines works on those of the project.
+/// True for a live loop with tasks of its own. A refinement works on the project's tasks.
 pub(crate) fn has_tasks(state: &LoopState) -> bool {
     state.is_live() && mode::of(&state.mode).has_tasks()
 }
 
-/// The loop that is meant.
+/// The loop for the command.
 pub(crate) fn one(here: &Here, which: &LoopArgs, wanted: LoopFilter) -> Result<FoundLoop> {
     let what = match wanted {
         LoopFilter::Live => "no loop is live",
@@ -106,7 +105,7 @@ pub(crate) fn one(here: &Here, which: &LoopArgs, wanted: LoopFilter) -> Result<F
     if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
 }
 
-/// As [`one`]; none where nothing is named and there is no loop.
+/// Like [`one`], but `None` if no loop is named and there is none.
 pub(crate) fn if_any(
     here: &Here,
     which: &LoopArgs,
@@ -122,7 +121,8 @@ pub(crate) fn if_any(
     {
         return Ok(Some(found));
     }
-    // Looked for together: with ten thousand tasks, to read a loop twice would be most of the work.
+    // Searched in one pass: with ten thousand tasks, reading a loop twice would take most of the
+    // time.
     let found = of_project(here, |state| wanted.is_meant(state));
     let (mut live, planned): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|found| found.state.is_live());
@@ -133,8 +133,8 @@ pub(crate) fn if_any(
     }
 }
 
-/// The loop whose tasks a planner speaks of: the one that is named, else the session's own live
-/// one, else the project's planned one. Other sessions' loops are not this planner's.
+/// The loop for a planner: the named one, else the session's live one, else the project's planned
+/// one. A planner must not touch loops of other sessions.
 pub(crate) fn to_plan(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
     if let Some(found) = named(here, which)? {
         return usable(found, LoopFilter::LiveOrPlanned).map(Some);
@@ -148,8 +148,8 @@ pub(crate) fn to_plan(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>
     planned(here)
 }
 
-/// The loop that is looked back at: the one that is named; else this session's; else the project's
-/// live one, if there is only one; else its most recent, ended or not.
+/// The loop to look back at: the named one, else this session's, else the project's only live one,
+/// else its most recent one, ended or not.
 pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     if let Some(found) = named(here, which)? {
         return Ok(found);
@@ -171,7 +171,7 @@ pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     }
 }
 
-/// The loop of `--session` or `--loop`, whatever its phase; none if neither is given.
+/// The loop of `--session` or `--loop`, in any phase; `None` if neither is given.
 pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
     if let Some(session) = &which.session {
         let found = of_session(here, session)?;
@@ -196,7 +196,7 @@ pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> 
     Ok(Some(FoundLoop::at(file, in_project(here, loaded))))
 }
 
-/// The loop of a session, as its manifest entry says.
+/// The loop of a session, by its manifest entry.
 pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<FoundLoop>> {
     let file = lifecycle::of_session(&here.home, session).map_err(bad_state)?;
     let Some(file) = file else { return Ok(None) };
@@ -206,8 +206,8 @@ pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<FoundLoop>
     Ok(ours.then(|| FoundLoop::at(file, loaded)))
 }
 
-/// The loops of this project of which something is true; the one above the loops of its workers, and
-/// not these. Broken ones are told, not hidden.
+/// The project's loops that match, without the loops of its workers. A broken loop is reported, not
+/// hidden.
 pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<FoundLoop> {
     let identity = here.project();
     let mut found = Vec::new();
@@ -225,7 +225,7 @@ pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> 
     found
 }
 
-/// All loops that have not been put away. A single manifest may name one that stands elsewhere.
+/// All loops that are not archived, including one elsewhere that a single manifest names.
 pub(crate) fn everything(here: &Here) -> Vec<(LoopFile, Result<LoopState>)> {
     all_loaded(here).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
 }
@@ -233,7 +233,7 @@ pub(crate) fn everything(here: &Here) -> Vec<(LoopFile, Result<LoopState>)> {
 fn all_loaded(here: &Here) -> Vec<(LoopFile, Result<Loaded>)> {
     let mut all = lifecycle::all_loaded(&here.home);
     if here.home.single_manifest().is_some() {
-        // Every session has the same entry then, so any name will do.
+        // Every session then has the same entry, so any session id will do.
         let named = lifecycle::of_session(&here.home, "any").ok().flatten();
         let others = named.filter(|file| all.iter().all(|(known, _)| known != file));
         all.extend(others.and_then(|file| match lifecycle::read_named(&here.home, &file) {
@@ -244,11 +244,11 @@ fn all_loaded(here: &Here) -> Vec<(LoopFile, Result<Loaded>)> {
     all
 }
 
-/// A state that another tool wrote may name no project: it is the one where it is asked for.
+/// A state that another tool wrote may name no project. It then belongs to the current one.
 fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
     if loaded.state.project_root.is_empty() {
         loaded.state.project_root = here.root.to_string_lossy().into_owned();
-        // The text says something else.
+        // The file's content no longer matches the state.
         loaded.text.clear();
     }
     loaded
@@ -271,14 +271,13 @@ fn planned(here: &Here) -> Result<Option<FoundLoop>> {
     next_of(here, of_project(here, |state| state.phase == Phase::Planned))
 }
 
-/// Of the project's planned loops the one that `/ralph` would start; where that one is gone, the
-/// only other.
+/// The project's planned loop that `/ralph` would start; if that one is gone, the only other.
 fn next_of(here: &Here, mut planned: Vec<FoundLoop>) -> Result<Option<FoundLoop>> {
     if let Some(next) = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)? {
         if let Some(at) = planned.iter().position(|found| found.file == next) {
             return Ok(Some(planned.swap_remove(at)));
         }
-        // What cannot be read may be planned: to say that nothing is would be to lose it.
+        // An unreadable loop may be the planned one, so report the error instead of ignoring it.
         next.read().map_err(bad_state)?;
     }
     match planned.len() {

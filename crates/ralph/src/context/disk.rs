@@ -1,4 +1,4 @@
-//! A project on disk, as the facts ask about it.
+//! Reads a project from disk for the facts.
 
 use super::ignored::Ignored;
 use super::yaml;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::path::{Component, Path};
 use std::time::Instant;
 
-/// The project's folder, which may be one below the top of its repository.
+/// The project's folder, which may be below the top of its repository.
 #[derive(Debug)]
 pub(super) struct Disk {
     files: DiskReader,
@@ -31,7 +31,7 @@ impl Disk {
     }
 }
 
-/// The path, unless it leads out of the project by its own words.
+/// The path, or `None` unless each of its components is a plain name.
 fn inside(path: &Path) -> Option<&Path> {
     let leads_out = |part: Component<'_>| !matches!(part, Component::Normal(_));
     (!path.components().any(leads_out)).then_some(path)
@@ -44,7 +44,7 @@ impl ProjectReader for Disk {
 
     fn text(&self, path: &Path) -> Option<String> {
         let text = self.files.text(inside(path)?)?;
-        // A mark at the beginning says how the text is encoded, and no more.
+        // The byte order mark only names the encoding.
         Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
@@ -91,7 +91,7 @@ impl Project for Disk {
     }
 }
 
-/// The document that a text holds.
+/// Parses a text in this format.
 pub(crate) fn document(text: &str, form: FileFormat) -> Option<Value> {
     match form {
         FileFormat::Json => jsonc::read(text),
@@ -133,7 +133,7 @@ mod tests {
             Disk::at(&self.path(root), Instant::now() + GIT)
         }
 
-        /// The names in a folder; a slash after those of folders.
+        /// The names in a folder, with a slash after those of folders.
         #[track_caller]
         fn check(&self, root: &str, folder: &str, expected: &str) {
             let folder = self.disk(root).folder(folder.as_ref());
@@ -207,10 +207,10 @@ mod tests {
         world.check("", "build", "none");
         world.check("", "node_modules/a", "none");
         world.check("", "none", "none");
-        // The same, seen from a project below the top of its repository.
+        // The same, for a project below the top of its repository.
         world.check("src", "", ".gitignore a.log build/");
         world.check("src", "build", "x");
-        // Whoever works in an ignored folder wants to know what is in it.
+        // A user who works in an ignored folder needs to see its content.
         world.check("node_modules", "", "a/");
     }
 

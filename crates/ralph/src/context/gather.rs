@@ -1,11 +1,11 @@
 //! Gathers the facts one after another, until the time for all of them is over.
 //!
-//! Only git can take long, and each call of it ends by the same deadline.
+//! Only git can take long, and each call of it ends at the same deadline.
 
 use ralph_core::project::project_facts::{Fact, FactKind, Project};
 use std::time::Instant;
 
-/// The facts, and the kinds that there was no time for.
+/// The facts, and the kinds for which no time was left.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) facts: Vec<(FactKind, Fact)>,

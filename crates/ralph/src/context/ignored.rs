@@ -1,7 +1,8 @@
-//! What git ignores: the rules of each folder from the top down, `info/exclude`, and the person's own.
+//! The files that git ignores, by the rules of each folder from the top down, `info/exclude`, and
+//! the user's own.
 //!
-//! The nearest rule that says anything decides, as in git. Whether a file is tracked nonetheless would
-//! need git itself, and is not asked.
+//! The nearest rule that matches decides, as in git. Only git itself knows whether an ignored file
+//! is tracked nonetheless, and it is not asked.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ralph_io::git::repository::{self, Repository};
@@ -59,7 +60,7 @@ impl Ignored {
         })
     }
 
-    /// Those that hold in the whole repository.
+    /// The rules that apply to the whole repository.
     fn everywhere(&self) -> &[Rc<Gitignore>; 2] {
         self.everywhere.get_or_init(|| {
             let of_repository =
@@ -81,7 +82,7 @@ impl Matchers {
 fn rules(folder: &Path, text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
-        // A line that is no pattern means nothing, to git too.
+        // Git also skips a line that is not a pattern.
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

@@ -1,17 +1,17 @@
-//! YAML as a value: its first document, with bounds on how deep and how large it may be.
+//! Reads the first document of a YAML text as a JSON value, with limits on its depth and size.
 //!
-//! An alias reads as null, so that a few lines cannot stand for millions. A number with a point stays
-//! a text as it was written: what looks like one is a version as a rule, and 1.10 is not 1.1.
+//! An alias becomes null, so that a few lines cannot expand to millions. A number with a decimal
+//! point stays a string as written: it is usually a version, and 1.10 is not 1.1.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
 const DEEPEST: usize = 64;
 
-/// Of all values together.
+/// The limit for all values together.
 const MOST: usize = 100_000;
 
-/// The document; none if it is not YAML, or beyond the bounds.
+/// The document; `None` if it is not YAML, or exceeds the limits.
 pub(crate) fn read(text: &str) -> Option<Value> {
     let mut open: Vec<OpenCollection> = Vec::new();
     for event in Parser::new_from_str(text).take(2 * MOST) {
@@ -42,16 +42,16 @@ pub(crate) fn read(text: &str) -> Option<Value> {
     None
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been read yet.
 enum OpenCollection {
     Sequence(Vec<Value>),
-    /// With the key whose value comes next.
+    /// With the key for the next value.
     Mapping(Map<String, Value>, Option<YamlKey>),
 }
 
 enum YamlKey {
     Text(String),
-    /// A collection: JSON has no such key, and its value is left out.
+    /// A collection used as a key. JSON has no such key, so its value is left out.
     Other,
 }
 
@@ -94,7 +94,7 @@ fn scalar(text: String, style: ScalarStyle) -> Value {
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
         number => match number.parse::<i64>() {
-            // Only as it would be written again: 010 and +1 are texts.
+            // Only an integer that prints the same: 010 and +1 stay strings.
             Ok(integer) if integer.to_string() == text => Value::from(integer),
             _ => Value::String(text),
         },

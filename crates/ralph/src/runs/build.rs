@@ -1,7 +1,7 @@
 //! The rounds of `ralph build`: one fresh client for each task.
 //!
-//! The loop is bound to the session of each round while it lasts, so the hooks enforce it there as in
-//! any session. What decides is what they and the tasks say; the client's words are not asked.
+//! The loop is bound to the session of each round while that lasts, so the hooks enforce it as in
+//! any session. The hooks and the tasks decide about a round; the client's words do not count.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -27,10 +27,10 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than any run of criteria that has no limit of its own.
+/// Longer than any run of criteria without a time limit of its own.
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What a worker has done and nobody has merged is not there for those who come after.
+/// Refuses a loop with unmerged work of workers, which later tasks could not see.
 pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
     let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
     let waits = state.workers.iter().filter(|worker| worker.awaits_merge());
@@ -45,21 +45,21 @@ pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
     Err(refused(Exit::No, message))
 }
 
-/// Nobody else works on a loop's tasks in the meantime, one client at a time or several.
+/// Locks the loop, so that no other `ralph build` or `ralph parallel run` works on its tasks.
 pub(crate) fn alone(file: &LoopFile) -> Result<lock::Lock> {
     lock::take(&file.folder().join("build"), Duration::ZERO).map_err(|_| {
         refused(Exit::No, "another `ralph build` or `ralph parallel run` works on this loop")
     })
 }
 
-/// What every round will call.
+/// The tool calls that every round makes.
 pub(crate) fn needs() -> Vec<Need> {
     let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
     let calls = ["ralph task done T-1 --result done", "ralph verify"];
     edits.into_iter().chain(calls.map(|call| Need::Bash(call.to_owned()))).collect()
 }
 
-/// A loop whose client works would have two of them.
+/// Refuses a loop whose client is already working: it would have two.
 pub(crate) fn nobody_works(state: &LoopState) -> Result<()> {
     let works = state.is_running() && state.round.is_none();
     if works && state.client.as_ref().is_some_and(client::is_alive) {
@@ -73,7 +73,8 @@ pub(crate) fn nobody_works(state: &LoopState) -> Result<()> {
     Ok(())
 }
 
-/// What a person starts here is what they agree to, as with a typed `/ralph`.
+/// Starts or continues the loop. The first start pins the criteria, since starting is the user's
+/// consent, as with a typed `/ralph`.
 pub(crate) fn take_up(
     here: &Here,
     found: &FoundLoop,
@@ -119,15 +120,15 @@ pub(crate) fn round(
     }
 }
 
-/// Works off the tasks of a loop, one after another.
+/// Works through the tasks of a loop, one after another.
 pub(crate) struct Builder<'a> {
     runner: ClientRunner<'a, Infallible>,
     client: &'a ClientOptions,
     file: &'a LoopFile,
     logs: PathBuf,
-    /// At most so many rounds; 0 is no bound.
+    /// The highest number of rounds; 0 means no limit.
     rounds: u32,
-    /// The round at work, or the last one.
+    /// The number of the current round, or of the last one.
     number: u32,
 }
 
@@ -145,7 +146,8 @@ impl<'a> Builder<'a> {
         Ok(Builder { runner, client, file, logs, rounds, number: 0 })
     }
 
-    /// The end after as many rounds as were asked for. Criteria that only have to be run need no other round.
+    /// The end of the run once all requested rounds are done. Criteria that only have to run need
+    /// no further round.
     fn after_its_rounds(&self) -> Result<BuildEnd> {
         let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(RunEnd::Over) };
         let summary = graph::summary(&loaded.state.task_graph, clock::now());
@@ -155,12 +157,13 @@ impl<'a> Builder<'a> {
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
 
-    /// Binds the loop to the round, and returns its label; or why there is no round.
+    /// Binds the loop to the round and returns the round's label, or the reason why there is no
+    /// round.
     fn begin(&self, session: &str) -> Result<Result<String, BuildEnd>> {
         let (now, number) = (clock::now(), self.number);
         let next =
             self.file.update(|state| (build::begin(state, session, number, now), state.clone()));
-        // It may have ended in the round before, and been archived there.
+        // The loop may have ended in the round before, and been archived there.
         let Some((next, state)) = next.map_err(bad_state)? else { return Ok(Err(RunEnd::Over)) };
         let blocked = |why: &str| Ok(Err(RunEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No)));
         let label = match next {
@@ -183,9 +186,9 @@ impl<'a> Builder<'a> {
         Ok(Ok(label))
     }
 
-    /// Runs the criteria that are due; true if that ends the loop.
+    /// Runs the criteria that are due. Returns true if that ends the loop.
     fn settle(&self) -> Result<bool> {
-        // In a process of its own, which can have the environment that was recorded.
+        // They run in a process of their own, which can take on the recorded environment.
         let proof = delegate::prove(self.file, A_DAY)?;
         if proof.trees.is_empty() && !proof.problem.is_empty() {
             bail!("could not run the criteria: {}", proof.problem);
@@ -199,7 +202,7 @@ impl<'a> Builder<'a> {
         Ok(is_settled)
     }
 
-    /// Ends the round, and returns what became of its task. The loop may have ended in it.
+    /// Ends the round and returns what happened to its task. The loop may have ended in the round.
     fn end(&self, session: &str, why: &str) -> Result<String> {
         let told = self.file.update(|state| build::end(state, why)).map_err(bad_state)?;
         lifecycle::release(&self.runner.here.home, self.file, session)?;
@@ -207,7 +210,7 @@ impl<'a> Builder<'a> {
     }
 
     fn could_not_start(&self, session: &str) {
-        // The error of the start is the one that is reported.
+        // The error of the start is the one to report.
         drop(self.end(session, "it could not be started"));
     }
 }

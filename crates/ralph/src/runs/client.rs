@@ -1,9 +1,9 @@
-//! One round of a headless loop: a prompt, a client without a terminal, and what came of it.
+//! One round of a headless loop: a prompt, a client without a terminal, and the result.
 //!
-//! A round is more than a process: an overloaded API is asked again after a pause, a used-up
-//! subscription is waited for where the policy says so, and either goes on in the same conversation.
-//! Whatever happens, a round comes back to its caller, who may hold a claim; nothing that the client
-//! started is alive then.
+//! A round may need several processes. If the API is overloaded, the round tries again after a
+//! pause; if the usage limit is reached, it waits if the policy says so. Both continue the same
+//! conversation. A round always returns to its caller, who may hold a claim, and then no process
+//! that the client started is alive.
 
 mod attempt;
 mod command;
@@ -31,46 +31,45 @@ use std::time::{Duration, Instant};
 
 pub use ralph_core::stop::rounds::Policy;
 
-/// What the client is told where it was cut off in the middle of its work.
+/// The prompt for a client that was cut off in the middle of its work.
 const GO_ON: &str = "The connection to the model was lost. Go on where you were.";
 
-/// One prompt and how it is put to the client.
+/// One prompt, and how to start the client with it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ClientRound {
     /// At most [`LONGEST_PROMPT`] bytes: see [`fit`].
     pub prompt: String,
-    /// The id that the session is to have, a UUID that no session has yet; the client's own if none.
+    /// The id for a new session, a UUID that no session has yet; `None` lets the client choose.
     pub session_id: Option<String>,
-    /// The session that is taken up, in place of a new one.
+    /// The session to resume instead of starting a new one.
     #[serde(default)]
     pub resume: Option<String>,
-    /// Variables on top of ours.
+    /// Environment variables to add to Ralph's own.
     pub env: Vec<(String, String)>,
-    /// Arguments after ours.
+    /// Arguments to add after Ralph's own.
     pub extra_args: Vec<OsString>,
-    /// How permissions are asked for; the client's settings say it where this does not.
+    /// The client's permission mode; `None` means the mode in the client's settings.
     pub permission_mode: Option<String>,
-    /// What the round is called: `round 2/3`, `T-4 lexer`.
+    /// The label of the round: `round 2/3`, `T-4 lexer`.
     pub label: String,
-    /// All that the client prints goes there. A later attempt is appended.
+    /// The file for the client's output. Later attempts append to it.
     pub log: PathBuf,
-    /// Where the client works; ours if none.
+    /// The client's working folder; `None` means Ralph's own.
     pub folder: Option<PathBuf>,
 }
 
-/// How a round ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum RoundOutcome {
     /// The client's turn is over.
     Finished {
-        /// The model's last words, or the error's.
+        /// The model's last words, or the error's text.
         result: String,
-        /// The client calls it a failure, and trying again would not help.
+        /// The client reports a failure, and another attempt would not help.
         is_error: bool,
     },
-    /// The subscription's limit is reached, or requests are refused for their number.
+    /// The usage limit is reached, or there were too many requests.
     RateLimited {
-        /// When it is reset, where the client said so.
+        /// When the limit is reset, if the client said so.
         until: Option<Timestamp>,
     },
     /// The API is overloaded, fails, or cannot be reached.
@@ -80,15 +79,16 @@ pub enum RoundOutcome {
     },
     /// The client ended without a result.
     Crashed {
-        /// How, and its last words.
+        /// How it ended, and its last words.
         why: String,
     },
-    /// A person ended it at once.
+    /// The user, or the run itself, ended the client at once.
     Ended,
 }
 
 impl RoundOutcome {
-    /// Why a round came to nothing, in words. `undone` says what one that ended by itself has left undone.
+    /// Why a round failed, as text. `undone` describes a round that finished without doing its
+    /// work.
     pub(crate) fn why(&self, undone: &str) -> String {
         match self {
             RoundOutcome::Finished { is_error: true, result } => {
@@ -103,29 +103,28 @@ impl RoundOutcome {
     }
 }
 
-/// What came of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundResult {
-    /// How it ended.
     pub outcome: RoundOutcome,
-    /// The session's id, where it came to have one.
+    /// The session's id, if the client reported one.
     pub session_id: Option<String>,
     /// All tokens of the session.
     pub tokens: Tokens,
-    /// In dollars, by the client's account.
+    /// In US dollars, as the client reports it.
     pub cost: f64,
-    /// Pauses included.
+    /// Includes the pauses between attempts.
     pub duration: Duration,
-    /// The calls that nobody was there to permit, or that are forbidden.
+    /// The calls that were denied because no user could permit them, or because a rule forbids
+    /// them.
     pub denials: Vec<Denial>,
-    /// The names of the processes that were left and had to be ended.
+    /// The names of leftover processes that had to be killed.
     pub leftovers: Vec<String>,
     /// What is missing from the log, and why.
     pub log_problem: Option<String>,
 }
 
 impl RoundResult {
-    /// A round of which nothing is known but how its client was lost.
+    /// The result of a round whose client was lost.
     pub(crate) fn crashed(why: String) -> RoundResult {
         RoundResult {
             outcome: RoundOutcome::Crashed { why },
@@ -140,18 +139,18 @@ impl RoundResult {
     }
 }
 
-/// Runs a round to its end, in this process. After the first Ctrl-C it goes on, and `interrupts` tells the caller to
-/// begin no other; where it was only waiting, it ends.
+/// Runs a round to its end, in this process. After the first Ctrl-C it continues, and `interrupts`
+/// tells the caller to start no other; a round that only waits ends at once.
 ///
 /// # Errors
-/// When the client is missing or cannot be started, or the log cannot be made.
+/// When the client is missing or cannot be started, or the log cannot be created.
 pub fn run(round: &ClientRound, interrupts: &Interrupts, policy: &Policy) -> Result<RoundResult> {
     let screen = Screen::one();
     screen.add("", &round.label, "");
     run_at(round, interrupts, policy, &screen)
 }
 
-/// As [`run`], shown somewhere else than on a line of its own.
+/// Like [`run`], but displayed by `shown` instead of on a line of its own.
 pub(crate) fn run_at(
     round: &ClientRound,
     interrupts: &Interrupts,
@@ -177,7 +176,7 @@ pub(crate) fn run_at(
     anyhow::bail!("could not end the round: it took too many attempts")
 }
 
-/// What all attempts of a round came to.
+/// The sum of all attempts of a round.
 #[derive(Debug, Default)]
 struct Sum {
     session_id: Option<String>,
@@ -197,8 +196,8 @@ impl Sum {
         let account = tried.account;
         self.n_attempts = number;
         self.has_worked |= account.has_worked;
-        // A session that is taken up tells the tokens and the cost of all its processes; one that
-        // broke off tells nothing, and its messages are counted.
+        // A resumed session reports the tokens and the cost of all its processes. An attempt that
+        // broke off reports nothing, so the tokens of its messages are counted.
         match account.ended.as_ref().filter(|ended| ended.tokens.total() > 0) {
             Some(ended) => (self.tokens, self.cost) = (ended.tokens, ended.cost),
             None => self.tokens = self.tokens.plus(account.tokens()),
@@ -227,7 +226,7 @@ impl Sum {
     }
 }
 
-/// Waits for the next attempt; false if there is none, or a person does not want it.
+/// Waits for the next attempt. Returns false if there is none, or the user has interrupted.
 fn rest(
     next: &NextRound,
     now: Timestamp,
@@ -244,7 +243,7 @@ fn rest(
         return false;
     }
     shown.waits(showed, at);
-    // By the clock on the wall, and again each minute: the machine may have slept meanwhile.
+    // Check the wall clock every minute, since the machine may sleep meanwhile.
     loop {
         let left = Duration::try_from(at.duration_since(clock::now())).unwrap_or_default();
         if left.is_zero() {
@@ -271,7 +270,7 @@ fn outcome(showed: Showed, attempts: u32, sum: &Sum, env: &[(String, String)]) -
 }
 
 impl ClientRound {
-    /// The session that a later attempt takes up, and what it is told there.
+    /// The session for a later attempt to resume, and the prompt for it.
     fn again(&self, so_far: &Sum) -> Option<(String, &str)> {
         let known = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0);
         let session_id = known.or_else(|| self.resume.clone())?;

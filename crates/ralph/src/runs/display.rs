@@ -1,7 +1,7 @@
-//! What a person sees of a round while it goes on, wherever it is shown.
+//! What the user sees of a round while it runs, wherever it is displayed.
 //!
-//! All of it is on standard error: standard output is the command's answer. Names and commands come
-//! from a model, so nothing in them may act on the terminal.
+//! All of it goes to standard error, since standard output is the command's answer. Names and
+//! commands come from a model, so control characters in them are escaped.
 
 use super::client::RoundOutcome;
 use crate::command::screen::visible;
@@ -12,17 +12,17 @@ use ralph_core::text::plural::noun;
 use ralph_core::transcript::stream::Account;
 use ralph_io::process::interrupts::InterruptRequest;
 
-/// More of a command is not needed to recognise it.
+/// More of a command is not needed to recognize it.
 const LONGEST: usize = 100;
 
-/// What the client is said to do where no tool is in use.
+/// The client's activity if no tool is in use.
 pub(crate) const THINKS: &str = "thinks";
 
 pub(crate) trait RoundDisplay {
-    /// What goes on now, and the tokens so far where they are known.
+    /// Shows the current activity, and the tokens so far if known.
     fn now(&self, what: &str, tokens: Option<u64>);
     fn say(&self, words: &str);
-    /// What a person's Ctrl-C does. Where several rounds are shown, it is said once for all.
+    /// Shows what Ctrl-C does. A display of several rounds shows it once for all.
     fn answer_person(&self, words: &str) {
         self.say(words);
     }
@@ -30,7 +30,7 @@ pub(crate) trait RoundDisplay {
 }
 
 impl dyn RoundDisplay + '_ {
-    /// The tool in use and the tokens so far.
+    /// Shows the tool in use and the tokens so far.
     pub(crate) fn works(&self, account: &Account) {
         let tokens = Some(account.tokens().total());
         match (&account.retry, &account.tool) {
@@ -51,22 +51,21 @@ impl dyn RoundDisplay + '_ {
         }
     }
 
-    /// A call that did not happen.
+    /// Shows a denied call.
     pub(crate) fn denied(&self, tool: &str, why: &str) {
         self.say(&format!("{} was denied: {}", visible(tool), short(why)));
     }
 
-    /// The client's own warning.
+    /// Shows a warning of the client.
     pub(crate) fn warns(&self, text: &str) {
         self.say(&short(text));
     }
 
-    /// What a person's Ctrl-C does.
     pub(crate) fn asked(&self, asked: InterruptRequest) {
         answer_user(asked, |words| self.answer_person(words));
     }
 
-    /// Why nothing happens for a while.
+    /// Shows why the round waits, and until when.
     pub(crate) fn waits(&self, showed: &Showed, until: Timestamp) {
         let why = match showed {
             Showed::Limited(_) => "the usage limit is reached",

@@ -1,7 +1,9 @@
-//! Holds the clients of a run: starts them, shows them, waits, and ends them when the user or the loop's end says so.
+//! Runs clients: starts them, shows them, waits, and ends them when the user or the loop's end
+//! requires it.
 //!
-//! An [`Owner`] decides what is begun and what an end means, each step anew from files: when this process is
-//! killed, only its clients are lost. There is one thread; events are handled between two steps.
+//! An [`Owner`] decides what starts and what an end means, each step anew from files: if this
+//! process is killed, only its clients are lost. There is one thread; events are handled between
+//! two steps.
 
 use super::client::{ClientRound, Policy, RoundOutcome, RoundResult};
 use super::options;
@@ -26,13 +28,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The files are read again after this time, in case the system cannot report changes.
+/// The longest time between two reads of the files, in case the system cannot report changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Longer than a client may take to end once it was told to.
 const TO_END: Duration = Duration::from_secs(20);
 
-/// Why a run begins no more clients.
+/// Why a run starts no more clients.
 pub(crate) enum RunEnd<V> {
     Over,
     /// The user paused the loop.
@@ -45,7 +47,7 @@ pub(crate) enum RunEnd<V> {
     Rest {
         cause: PauseCause,
         why: String,
-        /// How the command ends.
+        /// The exit code of the command.
         exit: Exit,
     },
 }
@@ -59,12 +61,12 @@ impl<V> RunEnd<V> {
 /// The result of a client that is gone.
 pub(crate) struct MemberExit {
     pub(crate) came: RoundResult,
-    /// Why its round could not be carried out, and the exit code for that.
+    /// Why the round could not be carried out, and the exit code for that.
     pub(crate) failed: Option<(String, Exit)>,
 }
 
 impl MemberExit {
-    /// The result, where a round that could not be carried out ends the run.
+    /// The result, or an error if the round could not be carried out, which ends the run.
     pub(crate) fn result(self) -> Result<RoundResult> {
         match self.failed {
             Some((why, exit)) => Err(refused(exit, why)),
@@ -76,29 +78,29 @@ impl MemberExit {
 /// What follows a step of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// It is asked again at once.
+    /// Ask again at once.
     Again,
-    /// Something has to happen first.
+    /// Wait until something happens.
     Wait,
 }
 
-/// Who decides what a run does.
+/// Decides what a run does.
 pub(crate) trait Owner<'a> {
     /// What the owner ends the run with.
     type Verdict;
 
     fn runner(&mut self) -> &mut ClientRunner<'a, Self::Verdict>;
 
-    /// Begins what is due. Not called once the run is told to stop, nor while the only client of a run is at work. A run
-    /// of several clients gets its loop's state.
+    /// Starts what is due. Not called once the run is told to stop, nor while the only client of a
+    /// run is working. Only a run of several clients gets its loop's state.
     fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then>;
 
-    /// When something is due though nothing has happened.
+    /// When the next step is due if nothing happens.
     fn next_moment(&mut self) -> Option<Timestamp> {
         None
     }
 
-    /// Takes the result of a client that is gone. Nothing that it started is alive.
+    /// Takes the result of a client that is gone. No process that it started is alive.
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
     /// Finishes when the last client is gone and the loop has not ended.
@@ -109,7 +111,7 @@ pub(crate) trait Owner<'a> {
 
 /// The owner of a run that works on a loop, and how it leaves the loop.
 pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
-    /// The exit code where the user paused the loop.
+    /// The exit code if the user paused the loop.
     const PAUSED: Exit = Exit::No;
 
     fn file(&self) -> &'a LoopFile;
@@ -138,7 +140,8 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
     }
 }
 
-/// Runs an owner until it, the loop or the user ends the run; then pauses the loop, or prints how it has ended.
+/// Runs an owner until it, the loop or the user ends the run; then pauses the loop, or prints how
+/// it has ended.
 pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let file = owner.file();
     match work(&mut owner)? {
@@ -183,7 +186,7 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
     Ok(exit)
 }
 
-/// Archives a loop that has ended, prints how it ended, and returns that.
+/// Archives a loop that has ended. Prints and returns how it ended.
 pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<(Exit, Option<EndingKind>)> {
     let found = lifecycle::read_by_id(&here.home, id(file)).map_err(bad_state)?;
     let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
@@ -197,7 +200,7 @@ pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<(Exit, Option<EndingK
     Ok((if is_good { Exit::Done } else { Exit::No }, kind))
 }
 
-/// Archives a loop that has ended.
+/// Archives the loop if it has ended.
 pub(crate) fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
     if state.ending.is_some() && !lifecycle::is_put_away(&here.home, file) {
         lifecycle::let_go(&here.home, file, state)?;
@@ -209,16 +212,16 @@ fn id(file: &LoopFile) -> &str {
     file.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// What the messages call a run.
+/// The words for a run in its messages.
 pub(crate) struct Words {
     pub(crate) command: &'static str,
-    /// Its clients.
+    /// The word for its clients.
     pub(crate) members: &'static str,
-    /// The journal's word for the end of one.
+    /// The journal's word for the end of a client.
     pub(crate) ended: &'static str,
 }
 
-/// The clients at work, and what is known of the loop and the user.
+/// The running clients, and what is known of the loop and the user.
 pub(crate) struct ClientRunner<'a, V> {
     pub(crate) here: &'a Here,
     file: Option<&'a LoopFile>,
@@ -227,23 +230,23 @@ pub(crate) struct ClientRunner<'a, V> {
     watch: Watch,
     crew: Crew,
     pub(crate) screen: Screen,
-    /// Several clients at once. They end when their loop ends, and none is begun once it is paused; in a run of one
-    /// client at a time the owner looks for that between two rounds.
+    /// True if several clients run at once. They end with their loop, and none starts once the loop
+    /// is paused. With one client at a time, the owner checks that between two rounds.
     is_many: bool,
-    /// The last messages of clients.
+    /// The last message of each client.
     told: BTreeMap<String, RoundMessage>,
     asked: InterruptRequest,
     over: Option<RunEnd<V>>,
-    /// True where something may be due that was not before.
+    /// True if something may be due that was not before.
     has_news: bool,
     /// How many clients in a row have crashed.
     crashes: u32,
 }
 
-/// Works until the owner, the loop or the user ends the run, and all clients are gone.
+/// Runs until the owner, the loop or the user ends the run, and all clients are gone.
 ///
 /// # Errors
-/// When the owner fails, or the loop cannot be read. Nothing that was started is alive then.
+/// When the owner fails, or the loop cannot be read. No process that the run started is alive then.
 pub(crate) fn work<'a, O: Owner<'a>>(owner: &mut O) -> Result<RunEnd<O::Verdict>> {
     loop {
         match step(owner) {
@@ -257,7 +260,7 @@ pub(crate) fn work<'a, O: Owner<'a>>(owner: &mut O) -> Result<RunEnd<O::Verdict>
     }
 }
 
-/// One step; returns the end where nothing remains to do.
+/// Takes one step. Returns the end once nothing remains to do.
 fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<RunEnd<O::Verdict>>> {
     let runner = owner.runner();
     runner.hear_user();
@@ -276,7 +279,7 @@ fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<RunEnd<O::Verdict>>> {
     Ok(owner.runner().over.take())
 }
 
-/// Waits until something happens or that moment has come, and handles it.
+/// Waits until `until` or until something happens, and handles it.
 fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
     let longest = until.map_or(LOOK_AGAIN, |moment| time_to(moment).min(LOOK_AGAIN));
     let heard = owner.runner().listen(longest)?;
@@ -302,14 +305,14 @@ fn abandon<'a, O: Owner<'a>>(owner: &mut O) {
     while !owner.runner().crew.is_empty() {
         let Ok(heard) = owner.runner().listen(LOOK_AGAIN) else { return };
         for (name, heard) in heard {
-            // The first error is the one that is reported.
+            // The first error is the one to report.
             let _ = hear(owner, &name, heard);
         }
     }
 }
 
 impl<'a, V> ClientRunner<'a, V> {
-    /// A run of several clients at once. A change in these places is news.
+    /// A run of several clients at once. A change in `places` triggers a new step.
     pub(crate) fn many(
         (here, file): (&'a Here, &'a LoopFile),
         interrupts: &'a Interrupts,
@@ -320,7 +323,7 @@ impl<'a, V> ClientRunner<'a, V> {
         Ok(ClientRunner { file: Some(file), is_many: true, ..runner })
     }
 
-    /// A run of one client after another, on a loop or on none.
+    /// A run of one client after another, with or without a loop.
     pub(crate) fn one(
         (here, file): (&'a Here, Option<&'a LoopFile>),
         interrupts: &'a Interrupts,
@@ -341,7 +344,7 @@ impl<'a, V> ClientRunner<'a, V> {
             file: None,
             interrupts,
             words,
-            // Before any file is read, so that no change falls between.
+            // Start the watch before any file is read, so that no change falls between the two.
             watch: Watch::begin(places)?,
             crew: Crew::new()?,
             screen,
@@ -354,7 +357,7 @@ impl<'a, V> ClientRunner<'a, V> {
         })
     }
 
-    /// Begins a round, shown under this label and after what it is about.
+    /// Starts a round, displayed under this label and with `about` behind it.
     pub(crate) fn start(
         &mut self,
         name: &str,
@@ -369,7 +372,7 @@ impl<'a, V> ClientRunner<'a, V> {
         Ok(())
     }
 
-    /// Begins no more clients. The first reason counts.
+    /// Starts no more clients. The first reason counts.
     pub(crate) fn stop(&mut self, why: RunEnd<V>) {
         self.over.get_or_insert(why);
     }
@@ -378,17 +381,16 @@ impl<'a, V> ClientRunner<'a, V> {
         self.over.is_some()
     }
 
-    /// True once for all that has happened since the last call.
+    /// True once for everything that has happened since the last call.
     pub(crate) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    /// How many clients are at work.
     pub(crate) fn len(&self) -> usize {
         self.crew.len()
     }
 
-    /// True where the user, or the end of the loop, lets nothing be begun.
+    /// True if the user, or the end of the loop, has told the run to stop.
     pub(crate) fn was_asked(&self) -> bool {
         self.asked != InterruptRequest::Nothing
     }
@@ -403,7 +405,7 @@ impl<'a, V> ClientRunner<'a, V> {
         self.crew.ask(InterruptRequest::End);
     }
 
-    /// The loop as it is now; none once it is over, and in a run of one client.
+    /// The loop as it is now. `None` once it is over, and in a run of one client at a time.
     pub(crate) fn look(&mut self) -> Result<Option<LoopState>> {
         let Some(file) = self.file.filter(|_| self.is_many) else { return Ok(None) };
         let state = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
@@ -423,7 +425,7 @@ impl<'a, V> ClientRunner<'a, V> {
         Ok(Some(state))
     }
 
-    /// True if the loop was ended so that clients at work may finish.
+    /// True if the loop was ended so that running clients may finish.
     fn may_finish(&self, file: &LoopFile) -> bool {
         let found = lifecycle::read_by_id(&self.here.home, id(file)).ok().flatten();
         found.is_some_and(|(_, loaded)| loaded.state.let_finish)
@@ -460,7 +462,7 @@ impl<'a, V> ClientRunner<'a, V> {
             Ok(RoundMessage::Now { what, tokens }) => self.screen.now(name, &what, tokens),
             Ok(RoundMessage::Say(words)) => self.screen.say(name, &words),
             Ok(last) => drop(self.told.insert(name.to_owned(), last)),
-            // A line that was cut with the process that wrote it.
+            // The process was killed while it wrote this line.
             Err(_) => {}
         }
     }
@@ -480,7 +482,7 @@ impl<'a, V> ClientRunner<'a, V> {
         }
     }
 
-    /// Pauses the run where the result of a client says that no other is begun.
+    /// Pauses the run if a client's result means that no other may start.
     pub(crate) fn learn(&mut self, came: &RoundResult) {
         let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
@@ -489,7 +491,7 @@ impl<'a, V> ClientRunner<'a, V> {
         }
     }
 
-    /// Shows what was noticed of a client that is gone, besides what was shown as it ran.
+    /// Shows what was noticed about a client that is gone, and removes its line.
     pub(crate) fn remove(&self, name: &str, came: &RoundResult) {
         for denial in &came.denials {
             self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
@@ -504,7 +506,8 @@ impl<'a, V> ClientRunner<'a, V> {
         self.screen.remove(name);
     }
 
-    /// The same, with what became of its work; the journal gets that too, and the calls that were not permitted.
+    /// Like [`ClientRunner::remove`], and also shows what happened to its work. The journal gets
+    /// that too, with the denied calls.
     pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
         self.remove(name, came);
         self.screen.tell(&visible(became));
@@ -518,12 +521,13 @@ impl<'a, V> ClientRunner<'a, V> {
 }
 
 fn time_to(moment: Timestamp) -> Duration {
-    // A little later: the owner compares with the moment itself.
+    // A little later, since the owner compares with the moment itself.
     let left = moment.duration_since(clock::now()) + SignedDuration::from_millis(5);
     Duration::try_from(left).unwrap_or_default()
 }
 
-/// Runs one round to its end. After the first Ctrl-C it continues; where it was only waiting, it ends.
+/// Runs one round to its end. After the first Ctrl-C it continues; a round that only waits ends at
+/// once.
 pub(crate) fn round(
     here: &Here,
     round: &ClientRound,
@@ -564,7 +568,7 @@ impl<'a> Owner<'a> for Single<'a> {
     }
 }
 
-/// Waits until nothing is alive of a round that an earlier run began with this lock.
+/// Waits until every process of a round that an earlier run started with this lock has ended.
 pub(crate) fn wait_for_earlier(alone: &Path) -> Result<()> {
     // Without the file there was no round.
     if !alone.with_extension("lock").exists() {

@@ -1,5 +1,5 @@
-//! What `ralph plan`, `ralph build` and `ralph ralplan run` have in common: how many rounds, how the client is
-//! called, where their logs are, and after which round no other is begun.
+//! Shared by `ralph plan`, `ralph build` and `ralph ralplan run`: the number of rounds, the
+//! client's options, the folder of the logs, and which results end a run.
 
 use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult, preflight};
 use crate::command::context_dir::Here;
@@ -37,13 +37,14 @@ impl ClientOptions {
         Policy { waits_for_limits: self.wait_limits, ..Policy::default() }
     }
 
-    /// As it was said here, else in Ralph's settings; none leaves it to the client's own.
+    /// The mode given here, else the one in Ralph's settings. `None` leaves it to the client's
+    /// settings.
     pub(crate) fn permission_mode(&self, here: &Here) -> Option<String> {
         let said = || settings::read(&here.home, &here.root).0.client().permission_mode;
         self.permission_mode.clone().or_else(said)
     }
 
-    /// A round with these options; `kind` is what the hooks know it by.
+    /// A round with these options. `kind` is the word by which the hooks recognize it.
     pub(crate) fn round(&self, here: &Here, kind: &str, log: PathBuf) -> ClientRound {
         ClientRound {
             env: vec![("RALPH_ROUND".to_owned(), kind.to_owned())],
@@ -55,7 +56,8 @@ impl ClientOptions {
         }
     }
 
-    /// Says the mode, and what the client's settings have against these calls; true if it has nothing.
+    /// Prints the mode, and which of these calls the client's settings prevent. Returns true if
+    /// none.
     pub(crate) fn tell(&self, here: &Here, needs: &[Need]) -> Result<bool> {
         let mode = self.permission_mode(here);
         let preflight = preflight(needs, mode.as_deref(), &here.root)?;
@@ -72,13 +74,13 @@ pub(crate) fn show(round: &ClientRound) -> Result<()> {
     screen::print(&screen::visible_lines(&client::command_line(round)?))
 }
 
-/// The folder of this run's logs: a file for each round.
+/// The folder of this run's logs, with a file for each round.
 pub(crate) fn logs(here: &Here, command: &str) -> PathBuf {
     let name = format!("{}-{command}-{}", clock::compact(here.now), std::process::id());
     here.home.root().join("rounds").join(name)
 }
 
-/// How many rounds; 0 is a number, whatever a command makes of it.
+/// Parses a number of rounds. Accepts 0, which each command interprets for itself.
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     match text {
         "0" => Ok(0),
@@ -86,7 +88,7 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Why no other round is begun after this one; none if the next may begin.
+/// Why no other round starts after this one; `None` if the next may start.
 pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
     match outcome {
         RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => None,
@@ -103,11 +105,11 @@ pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
     }
 }
 
-/// A client that crashes so often in a row, with nothing done between, is not started again.
+/// After this many crashes in a row the client is not started again.
 const MOST_CRASHES: u32 = 3;
 
-/// Why no other round is begun after this one, and as what the loop rests. `crashes` have been so many in
-/// a row, this one included.
+/// Why no other round starts after this one, and the cause for the loop's pause. `crashes` counts
+/// the crashes in a row, this one included.
 pub(crate) fn rests(
     came: &RoundResult,
     interrupts: &Interrupts,
@@ -127,10 +129,11 @@ pub(crate) fn rests(
     stops(&came.outcome).map(|why| (cause, why))
 }
 
-/// A round's line of the journal is cut here.
+/// The longest text for a round in the journal.
 const TOLD: usize = 1_000;
 
-/// A round's line for the journal, with the calls that were not permitted: no event reports those in every mode.
+/// The journal's text about a round, with the denied calls: no hook event reports those in every
+/// mode.
 pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
     let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
     let denied = denied.collect::<Vec<_>>();
@@ -141,7 +144,7 @@ pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
     bounded(&format!("{told}{denied}"), TOLD)
 }
 
-/// A run that did not get as far as it should.
+/// The error of a run that ended early.
 pub(crate) fn broke_off(what: String) -> anyhow::Error {
     refused(Exit::MissingProgram, what)
 }

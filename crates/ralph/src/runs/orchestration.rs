@@ -1,6 +1,7 @@
-//! `ralph session run`: asks the router, begins the calls that it returns, waits.
+//! `ralph session run`: asks the router, starts the calls that it returns, waits.
 //!
-//! Every step is decided anew from the files of the orchestration. The [`engine`] holds the clients.
+//! Every step is decided anew from the files of the orchestration. The [`engine`] holds the
+//! clients.
 
 mod call;
 mod conclude;
@@ -33,15 +34,15 @@ use ralph_io::{process::clock, process::random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// What is driven, and how.
+/// The orchestration to drive, and the options.
 pub(crate) struct OrchestrationRun<'a> {
     pub(crate) place: &'a SessionContext,
     pub(crate) id: SessionId,
     pub(crate) file: LoopFile,
     pub(crate) client: &'a ClientOptions,
-    /// The folder for what the clients print.
+    /// The folder for the clients' output.
     pub(crate) logs: PathBuf,
-    /// What stands before the agents' names.
+    /// The prefix of the agents' names.
     pub(crate) prefix: &'static str,
 }
 
@@ -50,7 +51,8 @@ pub(crate) type OrchestrationEnd = RunEnd<Routed>;
 /// Works until the orchestration ends, or the run must pause.
 ///
 /// # Errors
-/// When the session or the loop cannot be read or written. Nothing that was started is alive then.
+/// When the orchestration or the loop cannot be read or written. No process that the run started is
+/// alive then.
 pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let inputs = plan.place.sessions.inputs(&plan.id);
     let words = Words { command: "session run", members: "agents", ended: "call ended" };
@@ -70,21 +72,21 @@ pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Resul
 struct DriveState<'a> {
     plan: &'a OrchestrationRun<'a>,
     runner: ClientRunner<'a, Routed>,
-    /// By the names of their clients.
+    /// By client name.
     at_work: BTreeMap<String, AtWork>,
-    /// How many calls were begun.
+    /// How many calls were started.
     number: u32,
-    /// When the router has another answer, if nothing else happens.
+    /// When the router will answer differently if nothing else happens.
     until: Option<Timestamp>,
     /// How long a call may take.
     most: SignedDuration,
-    /// What was last said to be waited for.
+    /// The last printed reason for waiting.
     waits_for: String,
-    /// What is wrong with the files and was told.
+    /// Problems with the files that were already printed.
     found: BTreeSet<String>,
 }
 
-/// What the router said, and the clients of the calls that are begun.
+/// The router's answer, with a client name for each call to start.
 struct RouterStep {
     step: MachineStep,
     begun: Vec<(String, Invocation)>,
@@ -100,18 +102,19 @@ impl<'a> Owner<'a> for DriveState<'a> {
 
     fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then> {
         let Some(state) = state else { return Ok(Then::Wait) };
-        // The router reads the whole folder, and says the same until something happens.
+        // The router reads the whole folder, and its answer stays the same until something happens.
         if !self.runner.take_news() {
             return Ok(Then::Wait);
         }
         self.ask(state).map(|()| Then::Again)
     }
 
-    /// Ends the clients that take longer than a call may; says when the next would, or the router has another answer.
+    /// Ends overdue clients. Returns when the next one will be overdue, or when the router's answer
+    /// will change.
     fn next_moment(&mut self) -> Option<Timestamp> {
         self.end_overdue();
         let ends = self.at_work.values().filter(|one| !one.is_overdue);
-        // Who asks no more does not wake up for an answer.
+        // A stopped run no longer asks the router.
         let until = self.until.filter(|_| !self.runner.is_stopped());
         ends.map(|one| one.since + self.most).chain(until).min()
     }
@@ -122,7 +125,7 @@ impl<'a> Owner<'a> for DriveState<'a> {
 }
 
 impl DriveState<'_> {
-    /// Asks the router, and does what it says.
+    /// Asks the router and carries out its answer.
     fn ask(&mut self, state: &LoopState) -> Result<()> {
         let left = match stop::may_go_on(&mut state.clone(), clock::now()) {
             true => usize::try_from(state.max_iterations - state.iteration).unwrap_or(usize::MAX),
@@ -131,7 +134,8 @@ impl DriveState<'_> {
         let plan = self.plan;
         let mut given_up: Vec<String> = Vec::new();
         let asked = plan.place.update(&plan.id, |seen| {
-            // An agent has written meanwhile: what was about to be told is decided anew.
+            // An agent has written meanwhile, so the calls of the previous try are dropped and
+            // decided anew.
             given_up.drain(..).for_each(|name| plan.place.sessions.forget_call(&plan.id, &name));
             let (after, asks) = decided(plan, seen, left)?;
             given_up = asks.begun.iter().map(|(name, _)| name.clone()).collect();
@@ -150,7 +154,8 @@ impl DriveState<'_> {
             Act::Invoke(_) if begun.is_empty() => self.runner.stop(OrchestrationEnd::Bound),
             Act::Invoke(_) => {
                 let calls = u32::try_from(begun.len()).unwrap_or(u32::MAX);
-                // Counted before they are begun: who is killed in between gets none for nothing.
+                // Count the calls before they start, so that a killed run cannot make calls without
+                // counting them.
                 let counted = plan.file.update(|state| {
                     state.iteration = state.iteration.saturating_add(calls);
                 });
@@ -223,8 +228,8 @@ impl DriveState<'_> {
     }
 }
 
-/// What the router says, with the calls noted as under way that are begun: at most so many. A call that no
-/// bound lets begin leaves everything as it was.
+/// The router's answer, with at most `left` of its calls marked as under way. If the bound permits
+/// no call, the snapshot stays unchanged.
 fn decided(
     plan: &OrchestrationRun<'_>,
     seen: &Snapshot,
@@ -249,7 +254,8 @@ fn decided(
     let after = after.map_err(|why| refused(Exit::BadState, why))?;
     for call in calls {
         let name = random::uuid();
-        // Before it counts as heard and as under way: who comes after us finds it by this.
+        // Write this before the messages count as delivered and the call as under way, so that a
+        // later run can find the call.
         plan.place.sessions.note_call(&plan.id, &name, call.input("SIGNAL").unwrap_or_default())?;
         begun.push((name, call.clone()));
     }
@@ -260,7 +266,7 @@ fn written(seen: &Snapshot, step: &MachineStep, now: Timestamp) -> Result<Snapsh
     apply(seen, &step.changes, clock::local(now)).map_err(|why| refused(Exit::BadState, why))
 }
 
-/// `/4` where several may be at work.
+/// `/4` if several may be working.
 fn at_most(seen: &Snapshot, state: State) -> String {
     let rails = Picture::of(seen).rails;
     match state {

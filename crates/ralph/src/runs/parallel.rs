@@ -1,6 +1,7 @@
 //! `ralph parallel run`: starts the workers that can start, merges finished work, waits.
 //!
-//! Every step is decided anew from the state, which lists all workers. The [`engine`] holds their clients.
+//! Every step is decided anew from the state, which lists all workers. The [`engine`] holds their
+//! clients.
 
 mod leftovers;
 mod worker;
@@ -26,20 +27,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use worker::AtWork;
 
-/// Merges the work that is done into the branch of the main work tree; a line for each, in words.
+/// Merges finished work into the branch of the main worktree, and returns a line about each.
 pub(crate) type Merge<'a> = &'a dyn Fn(&Here, &LoopFile) -> Result<Vec<String>>;
 
-/// What is run, and how.
+/// The loop to run, and the options.
 pub(crate) struct ParallelRun<'a> {
     pub(crate) here: &'a Here,
     pub(crate) file: &'a LoopFile,
     pub(crate) client: &'a ClientOptions,
-    /// The folder for what the clients print.
+    /// The folder for the clients' output.
     pub(crate) logs: PathBuf,
     pub(crate) merge: Merge<'a>,
 }
 
-/// All tasks are done and merged: the criteria decide.
+/// All tasks are done and merged; the criteria decide.
 pub(crate) struct AllMerged;
 
 pub(crate) type ParallelEnd = RunEnd<AllMerged>;
@@ -47,7 +48,7 @@ pub(crate) type ParallelEnd = RunEnd<AllMerged>;
 /// Works until no task remains, or the run must pause.
 ///
 /// # Errors
-/// When the loop cannot be read or written. Nothing that was started is alive then.
+/// When the loop cannot be read or written. No process that the run started is alive then.
 pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
     let watched = [plan.file.folder()];
@@ -63,11 +64,11 @@ pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exi
 struct ParallelState<'a> {
     plan: &'a ParallelRun<'a>,
     runner: ClientRunner<'a, AllMerged>,
-    /// By their calls.
+    /// By call id.
     at_work: BTreeMap<String, AtWork>,
     /// How many workers were started.
     number: u32,
-    /// False once nothing of what is done could be merged.
+    /// False once a merge has merged nothing.
     can_merge: bool,
 }
 
@@ -117,7 +118,7 @@ impl<'a> Owner<'a> for ParallelState<'a> {
         Ok(())
     }
 
-    /// What is done is not left behind.
+    /// Merges finished work before the run ends.
     fn conclude(&mut self, state: &LoopState) -> Result<()> {
         match self.can_merge && state.workers.iter().any(|worker| worker.awaits_merge()) {
             true => self.merge(state),
@@ -133,7 +134,7 @@ impl<'a> LoopOwner<'a> for ParallelState<'a> {
 
     fn decided(&mut self, _: AllMerged) -> Result<Exit> {
         let (here, file) = (self.plan.here, self.plan.file);
-        // Nothing is left for workers: the rounds of a build go on in the main work tree.
+        // No work remains for workers; the rounds of a build continue in the main worktree.
         file.update(|state| state.parallel = false).map_err(bad_state)?;
         let (client, logs) = (self.plan.client, self.plan.logs.clone());
         engine::run(Builder::new((here, file), client, logs, 0, self.runner.interrupts)?)
@@ -147,7 +148,7 @@ impl<'a> LoopOwner<'a> for ParallelState<'a> {
 }
 
 impl ParallelState<'_> {
-    /// Merges what is done. What is not merged and stays so is for a person.
+    /// Merges finished work. Work that cannot be merged is left to the user.
     fn merge(&mut self, before: &LoopState) -> Result<()> {
         let due = |state: &LoopState| {
             let due = state.workers.iter().filter(|worker| worker.awaits_merge());

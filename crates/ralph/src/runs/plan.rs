@@ -1,7 +1,7 @@
-//! The rounds of `ralph plan`, exactly as many as were asked for.
+//! The rounds of `ralph plan`, exactly as many as requested.
 //!
-//! Each round is one client with the task graph as it is then; the planner brings the graph up to date
-//! itself, with `ralph plan-sync`. Nothing that a planner says ends the run early.
+//! Each round is one client that gets the current task graph. The planner updates the graph itself,
+//! with `ralph plan-sync`. A planner's words never end the run early.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -17,7 +17,7 @@ use ralph_core::text::plural::counted;
 use ralph_io::process::interrupts::Interrupts;
 use std::path::{Path, PathBuf};
 
-/// What is planned, and how.
+/// The options of a `ralph plan` run.
 pub(crate) struct Planner<'a> {
     pub(crate) here: &'a Here,
     pub(crate) client: &'a ClientOptions,
@@ -28,7 +28,7 @@ pub(crate) struct Planner<'a> {
 struct PlanRounds<'a> {
     plan: &'a Planner<'a>,
     runner: ClientRunner<'a, ()>,
-    /// The round at work, or the last one.
+    /// The number of the current round, or of the last one.
     number: u32,
     failed: u32,
     /// Why no other round follows.
@@ -101,8 +101,8 @@ impl Planner<'_> {
     }
 }
 
-/// As `ralph task list --all --markdown` prints it; nothing where nothing is planned. Of the loop that
-/// `ralph plan-sync` will mean in the round.
+/// The graph as `ralph task list --all --markdown` prints it, of the loop that `ralph plan-sync`
+/// will use in the round; empty if nothing is planned.
 fn graph(here: &Here) -> Result<String> {
     let found = select_loop::to_plan(here, &LoopArgs::default())?;
     let markdown = |found: select_loop::FoundLoop| {

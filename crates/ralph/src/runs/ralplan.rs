@@ -1,7 +1,7 @@
 //! The rounds of `ralph ralplan run`: each agent is a client of its own.
 //!
-//! The planning is bound to each client's session meanwhile: the hooks take its report and keep its wall
-//! there, as they do for an agent of a session. The client's words are not asked.
+//! The planning is bound to each client's session in turn, so the hooks take the agent's report and
+//! guard its tools as they do for an agent inside a session. The client's words do not count.
 
 mod gate;
 mod told;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use gate::take;
 
-/// What a round is besides the call.
+/// The parts of a round that are not in the call.
 pub(crate) struct About<'a> {
     pub(crate) number: u32,
     pub(crate) session: &'a str,
@@ -49,7 +49,7 @@ pub(crate) fn of_agent(
         extra_args,
         folder: Some(about.root.to_owned()),
         label: format!("round {}, {agent}", about.number),
-        // By the agent's name the hooks take all that the session says for that agent's.
+        // The agent's name tells the hooks that the session acts as this agent.
         ..client.round(here, agent, logs.join(format!("round-{}.jsonl", about.number)))
     }
 }
@@ -60,21 +60,21 @@ pub(crate) struct Driver<'a> {
     pub(crate) file: &'a LoopFile,
     pub(crate) logs: PathBuf,
     pub(crate) prefix: &'static str,
-    /// The rounds that have ended.
+    /// How many rounds have ended.
     pub(crate) number: u32,
-    /// The planning before the round at work.
+    /// The planning as it was before the current round.
     pub(crate) before: LoopState,
 }
 
 impl Driver<'_> {
-    /// False where no hook of the round's session has called.
+    /// Returns false if no hook of the round's session ran.
     fn was_heard(&self) -> Result<bool> {
         let loaded = self.file.read().map_err(bad_state)?;
-        // A hook or the user ended one that is gone.
+        // If the planning is gone, a hook or the user has ended it.
         Ok(loaded.is_none_or(|loaded| loaded.state.via.is_some() || !loaded.state.is_live()))
     }
 
-    /// Shows what a round brought, by the log of the planning.
+    /// Shows what a round achieved, from the log of the planning.
     fn show_end(&self, session: &str, came: &RoundResult) -> Result<()> {
         let Some(loaded) = self.file.read().map_err(bad_state)? else {
             self.runner.remove(session, came);
@@ -166,7 +166,8 @@ impl<'a> LoopOwner<'a> for Driver<'a> {
     fn over(&mut self) -> Result<Exit> {
         let home = &self.runner.here.home;
         let found = lifecycle::read_by_id(home, &self.before.loop_id).map_err(bad_state)?;
-        // A decision from another terminal leaves the entry of the round's session to this run.
+        // A decision from another terminal leaves the manifest entry of the round's session to this
+        // run.
         if let Some((file, Loaded { state, .. })) = found
             && state.ending.is_some()
         {

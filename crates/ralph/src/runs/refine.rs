@@ -1,7 +1,7 @@
-//! One round: the session opens it, a fresh client works, and what came of it is taken and recorded.
+//! One round of a refinement: opens it, runs a fresh client, then takes and records the result.
 //!
-//! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
-//! is open, and the next one who refines this session records it as cut.
+//! Each step is written to the project's document before the next starts. A killed run leaves an
+//! open round, which the next run on this refinement records as cut.
 
 use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
 use super::engine;
@@ -21,7 +21,7 @@ use ralph_io::{process::clock, process::random};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// Who makes the rounds of a session.
+/// Runs the rounds of a refinement.
 pub(crate) struct Refiner<'a> {
     pub(crate) here: &'a Here,
     pub(crate) client: &'a ClientOptions,
@@ -29,26 +29,26 @@ pub(crate) struct Refiner<'a> {
     pub(crate) place: RefineStore,
     pub(crate) name: String,
     pub(crate) artefact: Artefact,
-    /// Read once: a round that changes the file changes no other round.
+    /// Read once: a round that changes the file does not affect later rounds.
     pub(crate) template: Template,
     pub(crate) logs: PathBuf,
-    /// True if a person is asked before a plan is changed.
+    /// True if the user is asked before a plan is changed.
     pub(crate) confirms: bool,
     /// True if a plan is committed after each round that changed it.
     pub(crate) commits: bool,
-    /// True once a round was to be committed and could not be.
+    /// True once a round should have been committed and was not.
     pub(crate) lacks_commit: Cell<bool>,
 }
 
 pub(crate) enum Rounded {
-    /// It ended by itself; what follows.
+    /// The round finished; what follows.
     Ended(RefineOutcome),
-    /// It was cut: why, and why no other is begun, if none is.
+    /// The round was cut: why, and why no other starts, if that is so.
     Cut { why: String, stops: Option<String> },
 }
 
 impl Refiner<'_> {
-    /// The session as it stands, changed by an event.
+    /// Applies an event to the refinement, and returns what follows.
     fn step(&self, event: RefineEvent<'_>) -> Result<(RefineOutcome, RefineSession)> {
         record(&self.place, &self.name, event)
     }
@@ -66,7 +66,7 @@ impl Refiner<'_> {
             self.take(&before, &round, came, iteration, interrupts)
         });
         if done.is_err() {
-            // Best effort: what stands open is recorded as cut by the next one all the same.
+            // Best effort: otherwise the next run records the open round as cut.
             let _ = self.cut(&before, iteration, "it could not be carried out");
         }
         done
@@ -77,7 +77,7 @@ impl Refiner<'_> {
         engine::round(self.here, round, &alone, interrupts, &self.client.policy())
     }
 
-    /// The round as it is put to the client.
+    /// The round, ready for the client.
     pub(crate) fn order(&self, session: &RefineSession, iteration: u32) -> Result<ClientRound> {
         let most = session.settings.max_iterations;
         let mut extra_args = vec!["--model".into(), self.model.into()];
@@ -130,8 +130,8 @@ impl Refiner<'_> {
         Ok(Rounded::Ended(outcome))
     }
 
-    /// Commits what the last round made of the plan. What cannot be committed is told and stays as it is: the
-    /// round has been made.
+    /// Commits the plan as the last round made it. A failed commit is reported and nothing more:
+    /// the round itself is done.
     fn commit(&self, before: &ArtefactBefore, session: &RefineSession) {
         let (Artefact::Plan(plan), Some(entry)) = (&self.artefact, session.history.last()) else {
             return;
@@ -151,7 +151,8 @@ impl Refiner<'_> {
         }
     }
 
-    /// Asks in the same conversation; what is no answer says nothing, and that is recorded so.
+    /// Asks for the answer again in the same conversation. An unusable reply is recorded as an
+    /// empty one.
     fn ask(
         &self,
         round: &ClientRound,
@@ -197,7 +198,7 @@ impl Refiner<'_> {
     }
 }
 
-/// The commit's short id; none where the round left the plan as it was.
+/// The commit's short id; `None` if the round left the plan unchanged.
 fn commit(
     plan: &PlanFile,
     before: &ArtefactBefore,
@@ -215,7 +216,7 @@ fn commit(
     commits.commit(&made, &message).map(Some)
 }
 
-/// The prompt of the rounds on this.
+/// The prompt template for rounds on this artefact.
 pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
     let prompt = match artefact {
         Artefact::Plan(_) => Prompt::PlanImprover,
@@ -247,7 +248,7 @@ pub(crate) fn prompt(
     template.fill(&given)
 }
 
-/// Notes in the open round in which session of the client it is made.
+/// Records the client's session in the open round.
 pub(crate) fn note_client(place: &RefineStore, name: &str, session_id: &str) -> Result<()> {
     place.update(|document| {
         let Some(mut session) = document.session(name)? else { return Ok(()) };
@@ -259,9 +260,11 @@ pub(crate) fn note_client(place: &RefineStore, name: &str, session_id: &str) -> 
     })
 }
 
-/// What is asked about last lines that cannot be read; none where they can, or were asked for before.
+/// The question about last lines that cannot be parsed; `None` if they can, or were asked for
+/// before.
 pub(crate) fn asks_again(place: &RefineStore, name: &str, message: &str) -> Result<Option<String>> {
-    // Taken into the session only where it asks: an end needs to know what changed.
+    // Record the event only if it leads to a question: a real end also needs the changes of the
+    // round.
     let Some(mut session) = place.document()?.session(name)? else { return Ok(None) };
     let ended =
         || RefineEvent::Ended { message, measured: None, plan: Default::default(), artefact: "" };
@@ -274,7 +277,8 @@ pub(crate) fn asks_again(place: &RefineStore, name: &str, message: &str) -> Resu
     }
 }
 
-/// Takes an event into a session of the document, and returns what follows and how it stands.
+/// Applies an event to a refinement in the document. Returns what follows, and the refinement as it
+/// is then.
 pub(crate) fn record(
     place: &RefineStore,
     name: &str,
@@ -291,7 +295,7 @@ pub(crate) fn record(
     })
 }
 
-/// Records a round that was left open by somebody who is gone.
+/// Records a round as cut that a killed run left open.
 pub(crate) fn close_what_was_left(
     place: &RefineStore,
     name: &str,
@@ -307,7 +311,7 @@ pub(crate) fn close_what_was_left(
     Ok(())
 }
 
-/// Says what the last round came to, and how the session stands.
+/// Prints the result of the last round, and the progress of the refinement.
 fn tell(session: &RefineSession) {
     let round = session.history.last().map(|entry| say::round(session, entry));
     for line in round.into_iter().flatten().chain(chart::lines(session)) {

@@ -1,7 +1,7 @@
-//! Rounds on the screen: a line for each, and one for the whole where several run at once. Terminals redraw
+//! Displays rounds: a line for each, and a summary line if several run at once. Terminals redraw
 //! the lines; elsewhere they are plain lines with the round's name in front.
 //!
-//! All of it is on standard error: standard output is the command's answer.
+//! All of it goes to standard error, since standard output is the command's answer.
 
 use super::display::{RoundDisplay, THINKS, answer_user};
 use crate::command::screen::{self, visible};
@@ -13,15 +13,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How often a line is drawn anew by itself, for the time on it.
+/// How often a line is redrawn to update the time on it.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How much of a round's name fits beside what it does.
+/// The width of a round's name in front of its activity.
 const LABEL: usize = 18;
 
 pub(crate) struct Screen {
     lines: MultiProgress,
-    /// None where one round runs after another.
+    /// `None` if one round runs after another.
     whole: Option<ProgressBar>,
     told_of_whole: RefCell<String>,
     rounds: RefCell<BTreeMap<String, RoundLine>>,
@@ -41,7 +41,7 @@ pub(crate) struct Whole {
     pub(crate) n_merged: usize,
     pub(crate) n_running: usize,
     pub(crate) most: usize,
-    /// Used before, and by those that have ended.
+    /// Tokens used before this run, and by clients that have ended.
     pub(crate) tokens: u64,
 }
 
@@ -59,7 +59,7 @@ impl Screen {
         screen
     }
 
-    /// A line for a round, above that for the whole. The name in front is its task's.
+    /// Adds a line for a round, above the summary line. The name in front is its task's.
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
         let label = visible(label);
         let bar = match &self.whole {
@@ -103,12 +103,12 @@ impl Screen {
         }
     }
 
-    /// Something about a round that stays.
+    /// Prints a permanent line about a round.
     pub(crate) fn say(&self, round: &str, words: &str) {
         self.tell(&format!("{}: {}", self.label(round), visible(words)));
     }
 
-    /// What a Ctrl-C does to the round that is shown.
+    /// Shows what Ctrl-C does to the displayed rounds.
     pub(crate) fn answer_user(&self, asked: InterruptRequest) {
         let shown: Vec<String> = self.rounds.borrow().keys().cloned().collect();
         for round in shown {
@@ -116,12 +116,12 @@ impl Screen {
         }
     }
 
-    /// The label of a round that is shown.
+    /// The label of a displayed round.
     pub(crate) fn label(&self, round: &str) -> String {
         self.rounds.borrow().get(round).map(|line| line.label.clone()).unwrap_or_default()
     }
 
-    /// Something that stays, above all lines.
+    /// Prints permanent lines above the redrawn ones.
     pub(crate) fn tell(&self, text: &str) {
         self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
     }
@@ -133,12 +133,13 @@ impl Screen {
         }
     }
 
-    /// Where the whole stands, and what happens besides the rounds.
+    /// Updates the summary line, with any activity besides the rounds.
     pub(crate) fn whole(&self, at: &Whole, what: &str) {
         self.whole_in_words(whole(at, what), at.tokens);
     }
 
-    /// The same in the words of another kind of work; with the tokens of the rounds that have ended.
+    /// Like [`Screen::whole()`], in the words of another kind of run. `tokens` are those of ended
+    /// rounds.
     pub(crate) fn whole_in_words(&self, words: String, tokens: u64) {
         let Some(whole) = &self.whole else { return };
         let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
@@ -152,7 +153,7 @@ impl Screen {
     }
 }
 
-/// The only round.
+/// Displays the only round.
 impl RoundDisplay for Screen {
     fn now(&self, what: &str, tokens: Option<u64>) {
         self.now("", what, tokens);
@@ -190,7 +191,7 @@ fn bar(template: &str) -> ProgressBar {
     bar
 }
 
-/// A number of tokens in seven letters.
+/// A number of tokens in at most seven characters.
 fn short(tokens: u64) -> String {
     match tokens {
         0..10_000 => format!("{tokens}t"),

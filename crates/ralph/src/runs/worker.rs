@@ -1,7 +1,8 @@
-//! `ralph round`: one round in a process of its own; not for people.
+//! `ralph round`: one round in a process of its own; not for users.
 //!
-//! Its order is one line of JSON on standard input, and it reports by lines of JSON. When its standard input
-//! ends, it ends the client and all that the client started: a run that is killed leaves no client at work.
+//! Its order is one line of JSON on standard input, and it reports in lines of JSON. When its
+//! standard input closes, it ends the client and every process that the client started: a killed
+//! run leaves no client behind.
 
 use super::client::{self, ClientRound, Policy, RoundResult};
 use super::display::RoundDisplay;
@@ -36,9 +37,9 @@ pub(crate) fn run() -> Result<Exit> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RoundOrder {
     round: ClientRound,
-    /// True if a usage limit is waited for.
+    /// True if the round waits for a usage limit to be reset.
     waits_for_limits: bool,
-    /// What is locked for as long as anything of the round is alive.
+    /// The lock to hold while any process of the round is alive.
     alone: PathBuf,
 }
 
@@ -51,7 +52,7 @@ impl RoundOrder {
         Policy { waits_for_limits: self.waits_for_limits, ..Policy::default() }
     }
 
-    /// Held until the process ends.
+    /// Takes the lock, which is held until the process ends.
     fn hold(&self) -> Result<lock::Lock> {
         lock::take(&self.alone, lock::DEADLINE)
     }
@@ -64,37 +65,38 @@ pub(crate) enum RoundMessage {
         what: String,
         tokens: Option<u64>,
     },
-    /// Something that stays.
+    /// A permanent line.
     Say(String),
-    /// What came of the round. Nothing follows.
+    /// The result of the round. Nothing follows.
     Came(Box<RoundResult>),
-    /// It could not be carried out. Nothing follows.
+    /// The round could not be carried out. Nothing follows.
     Failed {
         why: String,
-        /// True where a program is missing, or failed.
+        /// True if a program is missing, or failed.
         is_missing: bool,
     },
 }
 
 impl RoundMessage {
-    /// What an error is for whoever gave the order.
+    /// The message about an error.
     fn failed(error: &anyhow::Error) -> RoundMessage {
         let is_missing = exit::of(error) == Exit::MissingProgram;
         RoundMessage::Failed { why: format!("{error:#}"), is_missing }
     }
 }
 
-/// Tells, and forgets that nobody may hear it: whoever is gone has ended us already.
+/// Sends a message and ignores a write error: if the reader is gone, this process is being ended
+/// anyway.
 fn tell(told: &RoundMessage) {
     if let Ok(line) = serde_json::to_string(told) {
         let _ = screen::print_bytes(line.as_bytes());
     }
 }
 
-/// The other end of the wire, as a place to show a round.
+/// Displays a round by sending messages to the parent process.
 #[derive(Default)]
 struct Wire {
-    /// What was told last, so that it is not told again.
+    /// The last message, so that it is not repeated.
     last: RefCell<Option<RoundMessage>>,
 }
 
@@ -111,7 +113,7 @@ impl RoundDisplay for Wire {
         tell(&RoundMessage::Say(words.to_owned()));
     }
 
-    // Whoever gave the order has passed it on, and knows.
+    // The parent process passed the interrupt on, so it knows.
     fn answer_person(&self, _words: &str) {}
 
     fn end(&self) {}

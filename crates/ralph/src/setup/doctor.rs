@@ -1,7 +1,7 @@
-//! `ralph doctor`: one line per check, and what to do about each that is not well.
+//! `ralph doctor`: prints one line per check, with what to do about each problem.
 //!
-//! It changes nothing unless it is told to, and then only what is Ralph's own. A check that could not
-//! be made is reported as such, never as well.
+//! Changes nothing without `--fix`, and then only Ralph's own files and entries. A check that could
+//! not run is reported as such, never as passed.
 
 mod check;
 mod client;
@@ -38,13 +38,12 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether anything may be changed.
     pub(crate) fn writes(&self) -> bool {
         self.fix
     }
 }
 
-/// Examines everything; the exit code says whether all is well.
+/// Runs all checks. The exit code says whether all of them passed.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;
     let mut checks = examine(&places);
@@ -61,7 +60,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(if well { Exit::Done } else { Exit::No })
 }
 
-/// One after the other: what mends one thing may mend the next. Each says at once what it did.
+/// Runs the fixes one after the other, since one fix may make the next unnecessary. Each is
+/// reported at once.
 fn fix(checks: &[Check], places: &InstallPaths) -> bool {
     let mut tried = false;
     for check in checks {

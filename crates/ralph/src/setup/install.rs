@@ -1,7 +1,8 @@
 //! `ralph install`: registers the hooks, copies the skills and agents.
 //!
-//! Everything is looked at and decided before the first write, so that a refusal changes nothing,
-//! and a second run finds nothing to do. What was done is recorded, to be taken back exactly.
+//! All checks and decisions come before the first write, so that a refusal changes nothing. A
+//! second run has nothing to do. The installation is recorded, so that an uninstall can reverse it
+//! exactly.
 
 pub(crate) mod extras;
 pub(crate) mod files;
@@ -52,23 +53,24 @@ pub(crate) struct Args {
     statusline: bool,
 }
 
-/// What was found and what follows from it.
+/// What was found, and what to do about it.
 struct InstallPlan {
     scope: InstallScope,
     settings: TextFile,
     merged: Merged,
     before: Option<String>,
-    /// What was asked for beside the hooks.
+    /// The extras that the user asked for.
     wanted: Extras,
-    /// What will stand beside the hooks and is ours.
+    /// The extras that belong to Ralph after the installation.
     extras: Extras,
-    /// What a person has said of the workers' base, where we were asked to.
+    /// The user's own value of the workers' base, which is kept although Ralph was asked to set
+    /// one.
     kept_base: Option<Value>,
     files: Vec<(ShippedFile, Fate)>,
     known: Option<Install>,
 }
 
-/// Installs, or says what it would do.
+/// Installs, or prints what it would do.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;
     if !args.dry_run {
@@ -101,25 +103,26 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             tell!("{}", offer(&scope));
         }
     }
-    // The next thing to type is the last thing read.
+    // Print this last: it names the next command to type.
     tell!("{advice}");
     Ok(Exit::Done)
 }
 
-/// As [`run`], for one that was made before, with nothing else than the hooks and the texts.
+/// Repeats an earlier installation with just the hooks and the texts.
 pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
     let args =
         Args { scope, dry_run: false, block_cap: None, worker_base: None, statusline: false };
     run(&args).map(drop)
 }
 
-/// Whether the project's workers would lack what is not pushed, and nobody has said that they should.
+/// Whether the project's workers would miss commits that are not pushed, and no setting decides
+/// about it.
 fn could_begin_from_head(project: &Path) -> bool {
     let is_unset = || client_settings::worktree_base(project).value.is_none();
     worker_base::has_origin(project).unwrap_or(false) && is_unset()
 }
 
-/// For this scope again, with what is missing.
+/// The command that repeats the installation for this scope with `--worker-base`.
 fn offer(scope: &InstallScope) -> String {
     let named =
         |option: &str, folder: &Path| format!(" {option} {}", quoted(&folder.to_string_lossy()));
@@ -141,7 +144,7 @@ impl InstallPlan {
     }
 }
 
-/// The hooks must stand beside the command line: a registration that points nowhere fails open.
+/// Checks that the hooks are beside the command line: a registration that leads nowhere fails open.
 fn executables_are_there(folder: &Path) -> Result<()> {
     let missing: Vec<&str> = HOOK_EXECUTABLES
         .into_iter()
@@ -202,10 +205,10 @@ fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<In
     })
 }
 
-/// What an uninstallation gives back.
+/// The text that an uninstall restores.
 ///
-/// If nothing has changed since the last installation, what that one found; else the text of now
-/// without our entries.
+/// If nothing has changed since the last installation, the text that it found; else the current
+/// text without Ralph's entries.
 fn text_without_us(settings: &TextFile, known: Option<&Install>) -> Result<Option<String>> {
     let Some(text) = &settings.text else { return Ok(None) };
     match known {
@@ -244,7 +247,7 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
     }
 }
 
-/// Changes of one kind on one line.
+/// Groups changes of one kind on one line.
 pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)> {
     let mut lines: Vec<(&'static str, String)> = Vec::new();
     for change in changes {
@@ -326,10 +329,10 @@ fn put_file(target: &ShippedFile, fate: Fate) -> Result<Vec<PathBuf>> {
     made.unwrap_or(Ok(Vec::new()))
 }
 
-/// What the name of a copy of the settings begins with.
+/// How the name of a settings backup begins.
 const BACKUP: &str = "settings.json.ralph-backup-";
 
-/// Copies the settings of before beside them, for a person who wants them back by hand.
+/// Copies the old settings to the backup folder, for a user who wants to restore them by hand.
 pub(crate) fn back_up(folder: &Path, settings: &TextFile) -> Result<()> {
     let Some(text) = &settings.text else { return Ok(()) };
     user_files::make_folders(folder, 0o700)?;
@@ -340,7 +343,7 @@ pub(crate) fn back_up(folder: &Path, settings: &TextFile) -> Result<()> {
     Ok(())
 }
 
-/// The copies that were made in this folder, oldest first.
+/// The backups in this folder, oldest first.
 pub(crate) fn backups(folder: &Path) -> Vec<PathBuf> {
     let ours = user_files::names(folder).into_iter().filter(|name| name.starts_with(BACKUP));
     ours.map(|name| folder.join(name)).collect()

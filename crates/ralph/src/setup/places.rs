@@ -1,4 +1,4 @@
-//! Where things are on this machine, read from the environment once.
+//! The paths on this machine, read from the environment once.
 
 use anyhow::{Context, Result};
 use ralph_io::process::programs;
@@ -9,20 +9,17 @@ use std::path::{Path, PathBuf};
 /// The folders that an installation touches.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallPaths {
-    /// The person's home folder.
     pub(crate) home: PathBuf,
-    /// Where the client keeps the person's own settings, skills and agents.
+    /// Where the client keeps the user's own settings, skills and agents.
     pub(crate) config: PathBuf,
     /// Ralph's own folder: loops, archive, the record of installations.
     pub(crate) ralph: Home,
-    /// Where the running `ralph` and the hooks beside it are.
+    /// The folder of the running `ralph` and the hooks beside it.
     pub(crate) executables: PathBuf,
-    /// Where the person stands.
     pub(crate) current: PathBuf,
 }
 
 impl InstallPaths {
-    /// Reads the environment.
     pub(crate) fn from_environment() -> Result<InstallPaths> {
         let home = folder("HOME").context("could not find the home folder: `HOME` is not set")?;
         let running = programs::running()?;
@@ -36,7 +33,7 @@ impl InstallPaths {
     }
 }
 
-/// An absolute folder named by a variable; an empty or relative value names none.
+/// An absolute folder named by a variable; an empty or relative value is ignored.
 fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

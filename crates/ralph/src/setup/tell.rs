@@ -1,6 +1,6 @@
-//! Lines on standard output, for a person who may stop reading.
+//! Prints lines to standard output for a reader who may stop reading.
 //!
-//! `println!` panics when the reader of a pipe is gone; `ralph install | head` must still install.
+//! `println!` panics if the reader of a pipe is gone; `ralph install | head` must still install.
 
 use crate::command::screen;
 use std::fmt::Arguments;
@@ -8,12 +8,12 @@ use std::io::Write;
 
 /// Writes a line, whether or not anyone reads it.
 pub(crate) fn line(text: Arguments<'_>) {
-    // Nobody is left to be told that nobody is left.
+    // A write error means that the reader is gone, so there is no one to report it to.
     let text = text.to_string();
     let _ = writeln!(std::io::stdout().lock(), "{}", screen::harmless(&text));
 }
 
-/// `println!` for readers that may be gone.
+/// `println!` for a reader who may be gone.
 macro_rules! tell {
     ($($text:tt)*) => { $crate::setup::tell::line(format_args!($($text)*)) };
 }

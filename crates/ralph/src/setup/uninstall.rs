@@ -1,8 +1,8 @@
 //! `ralph uninstall`: the exact inverse of `ralph install`.
 //!
-//! If nobody has touched the settings since, they become what they were to the byte; otherwise our
-//! entries go and everything else stays. The executables, checkpoints and what Ralph works by go with
-//! `--all`. The archive is never removed, only named.
+//! Settings that were not changed since are restored to the byte; otherwise Ralph's entries are
+//! removed and everything else stays. `--all` also removes the executables, the checkpoints and
+//! Ralph's working files. The archive is never removed, only named.
 
 mod checkpoints;
 mod everything;
@@ -32,19 +32,19 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-/// What becomes of the settings file.
+/// What to do with the settings file.
 enum SettingsFate {
-    /// Nothing of ours is in it.
+    /// It has nothing of Ralph's.
     Untouched,
-    /// Back to what it was before us, to the byte.
+    /// Restore the text from before the installation, to the byte.
     Restored(String),
-    /// Others changed it since: only our entries go.
+    /// It was changed since: remove only Ralph's entries.
     Trimmed(Merged),
-    /// There was none before us.
+    /// There was no file before the installation.
     Deleted,
 }
 
-/// Uninstalls, or says what it would do.
+/// Uninstalls, or prints what it would do.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;
     if !args.dry_run {
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             record.write(places.ralph.root(), &scope.settings, None)?;
         }
     }
-    // Before the states go, which say which repositories there are.
+    // Look before the states are removed, since they name the repositories.
     let mut repositories = checkpoints::repositories(&places);
     let mut backups = backups(&scope.backups);
     if args.all {
@@ -101,17 +101,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// What was not removed.
 struct Left {
-    /// Skills and agents that are someone's by now.
+    /// Skills and agents that are not Ralph's, or were edited.
     files: Vec<String>,
-    /// Copies of the settings that were made.
+    /// The settings backups.
     backups: Vec<PathBuf>,
     /// Repositories with checkpoints.
     repositories: Vec<checkpoints::Repository>,
-    /// Whether all that is ours to remove was.
+    /// Whether `--all` was carried out.
     all: bool,
 }
 
-/// The model of a running loop must not take away, or bend, what enforces the loop.
+/// The model of a live loop must not remove or weaken what enforces the loop.
 pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
     let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
     let bound = crate::setup::doctor::states::live_loop_of(&places.ralph, &session);
@@ -171,7 +171,7 @@ fn carry_out(settings: &SettingsFate, found: &TextFile) -> Result<()> {
     }
 }
 
-/// Removes our copies of skills and agents; returns the ones that are someone's by now.
+/// Removes Ralph's copies of skills and agents. Returns those that are not Ralph's, or were edited.
 fn remove_files(
     scope: &InstallScope,
     known: Option<&Install>,
@@ -187,7 +187,7 @@ fn remove_files(
     for path in paths {
         let Ok(found) = user_files::find(path) else { continue };
         let Some(text) = &found.text else { continue };
-        // Without a record the text itself must do: it is word for word what we would write.
+        // Without a record the text has to match what Ralph would write, word for word.
         let as_shipped = |target: &files::ShippedFile| {
             target.path == *path && target.text == *text && !target.linked
         };
@@ -208,7 +208,7 @@ fn remove_files(
     Ok(left)
 }
 
-/// A skill is a folder; without its file an empty one is only in the way.
+/// A skill is a folder; without its file the empty folder is useless.
 fn remove_folder_of_skill(file: &Path, scope: &InstallScope) {
     let folder = file.parent().filter(|folder| folder.parent() != Some(&scope.base));
     if let Some(folder) = folder {
@@ -216,7 +216,7 @@ fn remove_folder_of_skill(file: &Path, scope: &InstallScope) {
     }
 }
 
-/// The folder of a release that the executables were unpacked with.
+/// The folder of a release archive that the executables were unpacked from.
 fn unpacked(places: &InstallPaths) -> Option<&Path> {
     let folder = places.executables.parent()?;
     let of_a_release = user_files::find(&folder.join("sbom.cdx.json"));

@@ -1,8 +1,8 @@
-//! Who asks for proof, and the environment that it is taken in.
+//! The process that asks for proof, and the environment in which the proof is taken.
 //!
-//! A receipt that proves is made for the stop hook or for a driver of ours, and for nobody else: the
-//! process that asks is our parent, and its executable stands beside this one. What runs is started in
-//! the environment that was recorded when the loop began, whatever the parent had.
+//! A receipt counts as proof only if the stop hook or one of Ralph's drivers asks for it: the
+//! asking process is the parent, and its executable is beside this one. The commands run in the
+//! environment that was recorded when the loop started, whatever the parent's environment is.
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::By;
@@ -13,13 +13,13 @@ use ralph_io::store::loop_file::LoopFile;
 /// The hook that asks.
 const HOOK: &str = "ralph-stop-hook";
 
-/// The neighbour that answers an event for a hook.
+/// The executable to which the hook delegates.
 const NEIGHBOUR: &str = "ralph";
 
-/// Who asks; none for anyone who may not.
+/// Who asks; `None` if the parent is neither the stop hook nor a driver.
 pub(crate) fn by() -> Option<By> {
     let Some(parents) = programs::parents(2) else {
-        // The system does not tell, as on macOS.
+        // The system does not report parents, as on macOS.
         return Some(By::Hook);
     };
     let is = |at: usize, name: &str| parents.get(at).is_some_and(|one| one.is_beside_us(name));
@@ -30,11 +30,11 @@ pub(crate) fn by() -> Option<By> {
     }
 }
 
-/// Sees to it that this process has the recorded environment, and says how it differed. Starts this
-/// program again if it had another one: `restored` are the names that the first start has found.
+/// Ensures that this process has the recorded environment, and returns how it differed. Starts this
+/// program again if the environment differs; `restored` holds the names that the first start found.
 ///
 /// # Errors
-/// When the recorded values cannot be had.
+/// When the recorded values cannot be restored.
 pub(crate) fn prepare(file: &LoopFile, by: By, restored: Option<&str>) -> Result<Surroundings> {
     let state = file.read()?.context("the loop is gone")?.state;
     let restored: Option<Vec<String>> =

@@ -1,5 +1,4 @@
-//! One round: each criterion that is due is run once, or twice where the first run is not to be
-//! believed.
+//! One round: runs each due criterion once, or twice if the first run is not reliable.
 
 use super::trees::within;
 use super::{Pace, VerifyWork, Watcher};
@@ -16,7 +15,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-/// A round under way.
+/// A round in progress.
 pub(super) struct VerifyRound<'w, 'a> {
     pub(super) work: &'w mut VerifyWork<'a>,
     pub(super) watcher: &'w dyn Watcher,
@@ -24,7 +23,6 @@ pub(super) struct VerifyRound<'w, 'a> {
 }
 
 impl VerifyRound<'_, '_> {
-    /// Runs each of the criteria.
     pub(super) fn run(&mut self, todo: &[Criterion]) -> Result<()> {
         let alone = match self.pace {
             Pace::Together if todo.len() > 1 => self.together(todo)?,
@@ -33,8 +31,8 @@ impl VerifyRound<'_, '_> {
         alone.iter().try_for_each(|criterion| self.alone(criterion))
     }
 
-    /// Runs the criteria side by side. Returns those that must be run alone: the ones that failed
-    /// in company, and all of them if the tree changed, since nobody can tell by which.
+    /// Runs the criteria side by side. Returns those that must run alone: the ones that failed
+    /// beside others, or all of them if the tree changed, since any of them may have changed it.
     fn together(&mut self, todo: &[Criterion]) -> Result<Vec<Criterion>> {
         let Some(jobs) = self.jobs(todo) else { return Ok(Vec::new()) };
         self.work.ran = true;
@@ -47,7 +45,7 @@ impl VerifyRound<'_, '_> {
         }
         let mut again = Vec::new();
         for (job, run) in jobs.into_iter().zip(runs) {
-            // Where there is no time to see it fail alone, it is believed.
+            // Without time to run it alone, the failure counts.
             let believed =
                 run.ended == CommandEnd::Exited(0) || self.work.time_for_one() < run.duration;
             if believed {
@@ -65,7 +63,7 @@ impl VerifyRound<'_, '_> {
         todo.iter().map(|criterion| self.job(criterion)).collect()
     }
 
-    /// What is to be run for a criterion; none if there is no time left.
+    /// The command to run for a criterion; `None` if no time is left.
     fn job<'c>(&mut self, criterion: &'c Criterion) -> Option<Job<'c>> {
         let deadline = self.work.time_for_one();
         if deadline.is_zero() {
@@ -82,8 +80,8 @@ impl VerifyRound<'_, '_> {
         Some(Job { criterion, ralph, folder, output, deadline })
     }
 
-    /// Runs one criterion with nothing beside it, and once more if it changed the tree: a fixed
-    /// point is fine, and only what changes files each time is to blame.
+    /// Runs one criterion alone, and once more if it changed the tree. A command that changes
+    /// nothing the second time is fine; only one that changes files every time is rejected.
     fn alone(&mut self, criterion: &Criterion) -> Result<()> {
         let Some(mut measured) = self.measure(criterion)? else { return Ok(()) };
         if !measured.rewrote.is_empty() && measured.run.ended == CommandEnd::Exited(0) {
@@ -150,7 +148,7 @@ impl VerifyRound<'_, '_> {
     }
 }
 
-/// A run of one criterion and what it did to the tree.
+/// A run of one criterion, with the changes it made to the tree.
 struct MeasuredRun {
     run: CommandRun,
     output: PathBuf,
@@ -165,7 +163,8 @@ fn receipt_of(criterion: &Criterion, measured: MeasuredRun, tree_after: &str) ->
     let tree_before = within(&before, &criterion.paths).id();
     let tree_after = tree_after.to_owned();
     let mut receipt = receipt(criterion, run, &output);
-    // Every way in refuses such a command; a state that another tool wrote may hold one.
+    // Ralph refuses such a command everywhere else, but a state that another tool wrote may contain
+    // one.
     if receipt.passed && receipt.vacuous.is_empty() {
         let why = vacuous::refuse(&criterion.verification_command);
         receipt.vacuous = why.map(|why| why.to_string()).unwrap_or_default();
@@ -173,7 +172,7 @@ fn receipt_of(criterion: &Criterion, measured: MeasuredRun, tree_after: &str) ->
     Receipt { tree_before, tree_after, rewrote, ..receipt }
 }
 
-/// What a run says by itself, whatever it did to the tree.
+/// The receipt of a run, without its effect on the tree.
 pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> Receipt {
     let (tests_run, vacuous) = match run.tests.tests {
         TestsRun::Ran(n) => (Some(n), String::new()),
@@ -203,13 +202,13 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
     }
 }
 
-/// The file's place in the loop's folder, which moves when the loop has ended.
+/// The file's path inside the loop's folder, which moves when the loop has ended.
 fn in_loop(output: &Path) -> String {
     let name = output.file_name().unwrap_or_default().to_string_lossy();
     format!("receipts/{name}")
 }
 
-/// How a command ended, where its exit code does not say it.
+/// How a command ended, unless it exited with a code.
 fn ended(run: &CommandRun) -> String {
     match &run.ended {
         CommandEnd::Exited(_) => String::new(),
@@ -221,7 +220,7 @@ fn ended(run: &CommandRun) -> String {
     }
 }
 
-/// One command to be run.
+/// One command to run.
 struct Job<'c> {
     criterion: &'c Criterion,
     ralph: PathBuf,
@@ -242,8 +241,8 @@ impl Job<'_> {
     }
 }
 
-/// Runs the jobs on as many threads as the machine has processors, in the order given; on two at
-/// least, since side by side is what was asked for.
+/// Runs the jobs in the given order, on one thread per processor but on two at least, since the
+/// caller asked for runs side by side.
 fn side_by_side(jobs: &[Job<'_>], watcher: &dyn Watcher) -> Result<Vec<CommandRun>> {
     let workers = thread::available_parallelism().map_or(2, usize::from).max(2).min(jobs.len());
     let next = Mutex::new(jobs.iter().enumerate());

@@ -1,5 +1,5 @@
-//! The trees that receipts are taken on: the one that is there now, and what is remembered of
-//! earlier ones, so that a change can be named by its files.
+//! The trees of receipts: the current one, and saved earlier ones, so that a change can be reported
+//! by its files.
 
 use anyhow::Result;
 use ralph_core::evidence::receipt::Regression;
@@ -10,22 +10,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the files of the beginning are noted, in the loop's folder.
+/// Records the files of the start, in the loop's folder.
 const BEGUN: &str = "begun";
 
-/// The cache of some ten thousand files: so many are read in less than half a second.
+/// The cache size of some ten thousand files, which can be read in less than half a second.
 const SMALL_CACHE: u64 = 1 << 20;
 
-/// Files that are named of a change.
+/// The highest number of files reported for a change.
 const NAMED: usize = 20;
 
-/// Checkpoints of a loop that are kept.
+/// How many checkpoints of this loop are kept.
 const CHECKPOINTS: usize = 20;
 
-/// Checkpoints of other loops are kept for so long.
+/// How long checkpoints of other loops are kept.
 const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The project's tree now, and where earlier ones are remembered.
+/// The project's current tree, and the folder with the earlier ones.
 pub(super) struct Trees {
     root: PathBuf,
     folder: PathBuf,
@@ -35,15 +35,15 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Looks at the tree, and makes a place where it can be remembered.
+    /// Reads the tree, and creates the folder to save it in.
     pub(super) fn look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
         receipts::trees(loop_folder)?;
-        // As a rule it was noted when the loop started.
+        // This is usually recorded when the loop starts.
         tree_id::note_begun(&loop_folder.join(BEGUN), root)?;
         Trees::at(root, loop_folder, ignore, false)
     }
 
-    /// Looks at the tree and makes no folder: the loop may be put away at the same time.
+    /// Reads the tree and creates no folder: the loop may be archived at the same time.
     pub(super) fn only_look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
         let cache = loop_folder.join("trees/cache");
         let is_small = cache.metadata().is_ok_and(|about| about.len() < SMALL_CACHE);
@@ -59,15 +59,15 @@ impl Trees {
         Ok(trees)
     }
 
-    /// True if git leaves out other files than when the loop began: then a receipt may rest on files
-    /// that the tree id does not tell.
+    /// True if git ignores other files than when the loop started. A receipt may then depend on
+    /// files that the tree id does not cover.
     pub(super) fn rules_changed(&self) -> bool {
         let changed =
             |begun: &TreeAtStart| begun.rules_changed(&self.root, &self.now).unwrap_or(true);
         self.begun.as_ref().is_none_or(changed)
     }
 
-    /// Reads every file again, whatever is remembered.
+    /// Reads every file again, without the cache.
     pub(super) fn read_again(&mut self) -> Result<()> {
         self.now = self.listing(false)?;
         Ok(())
@@ -84,30 +84,29 @@ impl Trees {
         })
     }
 
-    /// Looks at it again; returns how it was before.
+    /// Reads the tree again. Returns the previous listing.
     pub(super) fn look_again(&mut self) -> Result<Listing> {
         let now = self.listing(true)?;
         Ok(std::mem::replace(&mut self.now, now))
     }
 
-    /// The tree now.
     pub(super) fn now(&self) -> &Listing {
         &self.now
     }
 
-    /// Id of what a criterion depends on.
+    /// The id of the files that a criterion depends on.
     pub(super) fn id_for(&self, paths: &[String]) -> String {
         within(&self.now, paths).id()
     }
 
-    /// Remembers the tree now, as far as a criterion depends on it.
+    /// Saves the part of the current tree that a criterion depends on.
     pub(super) fn remember(&self, paths: &[String]) -> Result<()> {
         let tree = within(&self.now, paths);
         let path = self.folder.join(tree.id());
         if path.exists() { Ok(()) } else { tree.save(&path) }
     }
 
-    /// The first files that changed since an earlier tree; none if it is not remembered.
+    /// The first files that changed since an earlier tree; empty if that tree was not saved.
     pub(super) fn changed_since(&self, tree: &str, paths: &[String]) -> Vec<String> {
         let mut changed = self.all_changed_since(tree, paths);
         changed.truncate(NAMED);
@@ -119,7 +118,7 @@ impl Trees {
         earlier.map_or_else(Vec::new, |earlier| within(&self.now, paths).changed_since(&earlier))
     }
 
-    /// What changed since the last moment at which all criteria held, or else since this one did.
+    /// The files that changed since all criteria last held, or else since this criterion last held.
     pub(super) fn regression(
         &self,
         green: Option<&Green>,
@@ -136,8 +135,8 @@ impl Trees {
         Regression { checkpoint, files, more }
     }
 
-    /// Keeps the tree now, on which all criteria hold. None if it is the one that was kept last,
-    /// or if the project is in no repository and its files could not be remembered.
+    /// Records the current tree, on which all criteria hold. Returns `None` if it is the last
+    /// recorded one, or if its listing could not be saved.
     pub(super) fn checkpoint(&self, state: &LoopState) -> Option<Green> {
         let tree = self.now.id();
         if state.checkpoint.as_ref().is_some_and(|green| green.tree == tree) {
@@ -146,14 +145,14 @@ impl Trees {
         self.remember(&[]).ok()?;
         let (now, id) = (clock::now(), &state.loop_id);
         let about = format!("all criteria hold at {}", state.position());
-        // Proof does not depend on it: a repository that cannot be written keeps no checkpoint.
+        // Proof does not depend on this: a repository that cannot be written gets no checkpoint.
         let taken = checkpoint::take(&self.root, id, &about, now).ok().flatten();
         let _ = checkpoint::prune(&self.root, id, CHECKPOINTS, LONGEST_KEPT, now);
         let reference = taken.map(|taken| taken.reference).unwrap_or_default();
         Some(Green { reference, tree, at: now })
     }
 
-    /// Removes what was remembered of trees that nothing names any more.
+    /// Removes the saved trees that no receipt or checkpoint names any more.
     pub(super) fn forget_what_no_receipt_names(&self, state: &LoopState) {
         let criteria = &state.acceptance_criteria;
         let taken = criteria.iter().filter_map(|one| one.receipt.as_ref());
@@ -166,8 +165,8 @@ impl Trees {
     }
 }
 
-/// The part of a tree that a criterion depends on. Paths that match nothing would never change:
-/// then it is all of it.
+/// The part of a tree that a criterion depends on. Paths that match nothing would never change, so
+/// then it is the whole tree.
 pub(super) fn within(tree: &Listing, paths: &[String]) -> Listing {
     let part = tree.within(paths);
     if paths.is_empty() || part.is_empty() { tree.clone() } else { part }

@@ -1,15 +1,15 @@
-//! What is shown of a run of criteria while it goes on.
+//! Shows the progress of a run of criteria.
 
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::state::Criterion;
 
-/// Is told how a run goes on; several commands may run at once.
+/// Follows the progress of a run. Several commands may run at once.
 pub(crate) trait Watcher: Sync {
-    /// A command begins.
+    /// A command starts.
     fn begins(&self, criterion: &Criterion);
     /// A command has ended, and its criterion has a new receipt.
     fn ended(&self, criterion: &Criterion, standing: ReceiptStatus);
-    /// A command is run again, for this reason.
+    /// A command runs again, for this reason.
     fn again(&self, criterion: &Criterion, why: &str);
 }
 

@@ -46,7 +46,7 @@ impl Attempt<'_> {
         let Ear { mut lines, mut account, mut log, .. } = ear;
         lines
             .finish(&mut |line| stream::read(line).into_iter().for_each(|said| account.hear(said)));
-        // As one row, so that every line of the log is a document of its own.
+        // One row, so that every line of the log is a JSON document of its own.
         let words = without_secrets(&gone.last_words, &self.round.env);
         log.note(
             &json!({"type": "ralph", "exit": format!("{:?}", gone.exit), "stderr": words,
@@ -62,7 +62,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Hears what the client prints: for the log, for the account, for the person.
+/// Reads the client's output for the log, the account and the display.
 struct Ear<'a> {
     lines: Lines,
     account: Account,

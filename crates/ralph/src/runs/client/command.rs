@@ -1,4 +1,5 @@
-//! The client's command line: which program, which arguments, and what a person could paste instead.
+//! The client's command line: the program, its arguments, and the same as text to paste into a
+//! shell.
 
 use super::ClientRound;
 use crate::command::exit::{Exit, refused};
@@ -7,18 +8,18 @@ use ralph_io::{process::programs, store::atomic};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The kernel takes 128 KiB as one argument, and needs one byte to end it.
+/// The kernel limits one argument to 128 KiB, with one byte for the terminator.
 pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
 
-/// The client that a person named in `RALPH_CLAUDE`, else `claude`.
+/// The client named in `RALPH_CLAUDE`, else `claude` on `PATH`.
 ///
 /// # Errors
-/// When there is none.
+/// When the client is not found.
 pub fn client() -> Result<PathBuf> {
     let named = std::env::var_os("RALPH_CLAUDE").filter(|name| !name.is_empty());
     let name = PathBuf::from(named.unwrap_or_else(|| "claude".into()));
     let found = match name.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) {
-        // Made absolute: the client may be started in another folder.
+        // Make the path absolute: the client may be started in another folder.
         true => std::path::absolute(&name).ok().filter(|path| programs::is_executable(path)),
         false => name.to_str().and_then(programs::find_on_path),
     };
@@ -31,7 +32,8 @@ pub fn client() -> Result<PathBuf> {
     })
 }
 
-/// The prompt itself where it can be an argument; else it goes to the file, and `words` say so.
+/// Returns the prompt itself if it fits into an argument. Otherwise writes it to the file and
+/// returns `words`.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -43,7 +45,7 @@ pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> 
     Ok(words(file))
 }
 
-/// The command as a person could paste it into a shell.
+/// The command as text to paste into a shell.
 ///
 /// # Errors
 /// When the client is missing.
@@ -60,10 +62,10 @@ pub fn command_line(round: &ClientRound) -> Result<String> {
     })
 }
 
-/// The arguments of a new session, or of one that is taken up: its id, and what it is told.
+/// The arguments of a new session, or of a session to resume with a new prompt.
 pub(super) fn arguments(round: &ClientRound, again: Option<(String, &str)>) -> Vec<OsString> {
     let prompt = again.as_ref().map_or(round.prompt.as_str(), |(_, words)| words);
-    // An option of the client would be read as one, even in this place.
+    // The client would read a leading dash as an option, even in this position.
     let space = if prompt.starts_with('-') { " " } else { "" };
     let mut args: Vec<OsString> = vec!["-p".into(), format!("{space}{prompt}").into()];
     args.extend(["--output-format", "stream-json", "--verbose"].map(OsString::from));
@@ -79,7 +81,7 @@ pub(super) fn arguments(round: &ClientRound, again: Option<(String, &str)>) -> V
     args
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell, if necessary.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! What of a loop's work would need a person, said before it starts.
+//! Finds, before a loop starts, which of its work would need a user.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
@@ -7,24 +7,23 @@ use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
 use ralph_io::client::client_settings::{self, Permissions};
 use std::path::Path;
 
-/// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preflight {
-    /// The mode by its name, as the client will run in it.
+    /// The name of the permission mode that the client will use.
     pub mode: String,
-    /// The calls that would not simply be made.
+    /// The calls that would not simply run.
     pub obstacles: Vec<(Need, Obstacle)>,
-    /// How many of the project's own rules the client will ignore, because nobody trusts the folder.
+    /// How many of the project's rules the client will ignore because the folder is not trusted.
     pub n_ignored: usize,
     /// Settings that could not be read.
     pub problems: Vec<String>,
 }
 
-/// Compares what the rounds will need with the mode, or with the client's own where none is given,
-/// and with the rules of the client's settings.
+/// Compares the needs of the rounds with the given mode, or the client's own, and with the rules of
+/// the client's settings.
 ///
 /// # Errors
-/// When the client knows no such mode.
+/// When the client has no such mode.
 pub fn preflight(needs: &[Need], mode: Option<&str>, project_root: &Path) -> Result<Preflight> {
     compare(needs, mode, client_settings::permissions(project_root))
 }
@@ -42,7 +41,7 @@ fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Pre
 }
 
 impl Preflight {
-    /// A line for each thing that a person may want to settle first; none where all is well.
+    /// One line for each problem that the user may want to solve first.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> =
             self.obstacles.iter().map(|(need, obstacle)| line(need, obstacle)).collect();

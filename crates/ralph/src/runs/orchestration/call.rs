@@ -1,7 +1,7 @@
-//! One call of an agent: its client, what is seen of it, and what it came to.
+//! One call of an agent: its client, its display, and its outcome.
 //!
-//! The client's words are not asked. A call whose folder shows what it was made for is met; one that was
-//! kept from it by a limit or by a person is made again, and any other has failed.
+//! The client's words do not count. A call succeeds if the folder shows its result. A call that a
+//! limit or the user prevented is made again; any other has failed.
 
 use super::{DriveState, OrchestrationEnd, leftovers};
 use crate::command::context_dir::Here;
@@ -27,12 +27,12 @@ use std::path::Path;
 pub(super) struct AtWork {
     pub(super) call: Invocation,
     pub(super) since: Timestamp,
-    /// True once it was ended for its time.
+    /// True once it was ended for taking too long.
     pub(super) is_overdue: bool,
     label: String,
 }
 
-/// What a round is besides the call.
+/// The parts of a round that are not in the call.
 pub(crate) struct About<'a> {
     pub(crate) number: u32,
     pub(crate) session: &'a str,
@@ -68,7 +68,7 @@ pub(crate) fn round(
     Ok(ClientRound {
         prompt,
         session_id: Some(about.session.to_owned()),
-        // By these the hooks take all that the session says for that agent's, in that call.
+        // These variables tell the hooks that the session acts as this agent, in this call.
         env: vec![
             ("RALPH_ROUND".to_owned(), agent.to_owned()),
             ("RALPH_SESSION_CALL".to_owned(), key.to_string()),
@@ -79,7 +79,7 @@ pub(crate) fn round(
     })
 }
 
-/// `call 7, EXECUTE task-2`
+/// For example `call 7, EXECUTE task-2`.
 fn label(call: &Invocation, number: u32) -> String {
     match call.key.task.as_str() {
         "" => format!("call {number}, {}", call.mode),
@@ -88,7 +88,7 @@ fn label(call: &Invocation, number: u32) -> String {
 }
 
 impl DriveState<'_> {
-    /// Starts the client of a call. Where that fails, the call is as if it had not been given.
+    /// Starts the client of a call. If that fails, the call counts as never made.
     pub(super) fn start(&mut self, name: &str, call: Invocation) -> Result<()> {
         self.number += 1;
         let label = label(&call, self.number);
@@ -111,7 +111,7 @@ impl DriveState<'_> {
 
     fn try_start(&mut self, name: &str, call: &Invocation, label: &str) -> Result<()> {
         let plan = self.plan;
-        // Bound to the loop, so that the hooks know whose it is.
+        // Bind the session to the loop, so that the hooks know which loop it belongs to.
         lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
         let about = About { number: self.number, session: name, prefix: plan.prefix, id: &plan.id };
         let round = round(&plan.place.here, plan.client, &plan.logs, call, &about)?;
@@ -120,7 +120,8 @@ impl DriveState<'_> {
         self.runner.start(name, (label, call.agent().name()), &order)
     }
 
-    /// Takes up that a client is gone: what became of its call, and what that says of the others.
+    /// Handles the end of a client: records the outcome of its call, and decides whether others may
+    /// start.
     pub(super) fn take_up_end(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let Some(one) = self.at_work.remove(name) else { return Ok(()) };
         let MemberExit { came, failed } = gone;
@@ -137,7 +138,7 @@ impl DriveState<'_> {
         Ok(())
     }
 
-    /// True for an end that says nothing of the call.
+    /// True if the end says nothing about the call itself.
     fn is_blameless(&self, outcome: &RoundOutcome, one: &AtWork) -> bool {
         match outcome {
             RoundOutcome::RateLimited { .. } | RoundOutcome::Overloaded { .. } => true,
@@ -146,7 +147,7 @@ impl DriveState<'_> {
         }
     }
 
-    /// The call is under way no more; says what became of it, and what follows.
+    /// Marks the call as no longer under way. Returns its outcome and what follows.
     fn close(&mut self, name: &str, call: &Invocation, judged: Judged) -> Result<Closed> {
         let plan = self.plan;
         let changed = plan.place.update(&plan.id, |seen| {
@@ -201,7 +202,7 @@ impl DriveState<'_> {
         self.runner.show_end(name, &became, &became, came);
     }
 
-    /// What the end of a client says about those that could be started.
+    /// Stops the run if the end of a client means that others would fail as well.
     fn learn(&mut self, came: &RoundResult, one: &AtWork) {
         let cause = match &came.outcome {
             RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
@@ -215,20 +216,20 @@ impl DriveState<'_> {
     }
 }
 
-/// Whether an end counts against the call.
+/// Whether an end without a result counts against the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
-    /// Where its work is not there, it has failed.
+    /// It counts as failed.
     ByItsWork,
-    /// Where its work is not there, it is made again.
+    /// The call is made again.
     Blameless,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// What it was made for is there.
+    /// The result exists.
     Met,
-    /// It has failed, and this follows.
+    /// The call has failed, with this recovery.
     Failed(Recovery),
     Open,
 }

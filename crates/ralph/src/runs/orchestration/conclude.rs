@@ -1,4 +1,4 @@
-//! How a run ends: the router's answer becomes the ending of the loop, once the criteria are run.
+//! The end of a run: the criteria run, and the router's answer becomes the ending of the loop.
 
 use super::{DriveState, OrchestrationRun};
 use crate::command::exit::{Exit, bad_state};
@@ -80,9 +80,9 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
     }
 }
 
-/// Runs the criteria, and says what they are worth; none if the person does not want to wait for them.
+/// Runs the criteria and returns their result; `None` if the user interrupts.
 ///
-/// A process of its own runs them, which a Ctrl-C can end in the middle of one.
+/// They run in a process of their own, which Ctrl-C can end in the middle of a criterion.
 fn run_criteria(
     plan: &OrchestrationRun<'_>,
     interrupts: &Interrupts,

@@ -1,7 +1,7 @@
-//! What a run has left that was killed: calls that it had noted, and what they were told.
+//! The leftovers of a killed run: the calls it had recorded, and the user's messages in them.
 //!
-//! Its clients end by themselves, since nobody holds their input any more; that is waited for. What an agent
-//! had finished by then counts, and what a person had said to the others is said again.
+//! The clients of a killed run end by themselves once their input is closed; this code waits for
+//! that. An agent's finished work counts, and messages for unfinished calls are sent again.
 
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Longer than a client may take to end once it was told to.
 const TO_END: Duration = Duration::from_secs(20);
 
-/// Waits for what is left, and makes the session one in which no call is under way.
+/// Waits for leftover clients, then marks all calls of the orchestration as no longer under way.
 pub(crate) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
     let left = place.sessions.left_calls(id, TO_END);
     let left = left.map_err(|error| refused(Exit::No, format!("{error:#}")))?;
@@ -51,12 +51,13 @@ pub(crate) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
         screen::tell(&screen::visible(line));
     }
     for (name, told) in left {
-        // Nobody knows any more whose it was; said twice is better than not at all.
+        // Which call had these messages is no longer known. Sending them twice is better than not
+        // at all.
         if !changed.what.is_empty() {
             let running = changed.before.running.iter().flatten();
             say_again(place, id, &told, running.map(|one| one.since).min())?;
         }
-        // Its client was bound to the loop of that run.
+        // The session of this client was bound to the killed run's loop.
         let home = &place.here.home;
         if let Some(file) = lifecycle::of_session(home, &name).map_err(bad_state)? {
             lifecycle::release(home, &file, &name).map_err(bad_state)?;
@@ -66,8 +67,9 @@ pub(crate) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
     Ok(())
 }
 
-/// Says again what a call was told that came to nothing: the next one hears it. It stands where it stood when the call
-/// was begun: behind a PAUSE that was said since, it would end that, and no person has spoken.
+/// Sends the messages of an unfinished call again, for the next call. They keep the time at which
+/// the call was started: behind a later PAUSE they would end it, although the user has sent nothing
+/// since.
 pub(super) fn say_again(
     place: &SessionContext,
     id: &SessionId,

@@ -1,7 +1,7 @@
-//! What a run has left that was killed: claims, loops of workers, worktrees.
+//! The leftovers of a killed run: claims, loops of workers, worktrees.
 //!
-//! Its clients end by themselves, since nobody holds their input any more; that is waited for. What a
-//! worker had finished by then counts. Its worktree stays in any case.
+//! The clients of a killed run end by themselves once their input is closed; this code waits for
+//! that. A worker's finished work counts. Its worktree stays in any case.
 
 use super::worker;
 use crate::command::context_dir::Here;
@@ -14,16 +14,16 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::lifecycle};
 use std::path::{Path, PathBuf};
 
-/// What is locked for as long as a client of this loop is alive.
+/// The lock that is held while a client of this loop is alive.
 pub(crate) fn held_by_client(file: &LoopFile) -> PathBuf {
     file.folder().join("round")
 }
 
-/// Closes the workers that are gone, and puts away all that is left of their loops. Returns what became
-/// of their tasks, in words.
+/// Closes the workers that are gone and archives their loops. Returns what happened to their tasks,
+/// as text.
 ///
 /// # Errors
-/// When a worker is at work still: another session has it.
+/// When a worker of another session is still working.
 pub(crate) fn free(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
     let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
     let below = of_loop(here, &state.loop_id);
@@ -55,7 +55,7 @@ pub(crate) fn of_loop(here: &Here, loop_id: &str) -> Vec<(LoopFile, LoopState)> 
         .collect()
 }
 
-/// The worktrees that are there and whose work is not merged, in words.
+/// The remaining worktrees with unmerged work, as text.
 pub(crate) fn kept(state: &LoopState) -> Vec<String> {
     let is_kept = |worker: &&Worker| {
         worker.merged.is_empty() && !worker.is_running() && Path::new(&worker.worktree).is_dir()

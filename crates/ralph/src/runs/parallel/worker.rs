@@ -1,4 +1,4 @@
-//! One worker: its claim, its worktree, its loop and its client; and what it has come to in the end.
+//! One worker: its claim, its worktree, its loop, its client and its outcome.
 
 use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::command::context_dir::Here;
@@ -19,23 +19,23 @@ use ralph_io::{client, process::clock, process::random, store::lifecycle};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A worker's line of the journal is cut here.
+/// The longest text about a worker in the journal.
 const TOLD: usize = 1_000;
 
-/// What a person has said last is passed on to workers that begin later, so much of it.
+/// How many of the user's latest steers a worker that starts later gets.
 const STEERS: usize = 10;
 
-/// Older worktrees of one task that may be kept.
+/// The highest number of old worktrees kept for one task.
 const MOST_KEPT: u32 = 1_000;
 
-/// A worker whose client we hold.
+/// A worker whose client this run holds.
 pub(super) struct AtWork {
     task: String,
-    /// The id of its loop.
+    /// The id of the worker's own loop.
     below: String,
 }
 
-/// Where a worker will work.
+/// Where a worker works.
 struct WorktreeLayout {
     base: Base,
     worktree: PathBuf,
@@ -43,7 +43,7 @@ struct WorktreeLayout {
 }
 
 impl WorktreeLayout {
-    /// Beside older ones of the same task, which are kept.
+    /// Picks a name that no older worktree or branch of the same task has, since those are kept.
     fn choose(here: &Here, loop_id: &str, task: &str) -> Result<WorktreeLayout> {
         let base = make::base(&here.root)?;
         let base = base.map_err(|why| anyhow::anyhow!("{why}"))?;
@@ -58,7 +58,7 @@ impl WorktreeLayout {
     }
 }
 
-/// The round of a worker, as it would be put to the client.
+/// The round of a worker, ready for the client.
 fn round(
     plan: &ParallelRun<'_>,
     place: &WorktreeLayout,
@@ -77,8 +77,8 @@ fn round(
     }
 }
 
-/// A worktree has what is committed, and a person's own settings for the project are not: the client
-/// is told of them, as far as nobody tells it of others.
+/// A worktree contains only committed files, and the user's own settings for the project are not
+/// among them. Passes those settings to the client, unless the user passes others.
 fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
     let file = root.join(".claude/settings.local.json");
     let is_given = given.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--settings"));
@@ -88,7 +88,7 @@ fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
     }
 }
 
-/// The rounds of the workers that would be started now.
+/// The rounds of the workers that would start now.
 pub(crate) fn planned(plan: &ParallelRun<'_>, state: &LoopState) -> Result<Vec<ClientRound>> {
     let parallel::NextParallelStep::Start { calls } = parallel::next(state, clock::now()) else {
         return Ok(Vec::new());
@@ -103,7 +103,7 @@ pub(crate) fn planned(plan: &ParallelRun<'_>, state: &LoopState) -> Result<Vec<C
 }
 
 impl ParallelState<'_> {
-    /// Starts a worker. Where that fails, its task is free again and no other is started.
+    /// Starts a worker. If that fails, its task is free again and no other worker starts.
     pub(super) fn start(&mut self, call: &AgentInput) -> Result<()> {
         let task = parallel::task_of(&call.prompt).unwrap_or_default().to_owned();
         let id = random::uuid();
@@ -149,7 +149,7 @@ impl ParallelState<'_> {
         Ok(())
     }
 
-    /// Notes the worker and claims its task, in one step.
+    /// Records the worker and claims its task, in one step.
     fn claim(&self, call: &AgentInput, id: &str, place: &WorktreeLayout) -> Result<LoopState> {
         let us = client::this_process();
         let asked = AgentCall {
@@ -176,7 +176,8 @@ impl ParallelState<'_> {
         }
     }
 
-    /// Takes up that a worker's client is gone: what became of its task, and what that says of the others.
+    /// Handles the end of a worker's client: records the outcome of its task, and decides whether
+    /// others may start.
     pub(super) fn take_up_end(&mut self, call: &str, gone: MemberExit) -> Result<()> {
         let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
         let MemberExit { came, failed } = gone;
@@ -190,7 +191,7 @@ impl ParallelState<'_> {
             came.tokens,
             &came.outcome.why("its client ended without closing it"),
         )?;
-        // Also where the loop above has ended, and knows of no worker any more.
+        // Needed as well if the loop above has ended and no longer lists any worker.
         put_away_by_id(self.plan.here, &worker.below, &told)?;
         let told =
             if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
@@ -200,7 +201,7 @@ impl ParallelState<'_> {
     }
 }
 
-/// What a person has said so far: a worker that begins later works by it as well.
+/// Passes the user's messages so far to a worker that starts later.
 fn pass_on(above: &LoopFile, state: &LoopState, below: &(LoopFile, LoopState)) -> Result<()> {
     let box_of_worker = Mailbox::of(&below.0, &below.1);
     for (kind, text) in Mailbox::of(above, state).said(STEERS) {
@@ -209,8 +210,8 @@ fn pass_on(above: &LoopFile, state: &LoopState, below: &(LoopFile, LoopState)) -
     Ok(())
 }
 
-/// Takes what a worker has come to, whose client is gone. Returns what became of its task, in words;
-/// nothing where the loop above has ended.
+/// Records the outcome of a worker whose client is gone. Returns what happened to its task, as
+/// text, which is empty if the loop above has ended.
 pub(super) fn finish(
     here: &Here,
     file: &LoopFile,
@@ -243,7 +244,7 @@ fn put_away_by_id(here: &Here, loop_id: &str, why: &str) -> Result<()> {
     }
 }
 
-/// Ends the loop of a worker, if it has not ended, and puts it away.
+/// Ends the loop of a worker, if it has not ended, and archives it.
 pub(super) fn put_away(here: &Here, file: &LoopFile, why: &str) -> Result<()> {
     let now = clock::now();
     let ended = file.update(|state| {
@@ -264,7 +265,7 @@ pub(super) fn put_away(here: &Here, file: &LoopFile, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// A worker that never worked.
+/// The outcome of a worker that never worked.
 fn nothing<'a>(call: &'a str, why: &'a str) -> End<'a> {
     End { call, state: None, changed: Ok(&[]), tokens: Tokens::default(), why }
 }

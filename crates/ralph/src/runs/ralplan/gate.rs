@@ -1,6 +1,6 @@
-//! The person decides: here at the terminal, or wherever else they say so.
+//! Waits for the user's decision, here at the terminal or from anywhere else.
 //!
-//! Silence is waiting, for as long as it takes. A decision that was given elsewhere is seen in the state.
+//! There is no time limit: silence is no decision. A decision made elsewhere shows up in the state.
 
 use super::{Driver, told};
 use crate::command::context_dir::Here;
@@ -20,10 +20,10 @@ use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passed {
-    /// The planning goes on: back to the planner, or to what became of it.
+    /// The planning continues: with the planner, or with whatever the decision led to.
     GoesOn,
     Over,
-    /// The person went away and has decided nothing.
+    /// The user left without a decision.
     Left,
 }
 
@@ -34,16 +34,16 @@ const WHAT_SHOULD_CHANGE: &str = "What should change?";
 const ELSEWHERE: &str = "It waits for you. In another terminal, in this project: `ralph ralplan approve`, \
                          `ralph ralplan adjust \"WORDS\"` or `ralph ralplan discard`; Ctrl-C leaves it as it is.";
 
-/// Waits until somebody has decided.
+/// Waits until the user has decided.
 pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passed> {
     let here = driver.runner.here;
     let root = Path::new(&driver.before.project_root);
     let document = plan_files::document(root);
-    // Watched before anything is looked at, so that no change falls between.
+    // Start the watch before the first check, so that no change falls between the two.
     let watch = Watch::begin(&[driver.file.folder(), document.parent().unwrap_or(root)])?;
     let mut asks = screen::can_ask();
     let mut shown = false;
-    // Their words for the planner stand in a line of their own.
+    // True if the next line is the user's text for the planner.
     let mut words_come = false;
     loop {
         let Some(loaded) = driver.file.read().map_err(bad_state)? else { return Ok(Passed::Over) };
@@ -96,7 +96,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
     }
 }
 
-/// Takes a person's decision, and notes it.
+/// Applies the user's decision, and writes it to the journal.
 pub(crate) fn take(
     here: &Here,
     found: &FoundLoop,
@@ -132,7 +132,7 @@ fn passed(decided: &Decided) -> Result<Passed> {
     })
 }
 
-/// None while the person is to decide.
+/// Returns `None` while the user still has to decide.
 fn moved_on(state: &LoopState) -> Option<Passed> {
     let waits = state.ralplan().map(|plan| &plan.phase);
     match waits {
@@ -144,12 +144,12 @@ fn moved_on(state: &LoopState) -> Option<Passed> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Typed {
-    /// A decision, with the person's words.
+    /// A decision, with the user's words.
     Decided(DecisionKind, String),
-    /// To adjust, and the words come next.
+    /// To adjust, with the words on the next line.
     WordsCome,
     Wait,
-    /// Nothing that is a decision. Silence is none either.
+    /// Not a decision, and neither is an empty line.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! What a person is shown of a planning that is driven: the plan that waits for them, and why a round
-//! brought nothing.
+//! What the user sees of a driven planning run: the plan that waits for a decision, and why a round
+//! achieved nothing.
 
 use crate::command::screen::visible;
 use ralph_core::modes::ralplan::{position, short};
@@ -11,13 +11,13 @@ use ralph_io::{store::journal, store::plan_files};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Lines of the summary, and items of each list; the rest is in the file.
+/// The longest summary and list, in lines; the rest is in the file.
 const SHOWN: usize = 8;
 
-/// A line is cut here.
+/// The longest line, in characters.
 const WIDTH: usize = 160;
 
-/// The plan, who says what of it, and what it would do.
+/// The plan, the critic's verdict on it, its criteria and its tasks.
 pub(super) fn plan(state: &LoopState) -> String {
     let Some(about) = state.ralplan() else { return String::new() };
     let root = Path::new(&state.project_root);
@@ -39,7 +39,7 @@ pub(super) fn plan(state: &LoopState) -> String {
     told
 }
 
-/// Which text a person is asked about.
+/// The path and the hash of the plan to decide about.
 pub(super) fn what(state: &LoopState) -> String {
     let Some(about) = state.ralplan() else { return String::new() };
     format!("{} ({})", about.plan_path, short(&about.plan_hash))
@@ -60,7 +60,7 @@ fn verdict(about: &Ralplan) -> String {
     told
 }
 
-/// The plan's first words: its title, and what stands below it up to the next heading or block.
+/// The beginning of the plan: its title, and the text up to the next heading or code block.
 fn summary(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut headings = 0;
@@ -86,7 +86,7 @@ fn list(head: &str, items: Vec<String>) -> String {
     told
 }
 
-/// Why a round of this session brought nothing, as the hook noted that took its report.
+/// Why a round of this session achieved nothing, from the journal entry about its report.
 pub(super) fn nothing(folder: &Path, session: &str) -> String {
     let of_it = |entry: &journal::JournalEntry| {
         entry.decision.starts_with("report ") && entry.seen["agent"] == session

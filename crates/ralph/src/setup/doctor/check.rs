@@ -1,41 +1,35 @@
-//! The result of one check, and how it is shown.
+//! The result of one check, and its display.
 
 use super::fix::Fix;
 use serde::Serialize;
 use std::fmt;
 
-/// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum CheckVerdict {
-    /// As it should be.
     #[serde(rename = "ok")]
     Well,
-    /// It works, but a person should know.
+    /// It works, but the user should know about it.
     #[serde(rename = "warn")]
     Warn,
-    /// A loop would not be enforced, or not at all.
+    /// Something keeps loops from being enforced reliably.
     #[serde(rename = "fail")]
     Fail,
 }
 
-/// One line of the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Check {
-    /// What was looked at.
+    /// The name of the check.
     pub(crate) name: &'static str,
-    /// How it stands.
     pub(crate) verdict: CheckVerdict,
-    /// What was found.
     pub(crate) detail: String,
-    /// What to do, if anything.
+    /// What to do about it, if anything.
     pub(crate) cure: Option<String>,
-    /// What `--fix` does about it; none where that is for a person to decide.
+    /// What `--fix` does about it; `None` if the user has to decide.
     #[serde(rename = "fixable", serialize_with = "is_there")]
     pub(crate) fix: Option<Fix>,
 }
 
 impl Check {
-    /// The same, with what `--fix` does about it.
     pub(crate) fn with_fix(self, fix: Fix) -> Check {
         Check { fix: Some(fix), ..self }
     }
@@ -45,12 +39,10 @@ fn is_there<S: serde::Serializer>(fix: &Option<Fix>, serializer: S) -> Result<S:
     serializer.serialize_bool(fix.is_some())
 }
 
-/// Nothing to do.
 pub(crate) fn well(name: &'static str, detail: impl Into<String>) -> Check {
     Check { name, verdict: CheckVerdict::Well, detail: detail.into(), cure: None, fix: None }
 }
 
-/// Something to know.
 pub(crate) fn warn(
     name: &'static str,
     detail: impl Into<String>,
@@ -65,7 +57,6 @@ pub(crate) fn warn(
     }
 }
 
-/// Something to mend.
 pub(crate) fn fail(
     name: &'static str,
     detail: impl Into<String>,
@@ -98,7 +89,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// The last line.
+/// The last line of the report.
 pub(crate) fn conclusion(checks: &[Check]) -> String {
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     match (count(CheckVerdict::Fail), count(CheckVerdict::Warn)) {
@@ -108,7 +99,7 @@ pub(crate) fn conclusion(checks: &[Check]) -> String {
     }
 }
 
-/// The report for scripts.
+/// The report as JSON, for scripts.
 pub(crate) fn document(checks: &[Check], well: bool) -> serde_json::Value {
     serde_json::json!({ "schema_version": 1, "well": well, "checks": checks })
 }

@@ -1,4 +1,4 @@
-//! The client and `bd`: is each there, and new enough?
+//! Checks that the client and `bd` are installed and new enough.
 
 use super::check::{Check, fail, warn, well};
 use crate::setup::places::InstallPaths;
@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 type ClientVersion = (u32, u32, u32);
 
-/// What each version brought, oldest first, and whether a loop can be enforced without it.
+/// What each version added, oldest first, and whether loops can be enforced without it.
 const NEEDED: [(ClientVersion, Need, &str); 3] = [
     (
         (2, 1, 139),
@@ -34,7 +34,7 @@ const NEEDED: [(ClientVersion, Need, &str); 3] = [
     ),
 ];
 
-/// The version that all of this was measured with.
+/// The client version that Ralph was measured with.
 const MEASURED: &str = "2.1.328";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,6 @@ enum Need {
     Should,
 }
 
-/// One line.
 pub(super) fn check(places: &InstallPaths) -> Check {
     let named = std::env::var("RALPH_CLAUDE").ok().filter(|name| !name.is_empty());
     let command = named.as_deref().unwrap_or("claude");
@@ -82,7 +81,7 @@ fn judge(command: &str, said: &str) -> Check {
     }
 }
 
-/// The first word that is three numbers with points between them.
+/// Parses the first word made of three numbers with dots between them.
 fn version(said: &str) -> Option<ClientVersion> {
     said.split_whitespace().find_map(|word| {
         let mut numbers = word.trim_start_matches('v').splitn(3, '.').map(leading_number);
@@ -95,13 +94,13 @@ fn leading_number(text: &str) -> Option<u32> {
     text[..end].parse().ok()
 }
 
-/// One line where the project keeps its tasks in `bd`.
+/// Checks `bd` if the project keeps its tasks there.
 pub(super) fn check_beads(current: &Path) -> Option<Check> {
     let root = project::root(None, current);
     let used = beads::has_store(current) || beads::has_store(&root);
     used.then(|| match Bd::find() {
         Ok(bd) => well(BEADS, format!("`bd` {}, and {OLDEST} or newer is needed", bd.version())),
-        // No loop needs it.
+        // A warning only, since no loop needs `bd`.
         Err(error) => warn(
             BEADS,
             format!("{error:#}"),

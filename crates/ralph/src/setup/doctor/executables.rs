@@ -1,4 +1,4 @@
-//! Are the hooks beside `ralph`, and do they start?
+//! Checks that the hooks are beside `ralph` and start.
 
 use super::check::{Check, fail, well};
 use super::fix::Fix;
@@ -11,11 +11,11 @@ use std::time::Duration;
 const NAME: &str = "executables";
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// An event that no client sends: a hook must ignore it.
+/// An event that no client sends; a hook must ignore it.
 const UNKNOWN_EVENT: &str =
     "{\"hook_event_name\":\"RalphDoctor\",\"session_id\":\"ralph-doctor\"}\n";
 
-/// One line if all are well, else one for each that is not.
+/// One line if all are fine, else one for each problem.
 pub(super) fn check(folder: &Path) -> Vec<Check> {
     let mut wrong: Vec<Check> = writable_by_others(folder);
     let broken = HOOK_EXECUTABLES
@@ -33,21 +33,21 @@ pub(super) fn check(folder: &Path) -> Vec<Check> {
     wrong
 }
 
-/// Whoever can write an executable, or the folder it stands in, decides what every session runs.
+/// A user who can write an executable, or its folder, decides what every session runs.
 fn writable_by_others(folder: &Path) -> Vec<Check> {
     let names = HOOK_EXECUTABLES.into_iter().chain(["ralph"]);
     let files = names.map(|name| folder.join(name));
     let mut wrong = Vec::new();
     for path in [folder.to_owned()].into_iter().chain(files) {
         let Some(access) = user_files::access(&path) else { continue };
-        // In a folder with the sticky bit only a file's owner can replace it.
+        // In a folder with the sticky bit, only a file's owner can replace it.
         if access.mode & 0o002 == 0 || (access.is_folder && access.mode & 0o1000 != 0) {
             continue;
         }
         let shown = path.display();
         let detail = format!("`{shown}` can be written by anyone");
         let check = fail(NAME, detail, format!("run `chmod go-w {shown}`"));
-        // The folder may be shared on purpose; the executables are ours.
+        // The folder may be shared on purpose, but the executables are Ralph's.
         let is_ours = access.is_file && access.is_mine;
         wrong.push(if is_ours { check.with_fix(Fix::Alone(path.clone())) } else { check });
     }

@@ -1,8 +1,8 @@
 //! Starts exactly what is registered, with an event of a session that has no loop.
 //!
-//! Words in a settings file prove little: in exec form `~` is not expanded, a bare name needs the
-//! right `PATH`, and a hook that is not found fails without a word. So they are started, from a
-//! folder where a relative path leads nowhere, as happens after a `cd` in a session.
+//! The text of a settings file proves little: in exec form `~` is not expanded, a bare name needs
+//! the right `PATH`, and the client does not report a hook that is not found. So the check starts
+//! each hook, in a folder where relative paths lead nowhere, as after a `cd` in a session.
 
 use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
@@ -17,16 +17,18 @@ use std::time::Duration;
 
 const NAME: &str = "firing";
 const DEADLINE: Duration = Duration::from_secs(10);
-/// A hook with nothing to do takes about a millisecond; at this a person would feel it.
+/// A hook without work takes about a millisecond; a user notices a delay of this length.
 const SLOW: Duration = Duration::from_millis(100);
-/// A session waits for its project facts once, and git alone may take that long in a large repository.
+/// A session waits for its project facts once, and git alone may take this long in a large
+/// repository.
 const SLOW_START: Duration = Duration::from_secs(2);
 
-/// A hook, and what to do where it does not answer.
+/// A hook, and what to do if it does not answer.
 struct Fired<'a> {
     hook: &'a RegisteredHook,
     cure: &'static str,
-    /// The project's own settings file alone registers it: the user has not asked for it yet.
+    /// True if only the project's own settings file registers it, so the user has not asked for it
+    /// yet.
     is_the_projects: bool,
 }
 
@@ -70,8 +72,8 @@ pub(super) fn check(
     checks
 }
 
-/// Why a hook that has the name of one of ours is not started. Its settings file may be written by
-/// the project's author, who can put any program there.
+/// Why a hook with the name of one of Ralph's is not started. The project's author may have written
+/// the settings file, which can name any program.
 fn withheld(
     hook: &RegisteredHook,
     is_the_projects: bool,
@@ -88,7 +90,7 @@ fn withheld(
         .then_some("it lies in the project, and what a project brings is not run")
 }
 
-/// The shortest of up to three tries, so that a busy machine is not mistaken for a slow hook.
+/// The shortest of up to three tries, so that a busy machine is not reported as a slow hook.
 fn measure(hook: &RegisteredHook, places: &InstallPaths) -> Result<Duration, String> {
     let mut took = fire(hook, places)?;
     for _ in 0..2 {
@@ -130,12 +132,12 @@ fn judge(hook: &RegisteredHook, outcome: &ProbeResult) -> Result<Duration, Strin
         }
         ProgramEnd::Overdue => return Err(format!("gave no answer in {} s", DEADLINE.as_secs())),
     }
-    // What stands in the place of an executable that is missing ends well, and says so.
+    // The stand-in for a missing executable exits 0 and reports itself.
     if said.contains(plugin::WITHOUT_EXECUTABLES) {
         return Err(format!("stands alone: {said}"));
     }
     let stdout = outcome.stdout.trim();
-    // A session start may bring project facts; everything else has nothing to say to a session
+    // SessionStart may print project facts. Every other hook must print nothing in a session
     // without a loop.
     let is_fine = stdout.is_empty()
         || (hook.event == "SessionStart"

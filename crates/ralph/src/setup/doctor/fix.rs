@@ -1,7 +1,8 @@
-//! What `ralph doctor --fix` does: each step says what it did, and touches only what is Ralph's own.
+//! What `ralph doctor --fix` does. Each step reports what it did, and touches only Ralph's own
+//! files and entries.
 //!
-//! What a check has seen may have changed since, so each step looks again, under the lock where there
-//! is one, and leaves alone what is well by now.
+//! The state may have changed since the check, so each step looks again, under the lock if there is
+//! one, and leaves alone what is fine by now.
 
 use crate::command::context_dir::Here;
 use crate::command::journal::note;
@@ -16,30 +17,30 @@ use ralph_io::store::manifest::{self, ManifestKey};
 use ralph_io::{client, project::user_files, store::lifecycle};
 use std::path::{Path, PathBuf};
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fix {
-    /// Makes a folder its owner's alone.
+    /// Makes a folder private to its owner.
     Private(PathBuf),
-    /// Takes from others the right to write something.
+    /// Removes the write permission of group and others.
     Alone(PathBuf),
-    /// Removes the entry of a session that leads to no loop.
+    /// Removes the manifest entry of a session that leads to no loop.
     ForgetEntry(String),
-    /// Writes a loop's state anew from its last good copy, and keeps the broken one.
+    /// Restores a loop's state from its last good copy, and keeps the broken file.
     Mend(PathBuf),
-    /// Lets a loop rest whose client is gone.
+    /// Pauses a loop whose client is gone.
     Rest(PathBuf),
-    /// Writes what an installation of ours has lost.
+    /// Repeats an installation that has lost a part.
     Install {
-        /// The project it is for; none for the person's own.
+        /// The project's folder; `None` for the user's own configuration.
         project: Option<PathBuf>,
     },
-    /// Takes away worktrees of workers whose work is merged.
+    /// Removes the worktrees of workers whose work is merged.
     CleanWorktrees(PathBuf),
 }
 
 impl Fix {
-    /// To install again, where this settings file is known to be one that we have installed into.
+    /// A repeated installation, if the record shows that Ralph was installed into this settings
+    /// file.
     pub(super) fn install_again(settings: &Path, places: &InstallPaths) -> Option<Fix> {
         let record = InstallRecord::read(places.ralph.root()).ok()?;
         record.of(settings)?;
@@ -51,10 +52,10 @@ impl Fix {
         is_project.then(|| Fix::Install { project: folder.parent().map(Path::to_owned) })
     }
 
-    /// Does it, and says what was done.
+    /// Carries out the step. Returns what was done.
     ///
     /// # Errors
-    /// When it could not be done; nothing has changed then.
+    /// When the step failed; nothing has changed then.
     pub(super) fn carry_out(&self, places: &InstallPaths) -> Result<String> {
         match self {
             Fix::Private(folder) => {

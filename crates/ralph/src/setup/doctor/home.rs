@@ -1,4 +1,5 @@
-//! Is Ralph's own folder private? Whoever can write there can start commands through a loop.
+//! Checks that Ralph's own folder is private: anyone who can write there can start commands through
+//! a loop.
 
 use super::check::{Check, fail, well};
 use super::fix::Fix;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "state folder";
 
-/// The folder and what is directly in it.
+/// Checks the folder, its direct children, and the loops' state files.
 pub(super) fn check(home: &Path) -> Check {
     let shown = home.display();
     let Some(access) = user_files::access(home) else {

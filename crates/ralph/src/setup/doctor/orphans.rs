@@ -1,6 +1,6 @@
-//! Loops that nobody drives any more: their client is gone, their conversation, or their project.
+//! Finds loops that no longer have a client, a conversation or a project.
 //!
-//! Such a loop is not lost. It waits, and says so nowhere until somebody looks.
+//! Such a loop is not lost. It waits, and nothing else reports it.
 
 use super::check::{Check, warn, well};
 use super::fix::Fix;
@@ -32,7 +32,7 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
         return Some(warn(NAME, detail, format!("run `ralph cancel --loop {id}`")));
     }
     let has_gone = state.client.as_ref().is_some_and(|client| !client::is_alive(client));
-    // The conversation is what the loop can go on in; without it another session has to take it.
+    // The loop can continue in its conversation. Without that, another session has to adopt it.
     let way = match has_conversation(projects, &state.session_id) {
         true => format!("run `claude --resume {}`, or `ralph adopt --loop {id}`", state.session_id),
         false => match mode::of(&state.mode).driver() {
@@ -53,7 +53,7 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
     })
 }
 
-/// Whether the client still keeps a session: `projects/<folder>/<session>.jsonl`.
+/// Whether the client still keeps the session's transcript: `projects/<folder>/<session>.jsonl`.
 fn has_conversation(projects: &Path, session: &str) -> bool {
     let name = format!("{session}.jsonl");
     user_files::names(projects).iter().any(|folder| projects.join(folder).join(&name).is_file())

@@ -1,7 +1,7 @@
-//! Which executables `PATH` leads to: the model types `ralph verify`, and a hook that is registered by
-//! its bare name is looked for there as well.
+//! Checks which executables `PATH` leads to. The model types `ralph verify`, and the client finds
+//! hooks registered by bare name there as well.
 //!
-//! A client that was started from a desktop may have another `PATH` than this terminal.
+//! A client started from a desktop may have another `PATH` than this terminal.
 
 use super::check::{Check, warn, well};
 use super::settings::SettingsFiles;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "path";
 
-/// One line, or one for each name that leads elsewhere.
+/// One line if all is fine, else one for each name that leads elsewhere.
 pub(super) fn check(settings: &SettingsFiles, executables: &Path) -> Vec<Check> {
     let mut names: Vec<String> = vec!["ralph".to_owned()];
     names.extend(settings.hooks().iter().filter_map(|hook| bare_name(&hook.command)));
@@ -25,7 +25,7 @@ pub(super) fn check(settings: &SettingsFiles, executables: &Path) -> Vec<Check> 
     wrong
 }
 
-/// What a person should know who types `ralph` next; nothing where it is found.
+/// A note for the user if `ralph` is not found on `PATH`.
 pub(crate) fn advice(executables: &Path) -> Option<String> {
     let names = ["ralph".to_owned()];
     let wrong = wrong(&names, executables, |name: &str| programs::find_on_path(name));
@@ -33,7 +33,7 @@ pub(crate) fn advice(executables: &Path) -> Option<String> {
     Some(format!("{}; {}", check.detail, check.cure.unwrap_or_default()))
 }
 
-/// The program that a registration looks for on `PATH`; none where it names a place.
+/// The program that a registration looks for on `PATH`; `None` if it names a path.
 fn bare_name(command: &str) -> Option<String> {
     let program = command.split_whitespace().next()?.trim_matches(['"', '\'']);
     (!program.contains('/')).then(|| program.to_owned())

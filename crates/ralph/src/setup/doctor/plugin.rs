@@ -1,7 +1,8 @@
-//! The plugin, where the client has it switched on: which folder it is read from, and what it registers.
+//! Checks the plugin, if it is enabled in the client: the folder it is read from, and the hooks it
+//! registers.
 //!
-//! Two files of the client's say where: a marketplace that is a folder is read in place, anything else
-//! from the copy that the client has made.
+//! Two of the client's files name the folder. A marketplace that is a folder is read in place; for
+//! any other, the client reads its own copy.
 
 use super::check::{Check, fail, warn, well};
 use super::registration::missing;
@@ -16,25 +17,25 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "registration";
 
-/// What to do where a plugin does not work.
+/// What to do if a plugin does not work.
 pub(super) const CURE: &str =
     "make it anew: `ralph install --plugin DIR`, which says how the client takes it";
 
-/// What the scripts in `bin/` say where an executable is missing.
+/// The message that the scripts in `bin/` print if an executable is missing.
 pub(super) const WITHOUT_EXECUTABLES: &str = "plugin has no executables";
 
-/// A plugin of ours that is switched on.
+/// Ralph's plugin, if it is enabled.
 pub(super) struct Plugin {
-    /// As the client calls it: `ralph@` and the marketplace.
+    /// The client's name for it: `ralph@` and the marketplace.
     pub(super) id: String,
-    /// The folder that it is read from, if the client has one.
+    /// The folder that the client reads it from, if there is one.
     root: Option<PathBuf>,
-    /// What it registers, with the folder in the place of its variable.
+    /// The hooks it registers, with the folder in place of its variable.
     pub(super) hooks: Vec<RegisteredHook>,
 }
 
 impl Plugin {
-    /// The one that is on, as the client's settings and its own files tell.
+    /// Finds the enabled plugin in the client's settings and in its plugin files.
     pub(super) fn find(settings: &SettingsFiles, places: &InstallPaths) -> Option<Plugin> {
         let id = switched_on(settings)?;
         let root = folder(&id, &places.config.join("plugins"));
@@ -43,7 +44,7 @@ impl Plugin {
     }
 }
 
-/// The settings of higher rank decide for each name.
+/// For each plugin, the settings file of the highest rank decides.
 fn switched_on(settings: &SettingsFiles) -> Option<String> {
     let mut is_on: BTreeMap<&String, bool> = BTreeMap::new();
     for (_, value) in settings.readable() {
@@ -64,7 +65,7 @@ fn folder(id: &str, plugins: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Where the marketplace is a folder, and the plugin a folder in it.
+/// The plugin's folder inside a marketplace that is a folder.
 fn in_place(id: &str, plugins: &Path) -> Option<PathBuf> {
     let (name, marketplace) = id.split_once('@')?;
     let known = json(&plugins.join("known_marketplaces.json"));
@@ -84,7 +85,7 @@ fn hooks_of(root: &Path) -> Vec<RegisteredHook> {
     hooks
 }
 
-/// One line: where it is and whether it is whole.
+/// Checks that the plugin has a folder, all hooks and the version of this `ralph`.
 pub(super) fn check(plugin: &Plugin) -> Check {
     let id = &plugin.id;
     let Some(root) = &plugin.root else {
@@ -121,7 +122,7 @@ pub(super) fn check(plugin: &Plugin) -> Check {
     }
 }
 
-/// What a file says; nothing where it cannot be read.
+/// A file's JSON; null if it cannot be read.
 fn json(path: &Path) -> Value {
     let text = user_files::find(path).ok().and_then(|found| found.text);
     text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()

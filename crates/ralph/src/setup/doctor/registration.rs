@@ -1,4 +1,4 @@
-//! Which registrations are there, is each complete, and do they get in each other's way?
+//! Checks that each registration is complete and that registrations do not conflict.
 
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "registration";
 const INSTALL: &str = "run `ralph install`";
 
-/// One line per registration found, and one for each thing that is wrong with them.
+/// One line per registration found, and one for each problem with them.
 pub(super) fn check(
     settings: &SettingsFiles,
     plugin: Option<&Plugin>,
@@ -55,7 +55,7 @@ pub(super) fn check(
     checks
 }
 
-/// The user's and the project's skills whose front matter names one of our hooks.
+/// The user's and the project's skills whose front matter names one of Ralph's hooks.
 fn skills_with_hooks(places: &InstallPaths) -> Vec<String> {
     let project = project_root(&places.current).join(".claude/skills");
     let has_hook = |file: &Path| {
@@ -99,19 +99,19 @@ fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Instal
     }
 }
 
-/// Where a settings file really lies, if it is linked there, as `stow` does.
+/// The real path of a settings file that is a symlink, as `stow` makes them.
 fn link(path: &Path) -> Option<PathBuf> {
     let real = user_files::real(path)?;
     let straight = user_files::real(path.parent()?)?.join(path.file_name()?);
     (real != straight).then_some(real)
 }
 
-/// What is wanting in a registration, row by row.
+/// The missing parts of a registration, row by row of the table.
 pub(super) fn missing(hooks: &[RegisteredHook]) -> Vec<String> {
     HOOKS.iter().filter_map(|row| lack(row, hooks)).collect()
 }
 
-/// What is wanting for a row of the table: the whole entry, or occasions that it leaves out.
+/// What a row of the table lacks: the whole entry, a matcher that covers it, or one of its options.
 fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
     let wanted = matcher_text(row.matcher).unwrap_or_else(|| "*".to_owned());
     let words: Vec<&str> = [row.executable].into_iter().chain(row.args.iter().copied()).collect();
@@ -125,7 +125,7 @@ fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
         let what = if hook.is_async_rewake { "with" } else { "without" };
         return Some(format!("{name} is registered {what} `asyncRewake`"));
     }
-    // A shorter time cuts the hook off in its work; what it has printed by then is lost.
+    // With a shorter timeout the client kills the hook while it works, and its output is lost.
     let short = |hook: &&RegisteredHook| {
         hook.timeout_ms.is_some_and(|given| given < u64::from(row.timeout_ms))
     };
@@ -144,8 +144,8 @@ fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
     (!fits).then(|| format!("{name} is only for `{first}`, not for `{wanted}`"))
 }
 
-/// Whether an entry is this row's: one event may start an executable in several ways, which its
-/// arguments tell apart.
+/// Whether an entry belongs to this row. One event may start an executable in several ways, which
+/// the arguments tell apart.
 fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {
     let words: Vec<&str> = match &hook.args {
         Some(args) => {
@@ -160,7 +160,7 @@ fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {
     hook.event == row.event && name == Some(row.executable) && args == row.args
 }
 
-/// The client starts identical entries once; two that differ both run, with the same rank.
+/// The client starts identical entries once. Two entries that differ both run, with the same rank.
 fn different_copies(settings: &SettingsFiles) -> Option<Check> {
     let hooks = settings.hooks();
     let row = HOOKS.iter().find(|row| hooks.iter().filter(|hook| is_row(hook, row)).count() > 1)?;

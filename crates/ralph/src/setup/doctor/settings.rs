@@ -1,8 +1,8 @@
-//! The settings files that hold for this person in this place, and what they say about hooks.
+//! The settings files that apply to this user in this folder, and what they say about hooks.
 //!
-//! Of a switch or a variable the strongest file that says something counts: managed, local, project,
-//! user. What stands on a command line is above all but the managed ones and cannot be seen from here.
-//! Hooks of all files are added up.
+//! A switch or a variable is taken from the highest-ranking file that sets it: managed, local,
+//! project, user. Command-line options outrank all but the managed file, and are not visible here.
+//! Hooks of all files add up.
 
 use super::check::{Check, fail, warn, well};
 use crate::setup::install::extras::BLOCK_CAP;
@@ -15,49 +15,45 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What an administrator says for everyone on this machine.
+/// Settings that an administrator makes for everyone on this machine.
 const MANAGED: &str = "managed";
 
-/// What a project brings along.
+/// Settings that come with a project.
 const PROJECT: &str = "project";
 
 /// All settings files, lowest rank first: a later one wins.
 pub(super) struct SettingsFiles {
-    /// The ones that exist.
+    /// The files that exist.
     pub(super) files: Vec<SettingsFile>,
 }
 
-/// One settings file.
 pub(super) struct SettingsFile {
-    /// For messages: `user`, `project`, `local` or `managed`.
+    /// `user`, `project`, `local` or `managed`, for messages.
     pub(super) name: &'static str,
-    /// Where.
     pub(super) path: PathBuf,
-    /// What is in it, or why it cannot be read.
+    /// The content, or why it cannot be read.
     pub(super) value: Result<Value, String>,
 }
 
-/// A hook of ours as it stands in a settings file.
+/// One of Ralph's hooks as a settings file registers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RegisteredHook {
-    /// For which event.
     pub(super) event: String,
-    /// For which of its occasions; `*` where nothing is said.
+    /// Which occurrences of the event it matches; `*` if not set.
     pub(super) matcher: String,
-    /// The words that are started; a shell line is one word without arguments.
+    /// The program in exec form, or the whole line in shell form.
     pub(super) command: String,
-    /// The arguments in exec form; nothing in shell form.
+    /// The arguments in exec form; `None` in shell form.
     pub(super) args: Option<Vec<String>>,
-    /// Whether the client goes on beside it and can be woken by it.
+    /// Whether the hook runs in the background and its exit code can wake the session.
     pub(super) is_async_rewake: bool,
-    /// After how many milliseconds the client ends it; none for the client's own default.
+    /// The timeout; `None` means the client's default.
     pub(super) timeout_ms: Option<u64>,
-    /// Whether what it guards does not happen when it cannot be started.
+    /// Whether the guarded action is blocked if the hook cannot start.
     pub(super) blocks_on_failure: bool,
 }
 
 impl SettingsFiles {
-    /// Reads them.
     pub(super) fn gather(places: &InstallPaths) -> SettingsFiles {
         let project = project_root(&places.current).join(".claude");
         SettingsFiles::at([
@@ -68,11 +64,11 @@ impl SettingsFiles {
         ])
     }
 
-    /// Reads these, the weakest first.
+    /// Reads these files, given lowest rank first.
     fn at(named: [(&'static str, PathBuf); 4]) -> SettingsFiles {
         let mut files: Vec<SettingsFile> = Vec::new();
         for (name, path) in named {
-            // Standing in the home folder, the project's file is the person's own.
+            // In the home folder, the project's file is the user's own.
             if files.iter().all(|file| file.path != path)
                 && let Some(value) = read(&path)
             {
@@ -82,28 +78,28 @@ impl SettingsFiles {
         SettingsFiles { files }
     }
 
-    /// The readable ones, with their content.
+    /// The readable files, with their content.
     pub(super) fn readable(&self) -> impl Iterator<Item = (&SettingsFile, &Value)> {
         self.files.iter().filter_map(|file| Some((file, file.value.as_ref().ok()?)))
     }
 
-    /// What the strongest file that says something says, and which file that is.
+    /// The value from the highest-ranking file that has one, and that file.
     fn strongest<T>(&self, said: impl Fn(&Value) -> Option<T>) -> Option<(&SettingsFile, T)> {
         self.readable().filter_map(|(file, value)| Some((file, said(value)?))).last()
     }
 
-    /// The managed file, where there is one that can be read.
+    /// The managed file, if it exists and can be read.
     fn managed(&self) -> Option<(&SettingsFile, &Value)> {
         self.readable().find(|(file, _)| file.name == MANAGED)
     }
 
-    /// True for a hook that stands in no file but the project's own, which others may have written.
+    /// True for a hook that only the project's own file registers, which others may have written.
     pub(super) fn is_the_projects(&self, hook: &RegisteredHook) -> bool {
         let others = self.readable().filter(|(file, _)| file.name != PROJECT);
         !others.flat_map(|(_, value)| hooks_in(value, Origin::Settings)).any(|one| one == *hook)
     }
 
-    /// Our hooks in all files, each distinct one once, as the client does.
+    /// Ralph's hooks in all files, each distinct one once, as the client counts them.
     pub(super) fn hooks(&self) -> Vec<RegisteredHook> {
         let mut hooks: Vec<RegisteredHook> =
             self.readable().flat_map(|(_, value)| hooks_in(value, Origin::Settings)).collect();
@@ -115,7 +111,7 @@ impl SettingsFiles {
     }
 }
 
-/// Our hooks in one file, which registers in this way.
+/// Ralph's hooks in one file, registered with this origin.
 pub(super) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> {
     let Some(events) = settings["hooks"].as_object() else { return Vec::new() };
     let mut hooks = Vec::new();
@@ -146,7 +142,7 @@ fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook 
     }
 }
 
-/// A settings file that the client cannot read switches everything in it off.
+/// If the client cannot read a settings file, everything in it is off.
 pub(super) fn check_readable(settings: &SettingsFiles) -> Vec<Check> {
     let unreadable = |file: &SettingsFile| {
         let error = file.value.as_ref().err()?;
@@ -156,7 +152,7 @@ pub(super) fn check_readable(settings: &SettingsFiles) -> Vec<Check> {
     settings.files.iter().filter_map(unreadable).collect()
 }
 
-/// Switches turn all hooks off, or all but an administrator's.
+/// Checks the switches that turn off all hooks, or all but an administrator's.
 pub(super) fn check_hooks_enabled(settings: &SettingsFiles) -> Check {
     const NAME: &str = "hooks enabled";
     let managed_only =
@@ -188,14 +184,14 @@ pub(super) fn check_hooks_enabled(settings: &SettingsFiles) -> Check {
     }
 }
 
-/// How many stops in a row the client lets a hook refuse when no tool was called in between.
+/// Checks how many stops in a row a hook may block without a tool call in between.
 pub(super) fn check_block_cap(settings: &SettingsFiles) -> Check {
     let cap = settings.strongest(|value| match &value["env"][BLOCK_CAP] {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     });
-    // Settings win over the environment that the client is started in.
+    // Settings override the environment that the client was started in.
     let cap = match cap {
         Some((file, cap)) => Some((cap, format!("in the {} settings", file.name))),
         None => std::env::var(BLOCK_CAP).ok().map(|cap| (cap, "in the environment".to_owned())),
@@ -217,7 +213,8 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
             return well(NAME, format!("{BLOCK_CAP} is {number} {place}: never"));
         }
         Ok(number) if number >= 3 => return well(NAME, format!("{BLOCK_CAP} is {number} {place}")),
-        // The loop's own stall limit is 3; a smaller cap ends a loop before it can say why.
+        // The loop's own stall limit is 3. A smaller cap ends a loop before it can report the
+        // reason.
         Ok(number) => (
             format!(
                 "{BLOCK_CAP} is {number} {place}: the client ends a loop after {number} text-only {}",
@@ -243,7 +240,7 @@ fn read(path: &Path) -> Option<Result<Value, String>> {
     }
 }
 
-/// The nearest folder above that is a repository, else the folder itself.
+/// The nearest ancestor that is a repository, else the folder itself.
 pub(super) fn project_root(current: &Path) -> &Path {
     current
         .ancestors()
@@ -259,7 +256,7 @@ mod tests {
 
     const NAMES: [&str; 4] = ["user", "project", "local", MANAGED];
 
-    /// Settings with these texts, the weakest first; an empty one is no file.
+    /// Settings with these texts, lowest rank first; null stands for a missing file.
     fn settings(texts: [Value; 4]) -> SettingsFiles {
         let folder = tempfile::tempdir().unwrap();
         let mut named = NAMES.map(|name| (name, folder.path().join(name)));
@@ -305,7 +302,7 @@ mod tests {
             CheckVerdict::Fail,
             "`allowManagedHooksOnly`",
         );
-        // It is an administrator's word, and nobody else's.
+        // Only the managed file may set it.
         hooks([only.clone(), only.clone(), only, none()], CheckVerdict::Well, "no settings file");
         let ours = ralph_core::protocol::registration::settings_hooks(
             ralph_core::protocol::registration::Location::Folder("/opt/ralph"),

@@ -1,6 +1,6 @@
-//! Can every loop's state be read, and does every manifest entry lead to one?
+//! Checks that every loop's state can be read and that every manifest entry leads to one.
 //!
-//! Read as the hooks read it, so that the doctor cannot be content with what they refuse.
+//! Reads the state as the hooks do, so that the doctor accepts nothing that they refuse.
 
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
@@ -12,17 +12,16 @@ use ralph_io::{project::user_files, store::lifecycle};
 
 const NAME: &str = "loops";
 
-/// What is stored.
+/// The stored loops.
 pub(super) struct Loops {
-    /// The states that could be read, if only from the last good copy.
+    /// The readable states, including those read from the last good copy.
     pub(super) states: Vec<LoopState>,
-    /// Where each of them stands, in the same order.
+    /// The file of each state, in the same order.
     pub(super) files: Vec<LoopFile>,
     troubles: Vec<Check>,
 }
 
 impl Loops {
-    /// Reads them all.
     pub(super) fn gather(home: &Home) -> Loops {
         let mut loops = Loops { states: Vec::new(), files: Vec::new(), troubles: Vec::new() };
         for name in user_files::names(&home.loops()) {
@@ -33,7 +32,7 @@ impl Loops {
             let cure = format!("run `rm '{entry}'`");
             loops.troubles.extend(match state {
                 Ok(state) if user_files::access(&state).is_some() => None,
-                // A loop that is just being put away is followed to where it went.
+                // A loop that is just being archived is followed to its new place.
                 Ok(_) if leads_somewhere(home, &session) => None,
                 Ok(_) => Some(
                     warn(NAME, format!("`{entry}` leads to no loop"), cure)
@@ -72,7 +71,7 @@ fn leads_somewhere(home: &Home, session: &str) -> bool {
     file.is_some_and(|file| user_files::access(file.path()).is_some())
 }
 
-/// One line if all is well, else one for each thing that is not.
+/// One line if all is fine, else one for each problem.
 pub(super) fn check(loops: &Loops) -> Vec<Check> {
     if !loops.troubles.is_empty() {
         return loops.troubles.clone();
@@ -81,7 +80,7 @@ pub(super) fn check(loops: &Loops) -> Vec<Check> {
     vec![well(NAME, format!("{} stored, {n_live} live, all readable", loops.states.len()))]
 }
 
-/// The live loop that a session is bound to, if there is one that can be read.
+/// The live loop that a session is bound to, if it can be read.
 pub(crate) fn live_loop_of(home: &Home, session: &str) -> Option<String> {
     let state = manifest::read(home, &ManifestKey::session(session)?).ok()??;
     let state = LoopFile::at(state).read().ok()??.state;

@@ -1,5 +1,5 @@
-//! Work trees: those that several live loops share, those that workers have left, and the commit that
-//! new ones begin from.
+//! Checks worktrees: those shared by several live loops, those left over by workers, and the commit
+//! that new ones start from.
 
 use super::check::{Check, warn, well};
 use super::fix::Fix;
@@ -17,10 +17,10 @@ use std::path::Path;
 const NAME: &str = "work trees";
 const WORKER_BASE: &str = "worker base";
 
-/// More names than this say no more.
+/// A longer list of names does not help the user.
 const MOST_NAMED: usize = 5;
 
-/// One line.
+/// Checks that no two live loops share a worktree.
 pub(super) fn check(loops: &Loops) -> Check {
     let mut by_root: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for state in loops.states.iter().filter(|state| state.is_live()) {
@@ -39,7 +39,7 @@ pub(super) fn check(loops: &Loops) -> Check {
     }
 }
 
-/// One line where work trees of workers are left.
+/// Reports worktrees left over by workers.
 pub(super) fn check_left(places: &InstallPaths) -> Option<Check> {
     let (folder, names) = worktrees::left(&places.current)?;
     let place = quoted(&format!("{}/NAME", folder.display()));
@@ -62,13 +62,14 @@ pub(super) fn check_left(places: &InstallPaths) -> Option<Check> {
     })
 }
 
-/// Whether `ralph parallel clean` would remove one: all that a worker of a loop did is merged.
+/// Whether `ralph parallel clean` would remove one, because all work in it is merged.
 fn some_may_go(places: &InstallPaths, root: &Path) -> bool {
     let items = clean::clean(&places.ralph, root, true).unwrap_or_default();
     items.iter().any(|item| item.stays.is_none())
 }
 
-/// One line where there is a remote: there, workers see local commits only if the client is told.
+/// Checks projects with a remote: there, workers see local commits only if the client's settings
+/// say so.
 pub(super) fn check_base(current: &Path) -> Option<Check> {
     match worker_base::has_origin(current) {
         Ok(false) => None,

@@ -1,8 +1,8 @@
-//! What is written beside the hooks, each only on request: two strings, and where they stand; and the
-//! status line.
+//! Optional settings beside the hooks, each written only on request: two strings, with their places
+//! in the file, and the status line.
 //!
-//! The block cap is a number that a person gives again to change it. The base of workers is another
-//! choice of the client's, which a person may have made: another value than ours is kept.
+//! A new block cap replaces the old one. The base of workers is also a setting of the client's own,
+//! which the user may have made: an existing value is kept.
 
 use super::json_text;
 use super::merge::{Merged, SettingsChange, not_a, remove_key};
@@ -18,15 +18,13 @@ pub(crate) const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 const CAP: Spot = Spot { object: "env", key: BLOCK_CAP };
 const BASE: Spot = Spot { object: "worktree", key: "baseRef" };
 
-/// What is wanted, or was written.
+/// The extras that are requested, or that were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extras {
-    /// The block cap.
     pub(crate) block_cap: Option<u32>,
-    /// What the client's new work trees begin from.
+    /// The commit that the client's new worktrees start from.
     pub(crate) worker_base: Option<WorkerBase>,
-    /// The client's status line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) statusline: Option<Statusline>,
 }
@@ -40,7 +38,7 @@ pub(crate) enum WorkerBase {
 }
 
 impl WorkerBase {
-    /// The client's word for it.
+    /// The client's name for it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Head => "head",
@@ -54,7 +52,7 @@ struct Spot {
     key: &'static str,
 }
 
-/// Puts in what is wanted.
+/// Writes the requested extras.
 pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<SettingsChange>> {
     let mut changes = Vec::new();
     if let Some(cap) = wanted.block_cap
@@ -77,7 +75,7 @@ pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<Settin
     Ok(changes)
 }
 
-/// Takes out what still has the value that we wrote.
+/// Removes the extras that still have the value that Ralph wrote.
 pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<SettingsChange> {
     let mut changes = Vec::new();
     if written.block_cap.is_some() && written.block_cap == CAP.number(settings) {
@@ -101,13 +99,13 @@ pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<SettingsCh
     changes
 }
 
-/// The value that new work trees begin from in this text, whoever wrote it.
+/// The base of new worktrees in this text, no matter who set it.
 pub(super) fn worker_base_of(text: &str) -> Result<Option<Value>> {
     let (_, settings) = json_text::parse(text)?;
     Ok(BASE.value(&settings))
 }
 
-/// What we may take back later: what was written now, and what we wrote before if it is still there.
+/// What Ralph may remove later: the values written now, and earlier ones that are still there.
 pub(super) fn to_record(merged: &Merged, wanted: &Extras, known: &Extras) -> Result<Extras> {
     let wrote = |base: &WorkerBase| merged.changes.contains(&SettingsChange::BaseSet(*base));
     let value = worker_base_of(&merged.text)?;
@@ -134,7 +132,7 @@ impl Spot {
         self.string(settings)?.parse().ok()
     }
 
-    /// Whether there is any value.
+    /// Whether any value is set.
     fn is_there(&self, settings: &CstObject) -> Result<bool> {
         self.check_shape(settings)?;
         Ok(self.value(settings).is_some())

@@ -1,4 +1,4 @@
-//! What becomes of one skill or agent file: written, brought up to date, or left to its owner.
+//! Decides about one skill or agent file: write it, update it, or leave it alone.
 
 use super::record::Copied;
 use super::scope::InstallScope;
@@ -9,37 +9,38 @@ use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
-/// A file that we ship and what is at its place.
+/// A shipped file, and what is at its path.
 #[derive(Debug)]
 pub(crate) struct ShippedFile {
-    /// Below the configuration folder.
+    /// The path below the configuration folder.
     pub(crate) name: &'static str,
-    /// Where it goes.
+    /// The full path.
     pub(crate) path: PathBuf,
-    /// What goes there.
+    /// The text to write.
     pub(crate) text: String,
-    /// Whether a link below the configuration folder leads there, as after `stow`.
+    /// Whether the path is reached through a symlink below the configuration folder, as after
+    /// `stow`.
     pub(crate) linked: bool,
-    /// What is there; an error says why it cannot be looked at.
+    /// The existing file, or why it cannot be read.
     pub(crate) found: Result<TextFile>,
 }
 
-/// What to do with it.
+/// What to do with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nothing is there.
+    /// The file is missing.
     Write,
-    /// Our own older text is there.
+    /// An older text of Ralph's is there.
     Update,
-    /// It is there and ours.
+    /// The current text is there.
     Current,
-    /// The same text is there, through a link of the person's: theirs to remove.
+    /// The current text is there, through the user's symlink, which is the user's to remove.
     Linked,
-    /// Something else is there.
+    /// Another text is there.
     Keep,
 }
 
-/// Looks at the place of every shipped file.
+/// Looks at the path of every shipped file.
 pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
     let target = |file: &super::shipped::Shipped| {
         at(&scope.base, file.path, located(file.text, scope.naming.location()))
@@ -47,7 +48,7 @@ pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
     SHIPPED.iter().map(target).collect()
 }
 
-/// Looks at one place below a folder.
+/// Looks at one path below a folder.
 pub(super) fn at(base: &Path, name: &'static str, text: String) -> ShippedFile {
     let path = base.join(name);
     let found = user_files::find(&path);
@@ -56,7 +57,7 @@ pub(super) fn at(base: &Path, name: &'static str, text: String) -> ShippedFile {
     ShippedFile { name, path, text, linked, found }
 }
 
-/// Decides, by content: a text that we did not write is not ours, whatever it says of itself.
+/// Decides by content: a text that Ralph did not write belongs to the user, whatever it claims.
 pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
     let Ok(found) = &target.found else { return Fate::Keep };
     let Some(text) = &found.text else { return Fate::Write };
@@ -68,15 +69,15 @@ pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
     }
 }
 
-/// Whether this text at this place is what we wrote there.
+/// Whether Ralph wrote this text at this path.
 pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
     known.iter().any(|copied| copied.path == path && copied.digest == hex::sha256(text))
 }
 
 /// The text with its hooks where this installation has them.
 ///
-/// The shipped skills name the executables bare, which needs them on `PATH`; an installation knows
-/// better, and a hook that is not found would be reported at every tool call.
+/// The shipped skills name the executables bare, which needs them on `PATH`. An installation knows
+/// their path, and a hook that is not found would be reported at every tool call.
 fn located(text: &str, location: Location<'_>) -> String {
     let line = |line: &str| {
         for executable in HOOK_EXECUTABLES {

@@ -1,7 +1,7 @@
-//! A person's JSON as text that can be edited in place.
+//! The user's JSON as text that can be edited in place.
 //!
-//! Read strictly, twice: `serde_json` says where a mistake is in the words a person knows, and the
-//! syntax tree keeps every character that we do not change.
+//! Parsed strictly, twice: `serde_json` gives familiar error positions, and the syntax tree keeps
+//! every character that Ralph does not change.
 
 use crate::command::exit::{Exit, refused};
 use anyhow::Result;
@@ -10,9 +10,9 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Parses a settings file; whatever we could not put back exactly is refused.
+/// Parses a settings file. Refuses a text that could not be restored exactly.
 pub(crate) fn parse(text: &str) -> Result<(CstRootNode, CstObject)> {
-    // An empty file is what `touch` leaves, and it holds nothing to lose.
+    // Accept an empty file, as `touch` creates it: it holds nothing to lose.
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let refuse = |why: String| refused(Exit::BadState, format!("{why}; nothing was changed"));
     let value: Value = serde_json::from_str(text).map_err(|error| {
@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &str) -> Result<(CstRootNode, CstObject)> {
     }
 }
 
-/// The same value as a thing that can be inserted.
+/// The value as input for the syntax tree.
 pub(crate) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
@@ -65,7 +65,7 @@ fn strict() -> ParseOptions {
     }
 }
 
-/// The first key that an object holds twice, with the path to it.
+/// The first key that an object holds twice, as a path.
 fn duplicate(node: &CstNode, path: &str) -> Option<String> {
     if let Some(object) = node.as_object() {
         let mut seen = HashSet::new();

@@ -1,8 +1,8 @@
-//! What becomes of a settings text: our hooks in, our hooks out, everything else untouched.
+//! Adds Ralph's hooks to a settings text, and removes them, without touching anything else.
 //!
-//! An entry is ours by its executable's name and the word `settings` as the last argument, wherever
-//! its path points, so an upgrade replaces the entries of an older place. Entries of other people
-//! stay where they are, also inside a group that we share.
+//! An entry is Ralph's if it has the executable's name and the last argument `settings`, wherever
+//! its path leads, so an upgrade replaces the entries of an older installation. Other entries stay
+//! where they are, even inside a shared group.
 
 use super::extras::{self, Extras, WorkerBase};
 use super::json_text;
@@ -17,36 +17,34 @@ use serde_json::Value;
 pub(crate) struct Merged {
     /// The whole text.
     pub(crate) text: String,
-    /// What was done; nothing means that the text is as it was.
+    /// The changes made; if empty, the text is unchanged.
     pub(crate) changes: Vec<SettingsChange>,
 }
 
-/// One thing that was done to a settings text.
+/// One change to a settings text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SettingsChange {
-    /// An event got our hook.
+    /// The event got Ralph's hook.
     Added(String),
-    /// An event had an older entry of ours.
+    /// The event had an older entry of Ralph's.
     Replaced(String),
-    /// An event no longer has our hook.
+    /// The event no longer has Ralph's hook.
     Removed(String),
-    /// The block cap was written.
     CapSet(u32),
-    /// The block cap was taken out.
     CapRemoved,
-    /// What workers begin from was written.
+    /// The base of workers was written.
     BaseSet(WorkerBase),
-    /// What workers begin from was taken out.
+    /// The base of workers was removed.
     BaseRemoved,
     /// The status line was written.
     LineSet(String),
-    /// The status line is the one of before us.
+    /// The earlier status line was restored.
     LineRestored,
-    /// The status line was taken out.
+    /// The status line was removed.
     LineRemoved,
 }
 
-/// Puts the wanted hooks in, and what is wanted beside them.
+/// Adds the hooks and the extras.
 pub(crate) fn put_in(text: &str, wanted: &Registered, extras: &Extras) -> Result<Merged> {
     let (root, settings) = json_text::parse(text)?;
     let mut changes = Vec::new();
@@ -67,7 +65,7 @@ pub(crate) fn put_in(text: &str, wanted: &Registered, extras: &Extras) -> Result
     Ok(finished(text, root.to_string(), changes))
 }
 
-/// Takes everything of ours out; of what stands beside the hooks, what still has the value that we wrote.
+/// Removes all of Ralph's hooks, and those extras that still have the value that Ralph wrote.
 pub(crate) fn take_out(text: &str, written: &Extras) -> Result<Merged> {
     let (root, settings) = json_text::parse(text)?;
     let mut changes = Vec::new();
@@ -90,12 +88,12 @@ pub(crate) fn take_out(text: &str, written: &Extras) -> Result<Merged> {
     Ok(finished(text, root.to_string(), changes))
 }
 
-/// Whether one entry of a group is ours in a settings file, in exec form or as a shell line.
+/// Whether an entry of a group is Ralph's in a settings file, in exec form or as a shell line.
 pub(crate) fn is_ours(entry: &Value) -> bool {
     is_ours_as(entry, Origin::Settings)
 }
 
-/// Whether one entry of a group is ours for this way to register.
+/// Whether an entry of a group is Ralph's, registered with this origin.
 pub(crate) fn is_ours_as(entry: &Value, origin: Origin) -> bool {
     let Some(command) = entry["command"].as_str() else { return false };
     match entry["args"].as_array() {
@@ -117,7 +115,7 @@ pub(super) fn not_a(what: &str, kind: &str) -> anyhow::Error {
     refused(Exit::BadState, message)
 }
 
-/// Checked before anything is touched, so that a refusal leaves nothing half done.
+/// Checked before any change, so that a refusal leaves nothing half done.
 fn check_shape(hooks: &CstObject, wanted: &Registered) -> Result<()> {
     for (event, _) in wanted.events() {
         if hooks.get(event).is_some() && hooks.array_value(event).is_none() {
@@ -127,7 +125,7 @@ fn check_shape(hooks: &CstObject, wanted: &Registered) -> Result<()> {
     Ok(())
 }
 
-/// Entries of ours at events that are no longer in the table.
+/// Removes Ralph's entries at events that are no longer in the table.
 fn take_out_strangers_to(hooks: &CstObject, wanted: &Registered) -> Vec<SettingsChange> {
     let mut changes = Vec::new();
     for property in hooks.properties() {
@@ -161,7 +159,7 @@ fn put_event_in(hooks: &CstObject, event: &str, wanted: &[Value]) -> Option<Sett
     Some(if had_ours { SettingsChange::Replaced(event) } else { SettingsChange::Added(event) })
 }
 
-/// Our entries with the matcher they stand under, which is all that decides what they do.
+/// Ralph's entries with their matchers; together they decide what the entries do.
 fn ours_of(groups: &[Value]) -> Vec<(Option<Value>, Value)> {
     let under = |group: &Value| {
         let matcher = group.get("matcher").cloned();
@@ -176,7 +174,7 @@ fn ours_in(groups: &CstArray) -> Vec<(Option<Value>, Value)> {
     ours_of(&values)
 }
 
-/// Removes our entries from an event's groups, and the groups that held nothing else.
+/// Removes Ralph's entries from an event's groups, and any group left empty by that.
 fn take_out_of(groups: &CstArray) -> bool {
     let mut found = false;
     for group in groups.elements() {

@@ -14,7 +14,7 @@ fn from_head() -> Extras {
     Extras { worker_base: Some(WorkerBase::Head), ..Extras::default() }
 }
 
-/// Everything is put in, a second time changes nothing, and taking out gives the text back.
+/// Checks that adding again changes nothing and that removing restores the text.
 #[track_caller]
 fn there_and_back(text: &str) -> String {
     let merged = put_in(text, &wanted(), &Extras::default()).unwrap();

@@ -1,9 +1,10 @@
-//! `ralph install --plugin DIR`: a folder that the client takes as a plugin, with the executables in it.
+//! `ralph install --plugin DIR`: builds a folder that the client accepts as a plugin, executables
+//! included.
 //!
-//! It is a marketplace of this one plugin as well, since a client installs from nothing else. Its skills
-//! have no hooks of their own: where they are, the plugin's hooks are, which also reach workers and
-//! survive `--resume`. The description of the plugin is written first and removed last, so that a
-//! folder that was left half done is known as ours.
+//! The folder is also a marketplace of this one plugin, since a client installs only from
+//! marketplaces. Its skills have no hooks of their own: the plugin's hooks are always there too,
+//! and they also reach workers and survive `--resume`. The plugin's description is written first
+//! and removed last, so that a half-finished folder is still recognized as Ralph's.
 
 use super::extras::Extras;
 use super::files::{self, Fate, ShippedFile};
@@ -20,7 +21,7 @@ use ralph_core::text::hex;
 use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
-/// What says that a folder is a plugin.
+/// The file that makes a folder a plugin.
 pub(crate) const DESCRIPTION: &str = ".claude-plugin/plugin.json";
 
 /// The plugin's id in its own marketplace.
@@ -32,7 +33,7 @@ macro_rules! of_the_repository {
     };
 }
 
-/// Every text of the plugin and its place in the folder.
+/// Every text of the plugin, with its path in the folder.
 fn texts() -> Vec<(&'static str, String)> {
     let mut texts = vec![
         (DESCRIPTION, of_the_repository!(".claude-plugin/plugin.json")),
@@ -66,7 +67,7 @@ fn programs() -> impl Iterator<Item = &'static str> {
     HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE])
 }
 
-/// Makes the plugin or brings it up to date, or says what would be done.
+/// Creates or updates the plugin, or prints what it would do.
 pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
     let record = InstallRecord::read(places.ralph.root())?;
     let description = folder.join(DESCRIPTION);
@@ -105,7 +106,7 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
     Ok(Exit::Done)
 }
 
-/// Removes the plugin's folder as far as it is ours, or says what would be done.
+/// Removes the parts of the plugin's folder that are Ralph's, or prints what it would do.
 pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
     let record = InstallRecord::read(places.ralph.root())?;
     let description = folder.join(DESCRIPTION);
@@ -128,7 +129,7 @@ pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &InstallPaths) -> 
     for name in programs() {
         user_files::remove_program(&folder.join("bin").join(name))?;
     }
-    // The description is the first text and has to be the last that goes.
+    // The description is the first text and must be removed last.
     targets.reverse();
     for (target, fate) in &targets {
         if let (true, Ok(found)) = (is_ours(*fate), &target.found) {
@@ -167,7 +168,8 @@ fn changes(fate: Fate) -> bool {
     matches!(fate, Fate::Write | Fate::Update)
 }
 
-/// A plugin is only as good as its whole folder, so nothing is put beside what others have there.
+/// Refuses a folder with other content: a plugin consists of its whole folder, so Ralph adds
+/// nothing beside other files.
 fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
     let shown = folder.display();
     if let Some((target, _)) = targets.iter().find(|(_, fate)| *fate == Fate::Keep) {

@@ -1,8 +1,8 @@
-//! `$RALPH_HOME/install.json`: what each installation did, so that it can be taken back exactly.
+//! `$RALPH_HOME/install.json`: what each installation did, so that it can be reversed exactly.
 //!
-//! It holds the settings text from before, because a text that has been reformatted by nobody can
-//! then be restored to the byte, and the digest of each file that we copied, because a file that a
-//! person has edited is theirs.
+//! It holds the earlier settings text, so that settings that did not change since can be restored
+//! to the byte, and the digest of each copied file, since a file that the user has edited belongs
+//! to the user.
 
 use super::extras::Extras;
 use crate::command::exit::{Exit, refused};
@@ -20,35 +20,33 @@ pub(crate) struct InstallRecord {
     installs: Vec<Install>,
 }
 
-/// One installation, known by its settings file.
+/// One installation, identified by its settings file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Install {
-    /// The settings file as it was named.
+    /// The settings file, or the plugin's description, as it was named.
     pub(crate) settings: PathBuf,
-    /// Its text without us; nothing if there was no file.
+    /// Its text without Ralph; `None` if there was no file.
     pub(crate) before: Option<String>,
-    /// Digest of its text with us.
+    /// The digest of its text with Ralph.
     pub(crate) after: String,
-    /// What we wrote beside the hooks.
     #[serde(flatten)]
     pub(crate) extras: Extras,
-    /// Skills and agents that we wrote.
+    /// The skills and agents that Ralph wrote.
     pub(crate) files: Vec<Copied>,
-    /// Folders that we made, outermost first.
+    /// The folders that Ralph created, outermost first.
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// A file that we wrote.
+/// A file that Ralph wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Copied {
-    /// Where.
     pub(crate) path: PathBuf,
-    /// What was written.
+    /// The SHA-256 of the text.
     pub(crate) digest: String,
 }
 
 impl InstallRecord {
-    /// Reads it; a missing record is an empty one.
+    /// Reads the record; a missing file is an empty record.
     pub(crate) fn read(ralph_home: &Path) -> Result<InstallRecord> {
         let path = path(ralph_home);
         let Some(text) = user_files::find(&path)?.text else {
@@ -66,17 +64,15 @@ impl InstallRecord {
         Ok(record)
     }
 
-    /// The installation into this settings file.
     pub(crate) fn of(&self, settings: &Path) -> Option<&Install> {
         self.installs.iter().find(|install| install.settings == settings)
     }
 
-    /// The settings files of all installations.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &Path> {
         self.installs.iter().map(|install| install.settings.as_path())
     }
 
-    /// Puts an installation in the place of an older one, or forgets it, and writes the record.
+    /// Replaces or removes the installation for this settings file, and writes the record.
     pub(crate) fn write(
         mut self,
         ralph_home: &Path,

@@ -1,4 +1,4 @@
-//! For whom an installation is: this person, one project, or a dotfiles package.
+//! The scope of an installation: the user, one project, or a dotfiles package.
 
 use crate::command::exit::{Exit, refused};
 use crate::setup::places::InstallPaths;
@@ -26,14 +26,15 @@ pub(crate) struct ScopeArgs {
 }
 
 impl ScopeArgs {
-    /// The folder of a plugin, which has no settings and is put together in another way.
+    /// The plugin's folder, if the scope is a plugin: that has no settings and is built in another
+    /// way.
     pub(crate) fn plugin(&self, places: &InstallPaths) -> Option<PathBuf> {
         self.plugin.as_deref().map(|folder| absolute_path(folder, places))
     }
 }
 
 impl ScopeArgs {
-    /// For the project in this folder, or for this person.
+    /// The scope of this project, or of the user.
     pub(crate) fn of(project: Option<PathBuf>) -> ScopeArgs {
         ScopeArgs { project, ..ScopeArgs::default() }
     }
@@ -46,29 +47,27 @@ pub(crate) struct InstallScope {
     pub(crate) name: String,
     /// The folder that holds `settings.json`, `skills` and `agents`.
     pub(crate) base: PathBuf,
-    /// The settings file.
     pub(crate) settings: PathBuf,
-    /// Where copies of the settings go: never into a package that would be linked.
+    /// The folder for settings backups: never inside a package that would be linked.
     pub(crate) backups: PathBuf,
-    /// How the executables are named in the settings.
+    /// How the settings name the executables.
     pub(crate) naming: Naming,
-    /// The package's folder, if it is one.
+    /// The stow package's folder, if it is one.
     pub(crate) package: Option<PathBuf>,
     /// The project's folder, if it is for one.
     pub(crate) project: Option<PathBuf>,
 }
 
-/// How a registration names the executables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Naming {
     /// By absolute path, since the client expands nothing in exec form.
     Absolute(String),
-    /// By bare name: a package is the same on every machine.
+    /// By bare name, since a package is the same on every machine.
     Bare,
 }
 
 impl Naming {
-    /// The same, as the table of hooks takes it.
+    /// The location in the form that the table of hooks takes.
     pub(crate) fn location(&self) -> Location<'_> {
         match self {
             Self::Absolute(folder) => Location::Folder(folder),
@@ -77,7 +76,7 @@ impl Naming {
     }
 }
 
-/// Works out the places that the arguments mean.
+/// Resolves the arguments to paths.
 pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<InstallScope> {
     let executables =
         places.executables.to_str().context("the executables' folder is not UTF-8")?;

@@ -1,13 +1,12 @@
-//! The skills and agents that come inside the executable, so that one file is enough to install.
+//! The skills and agents built into the executable, so that one file is enough to install.
 //!
 //! A test compares this table with the folders `skills/` and `agents/`.
 
 /// A file that is copied into the client's configuration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shipped {
-    /// Where it goes, below the configuration folder; also where it is in the repository.
+    /// The path below the configuration folder, and in the repository.
     pub(crate) path: &'static str,
-    /// What is in it.
     pub(crate) text: &'static str,
 }
 
@@ -20,7 +19,6 @@ macro_rules! shipped {
     };
 }
 
-/// All of them.
 pub(crate) const SHIPPED: &[Shipped] = shipped![
     "agents/Ralph-v2-Executor.md",
     "agents/Ralph-v2-Planner.md",

@@ -1,7 +1,7 @@
-//! The client's status line, of which there is one: ours, or ours with the person's own in it.
+//! The client's only status line: Ralph's alone, or Ralph's with the user's command inside it.
 //!
-//! Of what stands there only the command changes: how it is shown is the person's choice. What the command
-//! was is kept as it was written, quotes included, and comes back so.
+//! Only the command changes; how the line is displayed is the user's choice. The user's command is
+//! kept as written, quotes included, and restored in that form.
 
 use super::json_text;
 use super::merge::{not_a, remove_key};
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 const KEY: &str = "statusLine";
 
-/// The status line that is wanted, or was written.
+/// The status line that is requested, or that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Statusline {
     /// The whole command.
     pub(crate) command: String,
-    /// The command of before as it stood in the text; none where there was no status line.
+    /// The earlier command as it was in the text; `None` if there was no status line.
     pub(crate) before: Option<String>,
 }
 
-/// Our command alone.
+/// Ralph's command alone.
 pub(crate) fn ours(location: Location<'_>) -> String {
     let program = match location {
         Location::Path => "ralph".to_owned(),
@@ -32,13 +32,13 @@ pub(crate) fn ours(location: Location<'_>) -> String {
     format!("{program} statusline")
 }
 
-/// What is to stand there; nothing where it may stay as it is.
+/// The status line to write; `None` if the current one may stay.
 ///
-/// What was written before is brought up to date also where nobody asks for it: the executable may have
-/// moved. What a person has changed since is theirs, unless they ask.
+/// An earlier status line of Ralph's is updated without being asked for, since the executable may
+/// have moved. One that the user has changed since is left alone unless the user asks for Ralph's.
 ///
 /// # Errors
-/// When it is asked for and what stands there is no command.
+/// When it is requested and the current status line is not a command.
 pub(crate) fn decide(
     text: &str,
     ours: &str,
@@ -63,7 +63,7 @@ pub(crate) fn decide(
     Ok((!is_there).then(|| Statusline { command: with(ours, Some(&before)), before: Some(before) }))
 }
 
-/// Writes it; false where it is there.
+/// Writes the status line. Returns false if it is already there.
 pub(super) fn put_in(settings: &CstObject, wanted: &Statusline) -> bool {
     if holds(settings, wanted) {
         return false;
@@ -75,7 +75,7 @@ pub(super) fn put_in(settings: &CstObject, wanted: &Statusline) -> bool {
     true
 }
 
-/// Takes it out, or puts back what stood there; false where something else stands there by now.
+/// Removes the status line or restores the earlier one. Returns false if it has been changed since.
 pub(super) fn take_out(settings: &CstObject, written: &Statusline) -> bool {
     if !holds(settings, written) {
         return false;
@@ -87,18 +87,18 @@ pub(super) fn take_out(settings: &CstObject, written: &Statusline) -> bool {
     true
 }
 
-/// Whether what stands there is what was written.
+/// Whether the current status line is the one that was written.
 pub(super) fn holds(settings: &CstObject, written: &Statusline) -> bool {
     let command = literal(settings).and_then(|literal| literal.decoded_value().ok());
     command.is_some_and(|command| command == written.command)
 }
 
-/// The whole entry, for one who has none.
+/// The whole entry, for settings without a status line.
 pub(crate) fn shown(wanted: &Statusline) -> Value {
     json!({"type": "command", "command": wanted.command})
 }
 
-/// The command as it stands in the text; none where there is no status line that is one.
+/// The command as it is in the text; `None` if the status line is missing or is not a command.
 fn literal(settings: &CstObject) -> Option<CstStringLit> {
     let line = settings.object_value(KEY)?;
     let kind = line.get("type")?.value()?.as_string_lit()?.decoded_value().ok()?;
@@ -106,7 +106,7 @@ fn literal(settings: &CstObject) -> Option<CstStringLit> {
     (kind == "command").then_some(command)
 }
 
-/// Our command with theirs in it.
+/// Ralph's command with the user's inside it.
 fn with(ours: &str, before: Option<&str>) -> String {
     let theirs = before.and_then(|raw| serde_json::from_str::<String>(raw).ok());
     match theirs.filter(|command| !command.trim().is_empty()) {
@@ -121,7 +121,7 @@ fn is_ours(command: &str) -> bool {
     program == Some("ralph") && words.next() == Some("statusline")
 }
 
-/// In quotes only where a shell needs them.
+/// Quotes a path only if a shell needs it.
 fn word(path: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
     if path.chars().all(is_plain) { path.to_owned() } else { quoted(path) }

@@ -1,8 +1,8 @@
-//! `ralph uninstall --all`: what installing and using Ralph has left on this machine, but what a person may
-//! want to look at again: the archive of loops, versions of plans, the files of sessions.
+//! `ralph uninstall --all`: removes everything that Ralph has left on this machine, except what the
+//! user may want to look at again: archived loops, plan versions and files of orchestrations.
 //!
-//! Only names that are ours are removed. A loop that has not ended is not ours to forget, and neither is
-//! an installation that needs the executables.
+//! Only Ralph's own names are removed. A loop that has not ended, or another installation that
+//! needs the executables, prevents the removal.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
@@ -15,7 +15,7 @@ use ralph_core::state::Phase;
 use ralph_io::{project::user_files, store::lifecycle};
 use std::path::{Path, PathBuf};
 
-/// What Ralph keeps to work by. Locks are named after what they guard.
+/// Ralph's working files. A lock is named after the file that it guards.
 const WORKED_BY: [&str; 11] = [
     "always",
     "backups",
@@ -30,10 +30,10 @@ const WORKED_BY: [&str; 11] = [
     "trust",
 ];
 
-/// What a person may want again.
+/// Folders that the user may want again.
 const KEPT: [&str; 3] = ["archive", "refine", "sessions"];
 
-/// Why not everything can be removed now.
+/// Refuses if not everything can be removed now.
 pub(super) fn check(places: &InstallPaths, record: &InstallRecord, settings: &Path) -> Result<()> {
     let others = record.settings().find(|known| *known != settings && known.exists());
     if let Some(other) = others {
@@ -56,7 +56,7 @@ pub(super) fn check(places: &InstallPaths, record: &InstallRecord, settings: &Pa
     })
 }
 
-/// Removes it, or says what it would; each thing is named.
+/// Removes everything, or prints what it would remove, one line each.
 pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) -> Result<()> {
     let root = places.ralph.root();
     let state = WORKED_BY.iter().map(|name| root.join(name));
@@ -75,7 +75,7 @@ pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) 
         let archive = root.join("archive");
         let above = |folder: &Path| folder.parent().unwrap_or(root).to_owned();
         let (prefix, state) = (above(&places.executables), above(root));
-        // Only empty ones: what somebody else keeps there stays, and its folder with it.
+        // Only empty folders are removed: other files in them stay.
         for folder in [places.executables.as_path(), &archive, root, &state, &prefix] {
             user_files::remove_empty_folder(folder);
         }
@@ -83,7 +83,7 @@ pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) 
     Ok(())
 }
 
-/// What of Ralph's own folder stays, for the list of what is left.
+/// Ralph's own folders that stay, for the list of leftovers.
 pub(super) fn kept(places: &InstallPaths) -> Vec<String> {
     let root = places.ralph.root();
     let folders = KEPT.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir());
