@@ -18,8 +18,8 @@ const MOST: usize = 64;
 /// The inode number that the kernel gives the initial PID namespace.
 const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 
-/// Decides who gave this command, for a loop whose client is `of`. The answer is the person if
-/// there is no `/proc`, or if no client lives that could be seen.
+/// Decides who gave this command, for a loop whose client is `of`: the person if there is no
+/// `/proc` or that client has ended, and unseen inside a sandbox that may hide the client.
 pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
     if !has_proc() {
         return Speaker::Person;

@@ -1,3 +1,5 @@
+//! Transcripts that grow, shrink, are replaced, or are no files at all.
+
 use super::*;
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
