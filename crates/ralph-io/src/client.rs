@@ -1,5 +1,5 @@
-//! Claude Code as its processes and files show it: the environment of a hook, its settings, its
-//! transcripts, its status line, a hook's standard input.
+//! Claude Code as seen from its hooks: their environment and standard input, its settings, its
+//! transcripts and its status line.
 
 pub mod client_settings;
 pub mod given;
@@ -10,57 +10,59 @@ pub mod transcript;
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
-/// The session named by the environment. Measured to equal the payload's `session_id`; it lets an
-/// executable find out that nothing is live before it reads standard input.
+/// The session id in the environment, measured to equal the payload's `session_id`. With it, an
+/// executable finds out that no loop is live before it reads standard input.
 pub fn session_id() -> Option<String> {
     variable("CLAUDE_CODE_SESSION_ID")
 }
 
-/// The project that the session was started in; it stays when the conversation's shell moves.
+/// The project that the session was started in. It does not change when the session's shell changes
+/// folder.
 pub fn project_dir() -> Option<PathBuf> {
     variable("CLAUDE_PROJECT_DIR").map(PathBuf::from)
 }
 
-/// The folder of the plugin whose hook runs; not set for hooks of settings.
+/// The folder of the plugin whose hook runs; not set for a hook from a settings file.
 pub fn plugin_root() -> Option<String> {
     variable("CLAUDE_PLUGIN_ROOT")
 }
 
-/// Name and version of the client, for example `claude-code_2-1-328_harness`.
+/// The client's name and version, for example `claude-code_2-1-328_harness`.
 pub fn ai_agent() -> String {
     variable("AI_AGENT").unwrap_or_default()
 }
 
-/// True for a plan round of a headless driver, which marks the client that it starts.
+/// True in a plan round: a headless driver marks the client that it starts for one.
 pub fn is_plan_round() -> bool {
     variable("RALPH_ROUND").as_deref() == Some("plan")
 }
 
-/// The agent of consensus planning that a headless driver has started this whole session as.
+/// The consensus-planning agent, if a headless driver started this whole session to be one.
 pub fn planning_agent() -> Option<String> {
     variable("RALPH_ROUND").filter(|round| round.starts_with("ralplan-"))
 }
 
-/// The call of an orchestrated session that a driver has started this whole session of the client for: the key of
-/// the call as JSON, and the session's name as `session_id`.
+/// The orchestration call that a driver started this Claude Code session for: the call's key as
+/// JSON, with the orchestration's name as `session_id`.
 pub fn session_call() -> Option<String> {
     variable("RALPH_SESSION_CALL")
 }
 
-/// True for a session without a terminal, in which nobody can answer.
+/// True for a session without a terminal, where nobody can answer a question.
 pub fn is_unattended() -> bool {
     variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("0")
 }
 
-/// The folder of the client's configuration.
+/// The client's configuration folder.
 pub fn config_dir() -> Option<PathBuf> {
     variable("CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)
         .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".claude")))
 }
 
-/// Where the client keeps the transcript of a session that was started in this folder: below a name in
-/// which all but letters and digits are dashes. It need not be there.
+/// Where the client keeps the transcript of a session started in this folder. The client names the
+/// project's folder after the path, with a dash for each character other than an ASCII letter or
+/// digit. The file may not exist.
 pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric();
     let name: String = folder
@@ -68,7 +70,7 @@ pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
         .chars()
         .map(|letter| if is_plain(letter) { letter } else { '-' })
         .collect();
-    // An id that could lead elsewhere is none.
+    // Reject a session id that could lead outside the folder.
     let is_id = session_id.chars().all(|letter| is_plain(letter) || letter == '-');
     let file = format!("{session_id}.jsonl");
     (is_id && !session_id.is_empty())
@@ -81,24 +83,26 @@ pub fn process() -> Option<ClientProcess> {
     Some(ClientProcess { pid, started: start_time(pid) })
 }
 
-/// This process, as one that holds clients.
+/// This process, recorded as if it were a client: for a driver that holds clients.
 pub fn this_process() -> ClientProcess {
     let pid = std::process::id();
     ClientProcess { pid, started: start_time(pid) }
 }
 
-/// True if that very process still runs; a reused process id is another process.
+/// True if that same process still runs. The start time tells it from a later process with the same
+/// id.
 pub fn is_alive(client: &ClientProcess) -> bool {
     let started = start_time(client.pid);
     !started.is_empty() && started == client.started
 }
 
-/// The start time of a process in clock ticks since boot; empty where it cannot be had.
+/// A process's start time in clock ticks since boot; empty if unknown.
 fn start_time(pid: u32) -> String {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return String::new();
     };
-    // The second field is the command in parentheses and may hold anything, parentheses included.
+    // The second field is the command in parentheses; it may contain anything, parentheses
+    // included.
     let after_command = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after_command.split_whitespace().nth(19).unwrap_or_default().to_owned()
 }

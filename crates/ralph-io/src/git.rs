@@ -1,9 +1,10 @@
-//! Runs git in one repository, untouched by what the caller's environment says about another.
+//! Runs git in one repository, ignoring environment variables that name another.
 //!
-//! Of what a repository's own configuration names, nothing runs but the filters of its files: no
-//! hook, monitor, remote, pager, editor, signing program or external diff. Without the filters, files
-//! that are kept elsewhere (git-lfs) would be compared and restored wrongly; git runs them at every
-//! `git status`. Nothing is written beside what is asked for, and git's own words come with the error.
+//! The repository's configuration cannot start any program except its file filters: no hook,
+//! monitor, remote, pager, editor, signing program or external diff. The filters must run, because
+//! without them files that are stored elsewhere (git-lfs) would be compared and restored wrongly;
+//! git runs them at every `git status`. Git writes only what the caller asks for, and errors
+//! include git's own message.
 
 pub mod checkpoint;
 pub mod merge;
@@ -26,17 +27,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long git may take for one thing. Adding many large files is the slowest that we ask for.
+/// The time limit of one git command. Adding many large files is the slowest thing we ask for.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// More than the list of a million files; what is longer is an error and never cut.
+/// More than a list of a million files. Longer output is an error and never cut.
 const MOST_PRINTED: usize = 1 << 30;
 
-/// How much of git's words an error holds.
+/// How many bytes of git's message an error includes.
 const MOST_WORDS: u64 = 2_000;
 
-/// Settings that would make git start programs, write beside what is asked for, or trust a file's
-/// time more than its bytes.
+/// Settings that keep git from starting programs, from writing more than the caller asks for, and
+/// from trusting a file's time more than its bytes.
 const SETTINGS: [&str; 11] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -51,7 +52,7 @@ const SETTINGS: [&str; 11] = [
     "gc.auto=0",
 ];
 
-/// Variables of git that say how it is installed or configured, and not which repository is meant.
+/// Variables of git that describe its installation or configuration, not a repository.
 const KEPT: [&str; 6] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_NOSYSTEM",
@@ -61,7 +62,7 @@ const KEPT: [&str; 6] = [
     "GIT_TEMPLATE_DIR",
 ];
 
-/// A git that will run in the folder, which is the top of a work tree.
+/// A git command for this folder, which is the top of a working tree.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
@@ -69,11 +70,11 @@ pub(crate) fn command(folder: &Path) -> Command {
             command.env_remove(name);
         }
     }
-    // A folder whose `.git` is broken is no repository: the one around it is not meant.
+    // If this folder's `.git` is broken, git must not use the repository around it.
     if let Some(around) = folder.parent() {
         command.env("GIT_CEILING_DIRECTORIES", around);
     }
-    // Whatever `core.worktree` says: what is written back must not land elsewhere.
+    // Overrides `core.worktree`: restored files must not land elsewhere.
     command.env("GIT_WORK_TREE", ".");
     never_fetches(&mut command);
     command.env("GIT_TERMINAL_PROMPT", "0").arg("-C").arg(folder);
@@ -85,13 +86,13 @@ pub(crate) fn command(folder: &Path) -> Command {
     command
 }
 
-/// Switches the filters of files off, where the repository's own configuration may name some: for what
-/// asks only which files there are, or what stands in them as they are.
+/// Switches off the file filters that the repository's own configuration may name. For commands
+/// that only list files or read them as they are.
 pub(crate) fn without_filters(command: &mut Command, folder: &Path) {
     if !repository::around(folder).is_some_and(|it| it.may_name_filters()) {
         return;
     }
-    // Only names are read; a `git config` starts nothing.
+    // Reads only names; `git config` starts no program.
     let mut asked = self::command(folder);
     asked.args(["config", "--null", "--name-only", "--get-regexp", r"^filter\."]);
     let listed = answer(&mut asked).map(|(_, listed)| listed).unwrap_or_default();
@@ -107,8 +108,8 @@ pub(crate) fn without_filters(command: &mut Command, folder: &Path) {
     command.env("GIT_CONFIG_COUNT", count.to_string());
 }
 
-/// Git would ask a partial clone's remote for an object that is missing, by a program that the
-/// repository's configuration names. Older versions than 2.44 know only the list of protocols.
+/// Forbids git to fetch a missing object of a partial clone, which would run a program that the
+/// repository's configuration names. Git before 2.44 knows only the protocol list.
 pub(crate) fn never_fetches(command: &mut Command) {
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
 }
@@ -117,15 +118,15 @@ fn names_a_repository(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_") && KEPT.iter().all(|kept| name != *kept)
 }
 
-/// What it printed.
+/// Runs git and returns its output.
 ///
 /// # Errors
-/// When it could not be started, took too long or failed; with what it said.
+/// If git cannot be started, takes too long or fails; the error includes git's message.
 pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     output_within(command, DEADLINE)
 }
 
-/// As [`output`], for who has less time.
+/// As [`output`], with a shorter deadline.
 pub(crate) fn output_within(command: &mut Command, deadline: Duration) -> Result<Vec<u8>> {
     let (finished, words) = finish_within(command, deadline)?;
     if !finished.status.success() {
@@ -134,7 +135,7 @@ pub(crate) fn output_within(command: &mut Command, deadline: Duration) -> Result
     Ok(finished.stdout)
 }
 
-/// As [`output`], where exit code 1 is an answer and no failure: true for 0.
+/// As [`output`], for commands whose exit code 1 is an answer: true for 0, false for 1.
 pub(crate) fn answer(command: &mut Command) -> Result<(bool, Vec<u8>)> {
     let (finished, words) = finish(command)?;
     match finished.status.code() {
@@ -144,10 +145,10 @@ pub(crate) fn answer(command: &mut Command) -> Result<(bool, Vec<u8>)> {
     }
 }
 
-/// Whether it did what was asked; false when it said no.
+/// True if git succeeded, false if it exited with another code.
 ///
 /// # Errors
-/// When it could not be started, took too long or was killed: asked again, it might be again.
+/// If git cannot be started, takes too long or is killed; a retry may succeed.
 pub(crate) fn agreed(command: &mut Command) -> Result<bool> {
     let (finished, words) = finish(command)?;
     match finished.status.code() {
@@ -156,14 +157,14 @@ pub(crate) fn agreed(command: &mut Command) -> Result<bool> {
     }
 }
 
-/// What it printed as one line of text.
+/// Runs git and returns its first line of output.
 pub(crate) fn line(command: &mut Command) -> Result<String> {
     let printed = output(command)?;
     let line = printed.split(|byte| *byte == b'\n').next().unwrap_or_default();
     Ok(String::from_utf8_lossy(line).into_owned())
 }
 
-/// The error that there is no git.
+/// The error for a missing git.
 #[derive(Debug)]
 struct GitMissing;
 
@@ -173,7 +174,7 @@ impl fmt::Display for GitMissing {
     }
 }
 
-/// True if the error is that there is no git.
+/// True if the error means that git is not installed.
 pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
     error.downcast_ref::<GitMissing>().is_some()
 }
@@ -183,7 +184,7 @@ fn finish(command: &mut Command) -> Result<(Finished, String)> {
 }
 
 fn finish_within(command: &mut Command, deadline: Duration) -> Result<(Finished, String)> {
-    // A file and no pipe: git may have more to say than a pipe holds, while we read the other.
+    // A file, not a pipe: git may write more errors than a pipe holds while we read its output.
     let mut words = scratch::nameless_file().ok();
     let shared = words.as_ref().and_then(|words| words.try_clone().ok());
     command.stderr(shared.map_or_else(Stdio::null, Stdio::from));
@@ -209,7 +210,7 @@ fn failed(command: &Command, words: &str) -> String {
     format!("`git {}` failed: {words}", task(command))
 }
 
-/// The word after git's own options.
+/// The git subcommand: the first argument after git's own options.
 fn task(command: &Command) -> String {
     let mut arguments = command.get_args();
     while let Some(argument) = arguments.next() {

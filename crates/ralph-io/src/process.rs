@@ -1,7 +1,7 @@
-//! Runs child processes under a deadline, each in a process group of its own.
+//! Runs child processes under a deadline, each in its own process group.
 //!
-//! At the deadline the group is ended, not just the child. Output is capped: what does not fit is
-//! read and dropped, so that the child never blocks on a full pipe.
+//! At the deadline the whole group is killed, not only the child. Output beyond a cap is read and
+//! dropped, so the child never blocks on a full pipe.
 
 pub mod ancestry;
 pub mod clock;
@@ -27,7 +27,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A child that was started and whose standard output will be read.
+/// A running child whose standard output will be read.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -35,18 +35,17 @@ pub struct Running {
     finished: bool,
 }
 
-/// What became of a child.
+/// The result of a child that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
     pub status: ExitStatus,
     /// What it wrote to standard output, up to the cap.
     pub stdout: Vec<u8>,
-    /// True if more was written than the cap allowed.
+    /// True if it wrote more than the cap.
     pub capped: bool,
 }
 
-/// Starts a command with nothing on standard input and standard error dropped.
+/// Starts a command with empty standard input; its standard error is dropped.
 pub fn start(command: &mut Command) -> Result<Running> {
     start_with_input(command.stdin(Stdio::null()))
 }
@@ -55,7 +54,7 @@ fn start_with_input(command: &mut Command) -> Result<Running> {
     start_as_given(command.stderr(Stdio::null()))
 }
 
-/// Starts a command whose standard input and standard error the caller has chosen.
+/// Starts a command whose standard input and standard error the caller has set.
 pub(crate) fn start_as_given(command: &mut Command) -> Result<Running> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command
@@ -67,15 +66,15 @@ pub(crate) fn start_as_given(command: &mut Command) -> Result<Running> {
 }
 
 impl Running {
-    /// The group that it leads.
+    /// The process group that the child leads.
     pub(crate) fn group(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Reads the output to its end and waits for the child, until the deadline.
+    /// Reads the output to its end and waits for the child.
     ///
     /// # Errors
-    /// When the deadline passed first; the whole group is ended then.
+    /// If the deadline passes first; the whole group is then killed.
     pub fn finish(mut self, deadline: Instant, cap: usize) -> Result<Finished> {
         let mut stdout = self.child.stdout.take().context("standard output is not a pipe")?;
         let mut kept = Vec::new();
@@ -99,7 +98,7 @@ impl Drop for Running {
     }
 }
 
-/// Reads until the end of the pipe; says whether anything was dropped.
+/// Reads until the end of the pipe; returns whether anything was dropped.
 fn drain(
     pipe: &mut ChildStdout,
     kept: &mut Vec<u8>,
@@ -134,8 +133,8 @@ fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> Result<()> {
     }
 }
 
-/// Runs a program whose standard input stays open until it has ended: to it, the end of its input
-/// means that we are gone, however we went.
+/// Runs a program and keeps its standard input open until it has ended. To the program, the end of
+/// its input means that we have died, for whatever reason.
 pub fn outlive(
     program: &Path,
     arguments: &[&str],
@@ -148,7 +147,7 @@ pub fn outlive(
     start_with_input(&mut command)?.finish(began + deadline, cap)
 }
 
-/// Runs a command to its end and returns what it printed.
+/// Runs a command to its end and returns its output.
 pub fn output(command: &mut Command, deadline: Duration, cap: usize) -> Result<Finished> {
     start(command)?.finish(Instant::now() + deadline, cap)
 }

@@ -1,5 +1,5 @@
-//! What a project is: its git common directory, so that linked work trees are one project, else
-//! its path.
+//! Identifies a project: by its git common directory, so that linked worktrees are one project,
+//! otherwise by its path.
 
 pub mod confined;
 pub mod environment;
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 pub fn identity(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     match tree::repository_root(&folder) {
-        // Read from the files that git documents, since starting git costs more than a whole hook.
+        // Read from the files that git documents: starting git costs more than a whole hook.
         Some(root) => repository::around(&root).map_or(root, |found| found.common().to_owned()),
         None => folder,
     }
 }
 
-/// The folder as the client names the project: `CLAUDE_PROJECT_DIR`, else the repository's root,
+/// The project's folder as the client names it: `CLAUDE_PROJECT_DIR`, else the repository's root,
 /// else the folder itself.
 pub fn root(client: Option<PathBuf>, folder: &Path) -> PathBuf {
     client.or_else(|| tree::repository_root(folder)).unwrap_or_else(|| folder.to_owned())

@@ -1,5 +1,5 @@
-//! Ralph's own files: its home, the manifest of sessions, the state file of each loop with lock,
-//! journal, inbox and receipts, and the archive of ended loops.
+//! Ralph's own files: its home, the manifest of sessions, the archive of ended loops, and each
+//! loop's state file with its lock, journal, inbox and receipts.
 
 pub mod archive;
 pub mod atomic;

@@ -1,67 +1,69 @@
-//! The client's own settings, as far as they say what it asks a person about and what workers begin from.
+//! Reads the client's own settings: its permission rules and mode, and what its worktrees begin
+//! from.
 //!
-//! Measured with 2.1.328 in `-p`: in a folder that nobody has trusted, what the project's
-//! `settings.json` allows is ignored, with a line on standard error; what it forbids counts, and so
-//! does all of `settings.local.json`. Trust in a folder is none in those below it. Of a project's
-//! modes `bypassPermissions` alone is ignored, trusted or not. What work trees begin from counts in each
-//! file, trusted or not; a value that the client does not know is as none, and a weaker file is heard.
+//! Measured with 2.1.328 in `-p`: in an untrusted folder, the client ignores the allow rules of the
+//! project's `settings.json`, with a line on standard error; it obeys the deny rules and all of
+//! `settings.local.json`. Trust in a folder does not extend to its subfolders. Of the modes that a
+//! project may set, the client ignores only `bypassPermissions`, trusted or not. The client reads
+//! the worktree base from every file, trusted or not; it skips a value that it does not know and
+//! goes on to the next weaker file.
 
 use crate::project::safe_read;
 use ralph_core::protocol::permission::Rules;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The client's memory of all projects may be large.
+/// `.claude.json`, the client's memory of all projects, may be large.
 const LARGEST: u64 = 64 << 20;
 
-/// What holds for everyone on this machine.
+/// The settings of everyone on this machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-/// What a work tree may begin from; the client does not hear another word.
+/// The values of `worktree.baseRef` that the client knows.
 const BASES: [&str; 2] = ["head", "fresh"];
 
-/// What the settings files say.
+/// What the client's settings files say about permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// The rules of all files.
+    /// The rules of all files together.
     pub rules: Rules,
-    /// The mode of a session that is not told another.
+    /// The mode of a session started without an explicit one.
     pub default_mode: Option<String>,
-    /// How many rules of the project are ignored, because nobody has trusted its folder.
+    /// How many of the project's rules are ignored because its folder is not trusted.
     pub n_ignored: usize,
-    /// Files that could not be read.
+    /// Files that could not be read, as messages.
     pub problems: Vec<String>,
 }
 
-/// What a new work tree of the client begins from, as the settings files say it.
+/// What a new worktree of the client begins from, according to the settings files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorktreeBase {
-    /// `worktree.baseRef`; none if no file has it, which the client takes for `fresh`.
+    /// `worktree.baseRef`. If no file sets it, the client uses `fresh`.
     pub value: Option<String>,
-    /// The file that it stands in.
+    /// The file that sets it.
     pub file: Option<PathBuf>,
-    /// Files that could not be read.
+    /// Files that could not be read, as messages.
     pub problems: Vec<String>,
 }
 
 impl WorktreeBase {
-    /// Whether it begins from the commit that is checked out, and not from the remote's.
+    /// True if worktrees begin from the commit that is checked out, not from the remote's.
     pub fn is_head(&self) -> bool {
         self.value.as_deref() == Some("head")
     }
 }
 
-/// Reads the files that count for a session in this folder.
+/// Reads the settings files that apply to a session in this folder.
 pub fn permissions(project_root: &Path) -> Permissions {
     read(&Files::of(project_root))
 }
 
-/// The file of what holds for everyone on this machine.
+/// The settings file of everyone on this machine.
 pub fn managed() -> PathBuf {
     PathBuf::from(MANAGED)
 }
 
-/// What work trees that the client makes for a session in this folder begin from.
+/// Finds what worktrees that the client makes for a session in this folder begin from.
 pub fn worktree_base(project_root: &Path) -> WorktreeBase {
     read_worktree_base(&Files::of(project_root))
 }
@@ -85,7 +87,7 @@ impl Files {
         Files { managed: managed(), config, memory, project_root }
     }
 
-    /// From the strongest to the weakest: the first that says something is the one that counts.
+    /// From the strongest to the weakest: the first file that sets a value wins.
     fn by_strength(&self) -> [(PathBuf, SettingsFileKind); 4] {
         let own = self.project_root.join(".claude");
         [
@@ -97,7 +99,6 @@ impl Files {
     }
 }
 
-/// Which file it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SettingsFileKind {
     Managed,
@@ -106,12 +107,11 @@ enum SettingsFileKind {
     User,
 }
 
-/// Whose file it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SettingsOwner {
-    /// The person's, or the machine's.
+    /// A file of the user or of the machine.
     Person,
-    /// One that may have come with a repository.
+    /// A file that may have come with a repository.
     Project { may_allow: bool },
 }
 

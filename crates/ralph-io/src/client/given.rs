@@ -1,4 +1,4 @@
-//! Reads what a person names on the command line: a file, or standard input.
+//! Reads what the user names on the command line: a file, or standard input.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Signal, getpid, kill_process};
@@ -6,20 +6,20 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-/// A plan or a task larger than this was not written by anybody.
+/// Nobody writes a plan or a task larger than this by hand.
 const LARGEST: u64 = 16 << 20;
 
-/// The text of a file.
+/// Reads a text file.
 ///
 /// # Errors
-/// When it cannot be read, is too large, or is not UTF-8.
+/// If the file cannot be read, is too large, or is not UTF-8.
 pub fn file(path: &Path) -> Result<String> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("could not open `{name}`"))?;
     read(file, &format!("`{name}`"))
 }
 
-/// The text on standard input, to its end.
+/// Reads standard input to its end.
 ///
 /// # Errors
 /// As for [`file()`].
@@ -27,8 +27,7 @@ pub fn stdin() -> Result<String> {
     read(std::io::stdin().lock(), "standard input")
 }
 
-/// Ends this process as soon as standard input ends: whoever started us is gone then, and nobody
-/// waits for the answer.
+/// Exits as soon as standard input ends: our parent has gone, and nobody waits for the answer.
 pub fn end_with_input() {
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
@@ -36,11 +35,11 @@ pub fn end_with_input() {
     });
 }
 
-/// The first line on standard input. As soon as that ends, this process is told to end as by SIGTERM:
-/// whoever gave the order is gone then.
+/// Reads the first line of standard input. Once standard input ends, this process sends itself
+/// SIGTERM, because the sender of the order has gone.
 ///
 /// # Errors
-/// When there is no whole line.
+/// If standard input holds no complete line.
 pub fn order() -> Result<Vec<u8>> {
     let mut line = Vec::new();
     std::io::stdin()

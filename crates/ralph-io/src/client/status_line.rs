@@ -1,8 +1,8 @@
-//! Asks another program for its status line, as the client would: in a shell, with the client's JSON on
-//! standard input.
+//! Runs another program for its status line, as the client would: in a shell, with the client's
+//! JSON on standard input.
 //!
-//! It is started before anything else is looked at, and it has its time and no more. When the client
-//! has no use for the answer any more it ends us, and the program goes with us.
+//! The program starts before anything else is read, so it runs while we work, and it has a
+//! deadline. If the client no longer needs the line, it ends us, and we end the program.
 
 use crate::process::command::signals;
 use crate::{git::scratch, process};
@@ -13,13 +13,13 @@ use std::io::{Read, Seek, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The client asks again after each answer of the model: a line that comes later is of no use.
+/// The client asks again after each answer of the model, so a later line is of no use.
 const DEADLINE: Duration = Duration::from_secs(3);
 
-/// Some lines, with their colours.
+/// Enough for a few lines with their colours.
 const LONGEST: usize = 16 << 10;
 
-/// A program that was asked.
+/// A status-line program that is running.
 #[derive(Debug)]
 pub struct RunningStatusLine {
     running: process::Running,
@@ -29,10 +29,10 @@ pub struct RunningStatusLine {
 /// Starts the command.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
     let until = Instant::now() + DEADLINE;
-    // A file and no pipe: a program that does not read must not hold us up.
+    // A file, not a pipe: a program that does not read its input must not block us.
     let mut given = scratch::nameless_file()?;
     given
         .write_all(input)
@@ -48,10 +48,11 @@ pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
 }
 
 impl RunningStatusLine {
-    /// What it printed, without the line feeds at the end.
+    /// Waits for what the program printed and removes trailing white space.
     ///
     /// # Errors
-    /// When it failed, or took too long; it is ended then, with all that it has started.
+    /// If the program fails or exceeds its deadline. At the deadline it is killed with all that it
+    /// started.
     pub fn line(self) -> Result<Vec<u8>> {
         let finished = self.running.finish(self.until, LONGEST)?;
         if !finished.status.success() {
@@ -65,7 +66,7 @@ impl RunningStatusLine {
     }
 }
 
-/// Waits for a signal that ends this process, and ends the group before.
+/// Waits for a signal that ends this process, and kills the program's group first.
 fn go_along(mut ended: std::os::unix::net::UnixStream, group: Option<Pid>) {
     let waits = ended.set_nonblocking(false).and_then(|()| ended.read_exact(&mut [0]));
     if waits.is_ok() {

@@ -5,38 +5,36 @@ use ralph_core::protocol::event::Input;
 use ralph_core::text::json_truncate::Squeezer;
 use std::io::Read;
 
-/// How much of a payload an executable needs.
+/// The limits within which an executable reads a payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Appetite {
-    /// Bytes kept of each string.
+    /// The bytes kept of each string.
     pub per_string: usize,
-    /// Bytes kept in all.
+    /// The bytes kept in total.
     pub in_all: usize,
 }
 
-/// A payload that was read.
 #[derive(Debug)]
 pub struct Payload {
-    /// Its fields.
     pub input: Input,
-    /// The document itself, its long strings cut.
+    /// The JSON document, with long strings cut.
     pub raw: Vec<u8>,
-    /// True if a string was cut: a rule that needs the whole of one must refuse.
+    /// True if a string was cut. A rule that needs a complete string must refuse then.
     pub cut: bool,
 }
 
 /// Reads one JSON document.
 ///
 /// # Errors
-/// When it is empty, not JSON, or a field that we read has a shape we cannot use.
+/// If standard input is empty or not JSON, or a field that we read has a shape that we cannot use.
 pub fn read(appetite: Appetite) -> Result<Payload> {
     parse(std::io::stdin().lock(), appetite)
 }
 
 fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
-    // On the heap, since a large stack frame costs page faults even on paths that never read; and
-    // small until a payload turns out to be large.
+    // On the heap, because a large stack frame costs page faults even on paths that never read. The
+    // buffer stays small until a payload turns out to be large.
     let mut piece = vec![0; 8 * 1024];
     loop {
         let read = source.read(&mut piece).context("could not read standard input")?;

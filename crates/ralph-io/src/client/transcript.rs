@@ -1,8 +1,8 @@
-//! Reads a conversation's transcript: at its end what waits and how a turn was cut, and as it grows
-//! what it has cost.
+//! Reads a session's transcript: its end for queued input and for how a turn was cut off, and its
+//! new rows for tokens.
 //!
-//! The file is the client's own and lags behind the events, so it is asked only for what no event
-//! tells: commands that wait in the queue, marks of an end that fired no hook, tokens.
+//! The file belongs to the client and lags behind the events. So it is read only for what no event
+//! reports: commands in the queue, marks of an end that fired no hook, tokens.
 
 use crate::process::clock;
 use anyhow::{Context, Result};
@@ -19,29 +19,29 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How much of the end is read.
+/// How many bytes are read from the end.
 const TAIL: u64 = 256 << 10;
 
-/// How much of it is read where the result of one tool may fill all the rest.
+/// How many bytes are read where one tool result may fill the shorter tail.
 const LONG_TAIL: u64 = 4 << 20;
 
-/// A transcript that has grown by more since it was counted is counted on at the next occasion: no
-/// stop waits for it.
+/// The most that is counted at once, so that no stop waits for a long read. The rest is counted on
+/// the next call.
 const MOST_AT_ONCE: u64 = 64 << 20;
 
-/// How far a row with a time is looked for.
+/// How far to search for a row with a time.
 const SEARCHED: u64 = 1 << 20;
 
 const PIECE: usize = 64 << 10;
 
-/// True when a `/ralph…` command that the person typed waits for the turn to end.
-/// Prompts that the model has `scheduled` are not typed.
+/// True if a `/ralph…` command that the user typed waits for the turn to end. Prompts that the
+/// model has `scheduled` do not count as typed.
 pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
     let tail = tail(path);
     cutoff::may_hold_queue_rows(&tail) && cutoff::command_waits(rows(&tail), scheduled)
 }
 
-/// True when the client says that this prompt, which has just come, was due by a schedule.
+/// True if the transcript shows that a schedule submitted this prompt, which has just arrived.
 pub fn was_due(path: &Path, prompt: &str) -> bool {
     const LATELY: Duration = Duration::from_secs(120);
     let tail = tail(path);
@@ -56,13 +56,14 @@ pub fn was_due(path: &Path, prompt: &str) -> bool {
     )
 }
 
-/// True when the client holds something back for the session: typed input, a worker's report.
+/// True if the client holds something back for the session, such as typed input or a worker's
+/// report.
 pub fn anything_waits(path: &Path) -> bool {
     let tail = tail(path);
     cutoff::may_hold_queue_rows(&tail) && cutoff::anything_waits(rows(&tail))
 }
 
-/// How the turn that began to be driven at `since` was cut, as far as the transcript tells.
+/// How the turn driven since `since` was cut off, if the transcript shows it.
 pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     let tail = tail(path);
     let follows = |row: &TranscriptRow| {
@@ -72,7 +73,7 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     cutoff::cut_by(rows(&tail).filter(follows), since, clock::now())
 }
 
-/// True when the main conversation has called a tool at this time or later.
+/// True if the main conversation has called a tool at this time or later.
 pub fn worked_since(path: &Path, at: Timestamp) -> bool {
     for length in [TAIL, LONG_TAIL] {
         let tail = read_tail(path, length).unwrap_or_default();
@@ -81,14 +82,14 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
             return true;
         }
         if lines().find_map(tokens::time_of).is_some_and(|first| first < at) {
-            // All that has happened since then is in this tail.
+            // The tail goes back to before `at`, so it holds everything since.
             return false;
         }
     }
     false
 }
 
-/// The last tool that the main conversation has called, as far as the last rows tell.
+/// The last tool that the main conversation called, if the last rows show it.
 pub fn doing(path: &Path) -> Option<Doing> {
     [TAIL, LONG_TAIL].into_iter().find_map(|length| {
         let tail = read_tail(path, length).ok()?;
@@ -96,7 +97,7 @@ pub fn doing(path: &Path) -> Option<Doing> {
     })
 }
 
-/// What the conversation was begun with, as far as the first rows tell.
+/// The prompt that began the conversation, if the first rows show it.
 pub fn first_prompt(path: &Path) -> Option<String> {
     let mut file = open(path).ok()??;
     let mut begun = Vec::new();
@@ -117,11 +118,11 @@ fn first_words(begun: &[u8]) -> Option<String> {
     })
 }
 
-/// Counts what a transcript has gained since it was last counted: rows that are not older than
-/// `since`. A transcript that is not there, or is no file, has cost nothing.
+/// Counts the tokens of the rows added since the last count, except rows older than `since`. A
+/// missing transcript, or a path that is not a regular file, counts zero.
 ///
 /// # Errors
-/// When it cannot be read. What was counted until then stays counted.
+/// If the transcript cannot be read. What was counted before the error stays counted.
 pub fn count(path: &Path, since: Timestamp, usage: &mut Usage) -> Result<()> {
     let describe = || format!("could not read the transcript `{}`", path.display());
     let Some(mut file) = open(path).with_context(describe)? else { return Ok(()) };
@@ -145,8 +146,8 @@ pub fn count(path: &Path, since: Timestamp, usage: &mut Usage) -> Result<()> {
     .with_context(describe)
 }
 
-/// Where the rows of a time begin, or somewhat before: found from the end by leaps, so that a long
-/// conversation from before the loop is not read.
+/// Finds an offset at or before the first row of `since`, in growing leaps from the end, so that a
+/// long conversation from before the loop is not read.
 fn first_row(file: &mut File, length: u64, since: Timestamp) -> io::Result<u64> {
     let mut back = TAIL;
     while back < length {
@@ -159,7 +160,7 @@ fn first_row(file: &mut File, length: u64, since: Timestamp) -> io::Result<u64> 
     Ok(0)
 }
 
-/// Time of the first whole row with a time after a place in the file.
+/// The time of the first complete row with a time after this offset.
 fn time_after(file: &mut File, at: u64) -> io::Result<Option<Timestamp>> {
     let (mut begun, mut time) = (Vec::new(), None);
     each_piece(file, at, SEARCHED, |piece| {
@@ -171,7 +172,7 @@ fn time_after(file: &mut File, at: u64) -> io::Result<Option<Timestamp>> {
     Ok(time)
 }
 
-/// Hands a file over piece by piece, for as long as more is wanted.
+/// Passes a file to `take` piece by piece until `take` returns false.
 fn each_piece(
     file: &mut File,
     from: u64,
@@ -192,9 +193,9 @@ fn each_piece(
     }
 }
 
-/// None where there is no file.
+/// Returns `None` if the path does not exist or is not a regular file.
 fn open(path: &Path) -> io::Result<Option<File>> {
-    // Asked before it is opened: to open a pipe would wait for a writer.
+    // Checked before opening: opening a pipe would wait for a writer.
     match path.metadata() {
         Ok(about) if about.is_file() => File::open(path).map(Some),
         Ok(_) => Ok(None),
@@ -207,7 +208,7 @@ fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = TranscriptRow> {
     tail.split(|byte| *byte == b'\n').filter_map(cutoff::telling)
 }
 
-/// The last whole rows of the file; nothing if it cannot be read.
+/// The last rows of the file; empty if it cannot be read.
 fn tail(path: &Path) -> Vec<u8> {
     read_tail(path, TAIL).unwrap_or_default()
 }
@@ -217,7 +218,8 @@ fn read_tail(path: &Path, length: u64) -> io::Result<Vec<u8>> {
     let whole = file.metadata()?.len();
     let begin = whole.saturating_sub(length);
     file.seek(SeekFrom::Start(begin))?;
-    // The size is known: to grow into it would be a dozen reads and as many moves at every stop.
+    // Reserve the known size: growing the vector would cost a dozen reads and as many moves at
+    // every stop.
     let mut bytes = Vec::with_capacity(usize::try_from(whole - begin).unwrap_or(0) + 1);
     file.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)

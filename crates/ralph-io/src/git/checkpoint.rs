@@ -1,8 +1,8 @@
-//! Checkpoints: moments of a work tree, kept as commits on `refs/ralph/<loop_id>/<number>`.
+//! Checkpoints: snapshots of a working tree, kept as commits on `refs/ralph/<loop_id>/<number>`.
 //!
-//! They hold tracked and untracked files, not ignored ones, and never our own folders. The user's
-//! index, branches, `HEAD`, stash and reflogs are not touched: everything goes through an index of
-//! our own. Of a repository within the repository a checkpoint holds the commit and no more.
+//! They contain tracked and untracked files, but no ignored ones and none of our own folders. We
+//! use an index of our own, so the user's index, branches, `HEAD`, stash and reflogs stay
+//! untouched. Of a nested repository a checkpoint records only the commit.
 
 mod look;
 mod restore;
@@ -21,58 +21,59 @@ use std::process::Command;
 use std::time::Duration;
 use work::ScratchIndex;
 
-/// All our refs are below this.
+/// The prefix of all our refs.
 const REFS: &str = "refs/ralph/";
 
 /// The old value of a ref that must not exist yet.
 const NONE: &str = "0000000000000000000000000000000000000000";
 
-/// Another process may take the next number first, or may have died holding it, but not this often.
+/// Another process may take the next number first, or may have died holding its lock, but not this
+/// often.
 const ATTEMPTS: u32 = 5;
 
-/// A moment that was kept.
+/// A snapshot that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// `refs/ralph/<loop_id>/<number>`.
     pub reference: String,
-    /// Its number within the loop, from 1.
+    /// The number within the loop, from 1.
     pub number: u32,
-    /// The commit's id.
+    /// The id of the commit.
     pub commit: String,
-    /// The id of the commit's tree, equal for equal content.
+    /// The id of the commit's tree; equal content has an equal id.
     pub tree: String,
-    /// When, to the second.
+    /// The time, to the second.
     pub at: Timestamp,
-    /// What the moment was.
+    /// Why the checkpoint was taken.
     pub about: String,
 }
 
 impl Checkpoint {
-    /// The loop whose moment it is.
+    /// The loop that took the checkpoint.
     pub fn loop_id(&self) -> &str {
         let names = self.reference.strip_prefix(REFS).and_then(|rest| rest.split_once('/'));
         names.map_or("", |(loop_id, _)| loop_id)
     }
 }
 
-/// Keeps the work tree of the repository that holds `root` as it is now. None if there is no
-/// repository. If nothing has changed since the newest one of this loop, that one is returned.
+/// Takes a checkpoint of the repository that holds `root`; `None` if there is no repository. If
+/// nothing has changed since the loop's newest checkpoint, returns that one.
 pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Option<Checkpoint>> {
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
     let work = ScratchIndex::gather(&top, work::Objects::Kept)?;
     keep(&work, loop_id, about, now).map(Some).context("could not keep a checkpoint")
 }
 
-/// The id of the tree that a checkpoint would hold now; none if there is no repository. Its contents
-/// are stored, and no ref names them: git keeps them for two weeks, and a loop lasts hours. Filters
-/// that the repository may name do not run: a loop that starts runs nothing that nobody agreed to.
+/// The id of the tree that a checkpoint would have now; `None` if there is no repository. The
+/// contents are stored without a ref: git keeps them for two weeks, and a loop lasts hours. Filters
+/// that the repository may name do not run: starting a loop must run nothing that nobody agreed to.
 pub fn tree_now(root: &Path) -> Result<Option<String>> {
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
     let work = ScratchIndex::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
     Ok(Some(work.tree().to_owned()))
 }
 
-/// Makes a commit of what was gathered and points the loop's next ref at it.
+/// Commits the gathered tree and points the loop's next ref at it.
 fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
     for attempt in 0..ATTEMPTS {
@@ -80,8 +81,8 @@ fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Resu
         if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == work.tree()) {
             return Ok(newest.clone());
         }
-        // Each attempt takes a higher one: a git that was killed leaves its lock on the number it
-        // was about to write, and git never clears that away.
+        // Each attempt takes a higher number: a killed git leaves its lock on the number that it
+        // was writing, and git never removes that lock.
         let number = newest.map_or(1, |newest| newest.number + 1) + attempt;
         let reference = format!("{REFS}{loop_id}/{number}");
         let message = format!("Ralph checkpoint {number} of loop {loop_id}\n\n{}\n", about.trim());
@@ -97,7 +98,7 @@ fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Resu
     bail!("could not find a free number below `{REFS}{loop_id}/`")
 }
 
-/// The checkpoints of a loop, or of all loops, oldest first. None where there is no repository.
+/// The checkpoints of one loop, or of all loops, oldest first; empty if there is no repository.
 pub fn list(root: &Path, loop_id: Option<&str>) -> Result<Vec<Checkpoint>> {
     let Some(top) = tree::repository_root(root) else { return Ok(Vec::new()) };
     let below = match loop_id {
@@ -117,16 +118,17 @@ pub fn list(root: &Path, loop_id: Option<&str>) -> Result<Vec<Checkpoint>> {
     let mut found: Vec<Checkpoint> = fields.chunks_exact(5).filter_map(parse).collect();
     found.sort_by_key(|checkpoint| (checkpoint.at, checkpoint.number));
     if loop_id.is_some() {
-        // A clock that was set back must not make an older one the newest.
+        // Sorted by number: after a clock was set back, an older checkpoint must not count as the
+        // newest.
         found.sort_by_key(|checkpoint| checkpoint.number);
     }
     Ok(found)
 }
 
-/// Five fields of a ref; none if it is not one of ours by its name and kind.
+/// Parses five fields of a ref; `None` if its name or object type is not that of a checkpoint.
 pub(crate) fn parse(fields: &[&str]) -> Option<Checkpoint> {
     let [reference, commit, tree, at, about] = fields else { return None };
-    // Git ends each ref with a line feed, which comes before the next one's name.
+    // Git ends each ref with a line feed, which precedes the next name.
     let reference = reference.trim_start_matches('\n');
     let (_, number) = reference.strip_prefix(REFS)?.split_once('/')?;
     Some(Checkpoint {
@@ -139,8 +141,8 @@ pub(crate) fn parse(fields: &[&str]) -> Option<Checkpoint> {
     })
 }
 
-/// Removes what nobody will ask for: of this loop all but the newest `keep` (at least one stays),
-/// of other loops those that are older than `oldest`. Returns how many went.
+/// Removes old checkpoints: of this loop all but the newest `keep` (at least one stays), of other
+/// loops those older than `oldest`. Returns how many were removed.
 pub fn prune(
     root: &Path,
     loop_id: &str,
@@ -161,7 +163,7 @@ pub fn prune(
     };
     let gone: Vec<Checkpoint> = own.into_iter().chain(others.into_iter().filter(is_old)).collect();
     for checkpoint in &gone {
-        // With the value that was seen: one that another process has replaced stays.
+        // With the expected value: a checkpoint that another process has replaced stays.
         let mut command = git::command(&top);
         command.args(["update-ref", "--no-deref", "-d", &checkpoint.reference, &checkpoint.commit]);
         git::output(&mut command)
@@ -170,7 +172,7 @@ pub fn prune(
     Ok(gone.len())
 }
 
-/// The names of all refs of ours in the repository that holds `root`.
+/// The names of all our refs in the repository that holds `root`.
 pub fn all_refs(root: &Path) -> Result<Vec<String>> {
     let Some(top) = tree::repository_root(root) else { return Ok(Vec::new()) };
     let mut command = git::command(&top);
@@ -178,10 +180,11 @@ pub fn all_refs(root: &Path) -> Result<Vec<String>> {
     Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
 }
 
-/// Removes all refs of ours from the repository that holds `root`.
+/// Removes all our refs from the repository that holds `root`.
 ///
 /// # Errors
-/// When git cannot, as where another process holds the lock of a ref; those before it are gone.
+/// If git fails, for example because another process holds the lock of a ref; the refs before that
+/// one are gone.
 pub fn forget_all(root: &Path) -> Result<()> {
     let Some(top) = tree::repository_root(root) else { return Ok(()) };
     for name in all_refs(&top)? {
@@ -192,7 +195,7 @@ pub fn forget_all(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A loop's id becomes part of a ref's name.
+/// Checks that a loop id can be part of a ref's name.
 fn check_loop_id(loop_id: &str) -> Result<()> {
     let fits = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'-' || letter == b'_';
     if loop_id.is_empty() || loop_id.len() > 128 || !loop_id.bytes().all(fits) {
@@ -202,7 +205,7 @@ fn check_loop_id(loop_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// A git that compares: its own words only, in no colour, from no other program.
+/// Configures a comparing git command: plain output, without colour and external programs.
 fn comparing(command: &mut Command, task: &str) {
     command.arg(task).args([
         "--no-ext-diff",

@@ -1,7 +1,8 @@
-//! Merging workers' branches: in a worktree of its own first, and then the loop's work tree as a whole.
+//! Merges workers' branches: first in a separate worktree, then into the loop's working tree as a
+//! whole.
 //!
-//! Nothing of the user's is touched until all that is to come has been merged and tried elsewhere. Then git
-//! moves files, index and branch forward, or refuses.
+//! Nothing of the user's changes until everything has been merged and tested in the separate
+//! worktree. Then git moves files, index and branch forward, or refuses.
 
 mod fast_forward;
 mod scratch_worktree;
@@ -23,20 +24,19 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The work tree that merges go to.
+/// The working tree that merges go to.
 #[derive(Debug, Clone)]
 pub struct MergeTarget {
-    /// Its top.
     pub top: PathBuf,
     /// Its own git folder.
     git_dir: PathBuf,
-    /// The commit that it stands on.
+    /// The commit that is checked out.
     pub head: String,
-    /// The branch that it is on, as `refs/heads/…`; empty where `HEAD` is detached.
+    /// The branch that is checked out, as `refs/heads/…`; empty for a detached `HEAD`.
     pub branch: String,
 }
 
-/// What git leaves in its folder while it is in the middle of something, and what that is.
+/// Files in the git folder that show an unfinished operation, and the name of that operation.
 const IN_PROGRESS: [(&str, &str); 6] = [
     ("MERGE_HEAD", "a merge"),
     ("rebase-merge", "a rebase"),
@@ -46,10 +46,10 @@ const IN_PROGRESS: [(&str, &str); 6] = [
     ("BISECT_LOG", "a bisect"),
 ];
 
-/// The work tree of the project at `root`; or why nothing can be merged into it, and what to do.
+/// The working tree of the project at `root`, or why nothing can be merged into it and what to do.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let Some(top) = tree::repository_root(&root) else {
@@ -92,18 +92,18 @@ pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
     Ok(Ok(MergeTarget { top, git_dir, head, branch }))
 }
 
-/// The branch that a work tree is on; empty where `HEAD` is detached.
+/// The branch that is checked out; empty for a detached `HEAD`.
 fn branch(top: &Path) -> Result<String> {
     let (is_on_one, printed) = git::answer(git::command(top).args(["symbolic-ref", "-q", "HEAD"]))?;
     let name = String::from_utf8_lossy(printed.trim_ascii()).into_owned();
     Ok(if is_on_one { name } else { String::new() })
 }
 
-/// Keeps all other merges of the project away. Held by what we start as well, so that no merge begins
-/// while a git of one that was killed is still at work.
+/// Locks out all other merges of the project. The processes that we start hold the lock too, so
+/// that no merge starts while a git of a killed merge is still running.
 ///
 /// # Errors
-/// When another merge takes too long; says what to do.
+/// If another merge takes too long; the message says what to do.
 pub fn lock(home: &Home, root: &Path, patience: Duration) -> Result<Lock> {
     home.prepare()?;
     let folder = home.root().join("merges");

@@ -1,31 +1,31 @@
-//! The repository around a folder, as its files say it; and what git prints there, if in time.
+//! Reads facts about a repository from its files; asks git only within a time limit.
 //!
-//! A start of git costs more than all the files that are read here together.
+//! Starting git costs more than reading all these files together.
 
 use crate::{git, git::tree, process, project::safe_read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// More than any path, message or list of stashes that a person made.
+/// Larger than any hand-made path, message or list of stashes.
 const LARGEST: u64 = 1 << 20;
 
 /// The status of some hundred thousand changed files.
 const MOST_PRINTED: usize = 32 << 20;
 
-/// What the work trees of a repository share, of the files that are asked for.
+/// Of the files that we read, those that all worktrees of a repository share.
 const SHARED: [&str; 5] = ["config", "shallow", "info/exclude", "packed-refs", "logs/refs/stash"];
 
-/// A work tree and its git folders.
+/// A working tree and its git folders.
 #[derive(Debug, Clone)]
 pub struct Repository {
-    /// The top of the work tree.
+    /// The top of the working tree.
     pub top: PathBuf,
     own: PathBuf,
     common: PathBuf,
 }
 
-/// The repository that holds a folder, whose path has no links; none if there is none, or its `.git`
-/// leads nowhere.
+/// The repository that holds a folder, whose path must have no links. `None` if there is no
+/// repository, or its `.git` leads nowhere.
 pub fn around(folder: &Path) -> Option<Repository> {
     let top = tree::repository_root(folder)?;
     let own = own_folder(&top)?;
@@ -36,8 +36,9 @@ pub fn around(folder: &Path) -> Option<Repository> {
     Some(Repository { top, own, common })
 }
 
-/// True when git, started in this folder, finds the repository that it finds in `root`, or one around that. A
-/// folder that is a repository by its content alone (`HEAD` beside `objects`) counts as another.
+/// True if git, started in `folder`, finds the same repository as in `root`, or one around it. A
+/// folder that looks like a bare repository (`HEAD` next to `objects`) counts as another
+/// repository.
 pub fn is_one_with(root: &Path, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let has = |place: &Path, name: &str| place.join(name).symlink_metadata().is_ok();
@@ -49,7 +50,7 @@ pub fn is_one_with(root: &Path, folder: &Path) -> bool {
         && folder.ancestors().take_while(|place| *place != root).all(|place| !is_other(place))
 }
 
-/// The git folder of a work tree: `.git`, or where that file points to.
+/// The git folder of a working tree: `.git`, or the folder that the file `.git` points to.
 fn own_folder(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
     if dot_git.is_dir() {
@@ -60,12 +61,13 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
 }
 
 impl Repository {
-    /// What identifies it: its work trees are one.
+    /// The common git folder, which is the same for all worktrees of the repository.
     pub fn common(&self) -> &Path {
         &self.common
     }
 
-    /// The text of a file of the work tree's git folder, or of the repository's where they share it.
+    /// Reads a file of the worktree's git folder, or of the common git folder if all worktrees
+    /// share it.
     pub fn text(&self, path: &str) -> Option<String> {
         let folder = match SHARED.contains(&path) {
             true => &self.common,
@@ -74,18 +76,19 @@ impl Repository {
         safe_read::text(&folder.join(path), LARGEST).ok().flatten()
     }
 
-    /// The main work tree, where this is a linked one. A bare repository has none.
+    /// The main working tree, if this is a linked one. A bare repository has none.
     pub fn main_work_tree(&self) -> Option<PathBuf> {
         let main = self.common.parent().filter(|_| self.common.ends_with(".git"))?;
         let is_linked = self.own.parent().is_some_and(|above| above.ends_with("worktrees"));
         (is_linked && main != self.top).then(|| main.to_owned())
     }
 
-    /// What git prints; none if there is no git, or it fails or takes too long.
+    /// Runs git and returns its output; `None` if git is missing, fails or takes too long.
     ///
-    /// Every session that begins asks, also in a folder that was unpacked a minute ago and that nobody
-    /// trusts yet. So a repository is not asked whose own configuration may name filters, which git
-    /// runs at a `status`: they are the one thing that cannot be switched off without knowing it.
+    /// Every new session asks, even in a folder that was unpacked a minute ago and that nobody
+    /// trusts yet. So git does not run if the repository's own configuration may name filters,
+    /// which git runs at a `status`: only filters cannot be switched off without knowing their
+    /// names.
     pub fn ask(&self, arguments: &[&str], limit: Duration) -> Option<Vec<u8>> {
         if self.may_name_filters() {
             return None;
@@ -97,7 +100,7 @@ impl Repository {
 }
 
 impl Repository {
-    /// True where the repository's own configuration may name filters.
+    /// True if the repository's own configuration may name filters.
     pub(crate) fn may_name_filters(&self) -> bool {
         ["config", "config.worktree"].iter().any(|file| self.says_filter(file))
     }
@@ -109,16 +112,16 @@ impl Repository {
                 let text = text.to_ascii_lowercase();
                 text.contains("filter") || text.contains("include")
             }
-            // One that cannot be read says anything.
+            // A file that cannot be read may contain anything.
             None => is_there(&self.own) || is_there(&self.common),
         }
     }
 }
 
-/// The patterns that the person has git ignore everywhere; none if there are none.
+/// The patterns that the user has git ignore everywhere; `None` if not set.
 ///
-/// Read as far as people write it: a `core.excludesFile` in their own configuration, else git's default
-/// place. What the configuration includes from other files is not followed.
+/// Reads the usual forms: `core.excludesFile` in the user's own configuration, otherwise git's
+/// default path. Included configuration files are not followed.
 pub fn persons_excludes() -> Option<String> {
     let set = |name: &str| {
         std::env::var_os(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty())
@@ -147,7 +150,7 @@ pub fn persons_excludes() -> Option<String> {
     read(&path)
 }
 
-/// The last `excludesFile` of the section `[core]`.
+/// The last `excludesFile` in the section `[core]`.
 fn excludes_file(config: &str) -> Option<String> {
     let mut in_core = false;
     let mut found = None;

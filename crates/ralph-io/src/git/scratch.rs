@@ -1,4 +1,4 @@
-//! A folder or a file for a moment: private, and gone when it is dropped.
+//! Temporary folders and files: private, and deleted when dropped.
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The folder; dropping it removes it and what is in it.
+/// A temporary folder; dropping this removes it with its content.
 #[derive(Debug)]
 pub(crate) struct Scratch(TempDir);
 
@@ -16,7 +16,7 @@ impl Scratch {
         folder.map(Scratch).context("could not make a temporary folder")
     }
 
-    /// The path of a file in it.
+    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
@@ -31,10 +31,10 @@ pub(crate) fn nameless_file() -> Result<File> {
     tempfile::tempfile().context("could not make a temporary file")
 }
 
-/// What a child wrote to such a file, up to so many bytes.
+/// Reads what a child wrote to such a file, up to `most` bytes.
 pub(crate) fn words_in(file: &mut File, most: u64) -> String {
     let mut words = Vec::new();
-    // Without its words the failure is still told.
+    // On a read error the caller still reports the failure, without the message.
     let _ = file.rewind().and_then(|()| file.take(most).read_to_end(&mut words));
     String::from_utf8_lossy(&words).trim().to_owned()
 }

@@ -1,8 +1,9 @@
-//! The progress fingerprint of a work tree: one `git status`, and the content of what it lists.
+//! The progress fingerprint of a working tree: one `git status`, and the content of the files that
+//! it lists.
 //!
-//! It changes with any change of `HEAD`, of a tracked or of an untracked file, and with nothing
-//! else: staging, touching and ignored files leave it as it was. Beyond a bound of files and bytes
-//! the size and time of a file stand for its content.
+//! The fingerprint changes with `HEAD`, a tracked file or an untracked file, and with nothing else:
+//! not with staging, touching or ignored files. Beyond a bound of files and bytes, size and time
+//! stand for content.
 
 use crate::git;
 use crate::process::{self, Running};
@@ -16,37 +17,37 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Files whose content is read.
+/// The most files whose content is read.
 const MOST_FILES: usize = 2_000;
 
-/// Bytes of content that are read.
+/// The most bytes of content that are read.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// How long git may take before the fingerprint is given up.
+/// The time limit for git.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The list of a million changed files fits; more is given up.
+/// Enough for a list of a million changed files; a longer one is an error.
 const MOST_LISTED: usize = 256 << 20;
 
-/// A `git status` under way.
+/// A running `git status`.
 #[derive(Debug)]
 pub struct Pending {
     root: PathBuf,
     status: Running,
 }
 
-/// Starts the `git status` of the repository that holds `folder`. None if it is in no repository.
+/// Starts `git status` in the repository that holds `folder`; `None` if there is none.
 ///
-/// Split from `finish` so that other work can be done while git runs.
+/// Separate from `finish`, so that other work can be done while git runs.
 pub fn begin(folder: &Path) -> Result<Option<Pending>> {
     let Some(root) = repository_root(folder) else { return Ok(None) };
     let mut command = Command::new("git");
     command
         .arg("-C")
         .arg(&root)
-        // Never meets an index lock of a git that the model runs at the same time.
+        // Avoids the index lock of a git that the model runs at the same time.
         .arg("--no-optional-locks")
-        // Both name programs, and the repository may not be the person's own.
+        // Both settings name programs, and the repository may come from someone else.
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(["status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind"])
         .args(["--untracked-files=all", "--no-renames"]);
@@ -64,7 +65,7 @@ impl Pending {
     /// The fingerprint, as 32 hexadecimal digits.
     ///
     /// # Errors
-    /// When git failed or took too long; that is no sign of anything.
+    /// If git fails or takes too long; that says nothing about progress.
     pub fn finish(self) -> Result<String> {
         let finished = self.status.finish(Instant::now() + DEADLINE, MOST_LISTED)?;
         if !finished.status.success() || finished.capped {
@@ -74,12 +75,12 @@ impl Pending {
     }
 }
 
-/// The fingerprint of the repository that holds `folder`; none if there is no repository.
+/// The fingerprint of the repository that holds `folder`; `None` if there is no repository.
 pub fn fingerprint(folder: &Path) -> Result<Option<String>> {
     begin(folder)?.map(Pending::finish).transpose().context("could not take the fingerprint")
 }
 
-/// The nearest folder upwards that holds a `.git` (a folder, or a file in a linked work tree).
+/// The nearest folder upwards that contains a `.git`: a folder, or a file in a linked worktree.
 pub fn repository_root(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
@@ -96,7 +97,7 @@ fn digest(root: &Path, listing: &[u8]) -> String {
             None => changes.extend(PathChange::parse(record)),
         }
     }
-    // Sorted, since staging a new file moves it from one part of the listing to another.
+    // Sorted, because staging a new file moves it to another part of the listing.
     changes.sort_unstable_by(|one, other| one.path.cmp(other.path));
     let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
     let mut buffer = vec![0; 64 * 1024];
@@ -106,14 +107,14 @@ fn digest(root: &Path, listing: &[u8]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
-/// One path that differs from `HEAD`. How much of it is staged does not matter and is not kept.
+/// A path that differs from `HEAD`, however much of the change is staged.
 struct PathChange<'a> {
     path: &'a [u8],
     /// The submodule's state, which stands for its content.
     submodule: Option<&'a [u8]>,
 }
 
-/// The path that a record names, for the fuzz targets.
+/// The path in a record, for the fuzz targets.
 #[cfg(fuzzing)]
 pub(crate) fn path_of(record: &[u8]) -> Option<&[u8]> {
     PathChange::parse(record).map(|change| change.path)
@@ -125,7 +126,8 @@ struct Budget {
 }
 
 impl<'a> PathChange<'a> {
-    /// Reads a record of `git status --porcelain=v2`; none if it names no path or one of ours.
+    /// Parses a record of `git status --porcelain=v2`; `None` if it has no path, or the path is
+    /// ours.
     fn parse(record: &'a [u8]) -> Option<PathChange<'a>> {
         let fields_before_path = match record.first()? {
             b'1' => 8,
@@ -168,8 +170,8 @@ impl<'a> PathChange<'a> {
     }
 }
 
-/// Adds as many bytes as the file has. Opened and read with no call more than that takes: there
-/// may be two thousand of them at every stop.
+/// Hashes `length` bytes of a file. Uses the fewest system calls possible: there may be two
+/// thousand files at every stop.
 fn add_content(
     hash: &mut Xxh3Default,
     path: &Path,

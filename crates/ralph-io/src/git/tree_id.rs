@@ -1,10 +1,10 @@
-//! The tree id: one value for the whole content of a work tree, taken before and after a check.
+//! The tree id: one value for the content of a whole working tree, taken before and after a check.
 //!
-//! It is equal for equal content, before and after a commit, staging or a touch, and different for
-//! any changed byte, executable bit, link target or set of files. Git is asked only which files
-//! there are. The bytes are read here: git's own view of them goes through filters, through bits
-//! that tell it not to look (`assume-unchanged`, `skip-worktree`) and through an index that may be
-//! wrong about a file written in the same moment; and it would store every file it looks at.
+//! Equal content has an equal id, before and after a commit, staging or a touch. Any changed byte,
+//! executable bit, link target or set of files changes the id. Git only lists the files, and we
+//! read the bytes ourselves: git would apply filters and the bits that hide changes
+//! (`assume-unchanged`, `skip-worktree`), would trust an index that may be wrong about a file
+//! written in the same moment, and would store every file that it checks.
 
 mod at_start;
 mod behind;
@@ -29,29 +29,29 @@ use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What is to be listed.
+/// What to list.
 #[derive(Debug, Clone, Copy)]
 pub struct TreeScope<'a> {
     /// The project's folder; the repository that holds it is listed.
     pub project_root: &'a Path,
-    /// What is left out, as a `.gitignore` at the top of the repository would say it. `!` and
-    /// `[…]` mean themselves.
+    /// Patterns to leave out, relative to the top of the repository as in a `.gitignore`. `!` and
+    /// `[…]` have no special meaning.
     pub ignore: &'a [String],
     /// A file that remembers digests between calls; without it every file is read.
     pub cache: Option<&'a Path>,
-    /// False if every file is to be read, whatever is remembered: a write through a mapping of memory
-    /// may leave a file's times as they were.
+    /// False to read every file whatever is remembered: a write through a memory mapping may leave
+    /// a file's times unchanged.
     pub trusts_cache: bool,
-    /// What the tree had when the loop began; these files are listed whatever git leaves out now.
+    /// The files at the start of the loop; they are listed even if git ignores them now.
     pub begun: Option<&'a TreeAtStart>,
 }
 
-/// What a work tree holds: each path with what kind of thing it is and the digest of its content.
+/// The content of a working tree: each path with its kind and the digest of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// The project's place below the top of the tree, which paths are relative to.
+    /// The project's path below the top of the tree; the paths of a criterion are relative to it.
     base: Vec<u8>,
-    /// All paths after one another, sorted. One piece of memory, since there may be a million.
+    /// All paths in sorted order, in one allocation, because there may be a million.
     names: Vec<u8>,
     records: Vec<PathRecord>,
 }
@@ -59,13 +59,13 @@ pub struct Listing {
 /// One path of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PathRecord {
-    /// Where its path ends in `names`; it begins where the one before ends.
+    /// Where the path ends in `names`; it begins where the previous one ends.
     end: usize,
     kind: PathKind,
     digest: [u8; 32],
 }
 
-/// What stands at a path. Folders are no part of it, since git does not keep them either.
+/// What a path is. Folders are left out, because git does not keep them either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PathKind {
     Plain,
@@ -74,7 +74,7 @@ enum PathKind {
     Pipe,
     Socket,
     Device,
-    /// Its size and time stand for its content.
+    /// Size and time stand for its content.
     Unreadable,
 }
 
@@ -88,22 +88,22 @@ const KINDS: [(PathKind, &str); 7] = [
     (PathKind::Unreadable, "unreadable"),
 ];
 
-/// Where the tree stands and what part of it is the project.
+/// The top of the tree, and the part of it that is the project.
 struct TreeRoot {
     root: PathBuf,
     base: Vec<u8>,
     is_repository: bool,
 }
 
-/// Lists the repository that holds the project, or the project's folder where there is none.
+/// Lists the repository that holds the project, or the project's folder if there is no repository.
 ///
 /// # Errors
-/// When the folder is gone, or git fails in its repository; git's words say why.
+/// If the folder is gone, or git fails; the error includes git's message.
 pub fn listing(scope: &TreeScope<'_>) -> Result<Listing> {
     listing_with(scope, cache::MARGIN)
 }
 
-/// As [`listing`], with the time that a file must have rested before it is remembered.
+/// As [`listing`], with the age that a file must have before it is remembered.
 fn listing_with(scope: &TreeScope<'_>, margin: i64) -> Result<Listing> {
     let place = TreeRoot::of(scope.project_root)?;
     let mut names = names::gather(&place)?;
@@ -150,8 +150,8 @@ impl TreeRoot {
 }
 
 impl Listing {
-    /// The id: 64 hexadecimal digits, over the records in the order of their paths. A path holds no
-    /// zero byte and a digest has a fixed length, so no two lists read alike.
+    /// The id: 64 hexadecimal digits, computed over the records in path order. A path contains no
+    /// zero byte and a digest has a fixed length, so different lists have different input.
     pub fn id(&self) -> String {
         let mut hash = Sha256::new();
         for (path, record) in self.iter() {
@@ -165,9 +165,10 @@ impl Listing {
         hex(hash.finalize())
     }
 
-    /// The part that a criterion's `paths` mean: files, folders and globs, relative to the project.
+    /// The part that matches a criterion's `paths`: files, folders and globs, relative to the
+    /// project.
     ///
-    /// May be empty, and the id of an empty listing never changes: ask [`Listing::is_empty`].
+    /// It may be empty, and the id of an empty listing never changes: check [`Listing::is_empty`].
     pub fn within(&self, paths: &[String]) -> Listing {
         let patterns: Vec<Vec<u8>> =
             paths.iter().filter_map(|path| globs::from_top(&self.base, path.as_bytes())).collect();
@@ -180,17 +181,16 @@ impl Listing {
         part
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// True if there are no files.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Adds what comes after all others.
+    /// Appends a path, which must sort after all others.
     fn push(&mut self, path: &[u8], kind: PathKind, digest: [u8; 32]) {
         self.names.extend_from_slice(path);
         self.records.push(PathRecord { end: self.names.len(), kind, digest });

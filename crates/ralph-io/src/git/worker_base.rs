@@ -1,10 +1,11 @@
-//! What a worker begins from: a work tree that the client makes of a commit, and what that lacks.
+//! Finds what a worker begins from: a worktree that the client creates at some commit, and what
+//! that commit lacks.
 //!
-//! Measured with 2.1.328: with `worktree.baseRef` at `head` it is the commit that is checked
-//! out. Else it is the branch that `origin/HEAD` names, else `origin/main`, else `origin/master`,
-//! fetched before if the last fetch is a day old. Where none of these is known the client asks `origin`
-//! for `main`, and takes what is checked out if that fails; other remotes do not count. What only a
-//! fetch would show is not known here.
+//! Measured with 2.1.328: if `worktree.baseRef` is `head`, the client takes the commit that is
+//! checked out. Otherwise it takes the branch that `origin/HEAD` names, else `origin/main`, else
+//! `origin/master`, and fetches first if the last fetch is a day old. If none of them is known, it
+//! asks `origin` for `main`, and takes what is checked out if that fails. It ignores other remotes.
+//! We do not fetch, so commits that only a fetch would show are unknown here.
 
 use crate::git::tree_id::readable;
 use crate::{client::client_settings, git, git::repository};
@@ -13,33 +14,33 @@ use ralph_core::state::progress;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What the client branches from, from the first that is known.
+/// What the client branches from: the first of these that exists.
 const REFS: [&str; 3] =
     ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"];
 
-/// How the base of a worker that is started now differs from the main session's folder.
+/// How the base of a worker started now differs from the main session's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
-    /// Staged, changed and untracked files of the whole repository, by their path from its top,
-    /// sorted and made fit to be shown. Neither ignored ones nor our own are among them. They are never in a base.
+    /// Staged, changed and untracked files of the whole repository, as printable paths from its
+    /// top, sorted. Ignored files and our own are left out. None of these files is ever in a base.
     pub uncommitted: Vec<String>,
-    /// Commits that a worker will not see; none where it begins from what is checked out.
+    /// Commits that a worker will not see; not set if it begins from what is checked out.
     pub behind: Option<Behind>,
 }
 
 /// A base that lacks commits of `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behind {
-    /// The branch that the client takes, as a person writes it: `origin/main`.
+    /// The branch that the client takes, in the usual form: `origin/main`.
     pub reference: String,
-    /// How many commits of `HEAD` are not in it, as far as is known without a fetch; at least one.
+    /// How many commits of `HEAD` the branch lacks, as known without a fetch; at least one.
     pub commits: u64,
 }
 
-/// Why the client can make no work tree for a worker. Shown, it says what to do.
+/// Why the client cannot create a worktree for a worker. The displayed text says what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoBase {
-    /// The folder is in no repository of git.
+    /// The folder is in no git repository.
     NoRepository,
     /// The repository has no commit yet.
     NoCommit,
@@ -59,27 +60,27 @@ impl fmt::Display for NoBase {
     }
 }
 
-/// Looks at the repository that holds `project` and at the client's settings for it.
+/// Inspects the repository that holds `project` and the client's settings for it.
 ///
 /// # Errors
-/// When git could not be asked; a repository in which no worker can begin is no error.
+/// If git cannot be asked. A repository in which no worker can begin is not an error.
 pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
     let Some(top) = top(project) else { return Ok(Err(NoBase::NoRepository)) };
     gather(&top, client_settings::worktree_base(project).is_head())
         .context("could not see what workers would begin from")
 }
 
-/// Whether the repository that holds `project` has the remote from which the client may branch.
+/// True if the repository that holds `project` has the remote from which the client may branch.
 ///
 /// # Errors
-/// When git could not be asked.
+/// If git cannot be asked.
 pub fn has_origin(project: &Path) -> Result<bool> {
     let Some(top) = top(project) else { return Ok(false) };
     let names = git::output(git::command(&top).arg("remote"))?;
     Ok(names.split(|byte| *byte == b'\n').any(|name| name == b"origin"))
 }
 
-/// The top of the work tree; none also where a `.git` stands that leads to no repository.
+/// The top of the working tree; `None` also if a `.git` exists that leads to no repository.
 fn top(project: &Path) -> Option<PathBuf> {
     let project = project.canonicalize().ok()?;
     let repository = repository::around(&project)?;
@@ -99,9 +100,9 @@ fn uncommitted(top: &Path) -> Result<Vec<String>> {
     let mut command = git::command(top);
     git::without_filters(&mut command, top);
     command.args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]);
-    // What is changed within a submodule is in no work tree of the repository around it.
+    // Changes inside a submodule belong to no worktree of the outer repository.
     let printed = git::output(command.arg("--ignore-submodules=dirty"))?;
-    // Two letters and a space stand before each path.
+    // Two letters and a space precede each path.
     let paths = printed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
     let theirs = paths.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
     let mut paths: Vec<String> = theirs.map(readable).collect();
@@ -127,7 +128,7 @@ fn reference(top: &Path) -> Result<Option<String>> {
     let found = REFS.iter().find_map(|wanted| {
         let (name, target) = known.iter().find(|(name, _)| name == wanted)?;
         match *name == REFS[0] {
-            // One that names no branch of the same remote is not taken.
+            // The client ignores `origin/HEAD` if it points at no branch of the same remote.
             true => target.starts_with("refs/remotes/origin/").then_some(*target),
             false => Some(*name),
         }
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
 
-    /// As with a client that branches from the remote.
+    /// As for a client that branches from the remote.
     #[track_caller]
     fn base(at: &Sandbox) -> Base {
         gather(&at.root(), false).unwrap().unwrap()

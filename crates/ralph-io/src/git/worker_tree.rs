@@ -1,4 +1,4 @@
-//! What a worker has done in its worktree, as git tells it.
+//! Finds what a worker has done in its worktree.
 
 use crate::git::worktrees::make;
 use crate::{git, git::repository};
@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 /// A worker's worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerTree {
-    /// Its top.
     pub top: PathBuf,
-    /// Its branch; empty where `HEAD` is detached.
+    /// Its branch; empty for a detached `HEAD`.
     pub branch: String,
-    /// The commit at which it left the branch of the project's own work tree.
+    /// The commit at which it left the branch of the project's main working tree.
     pub base: String,
-    /// Everything that differs from there, committed or not, by its path from the top; what git
-    /// ignores is no work.
+    /// The paths, from the top, of all files that differ from the base, committed or not. Ignored
+    /// files do not count as work.
     pub files: Vec<String>,
 }
 
-/// Looks at the worktree around a folder; none if it is the project's own work tree, or none at all.
+/// Inspects the worktree around a folder; `None` if it is the project's own working tree, or not in
+/// the project's repository.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn look(folder: &Path, project: &Path) -> Result<Option<WorkerTree>> {
     let (Ok(folder), Ok(project)) = (folder.canonicalize(), project.canonicalize()) else {
         return Ok(None);
@@ -65,7 +65,7 @@ mod tests {
         write("ignored");
         write("kept");
         std::fs::remove_file(tree.join("gone")).unwrap();
-        // The loop goes on meanwhile: what came since is not the worker's.
+        // The loop continues meanwhile: later commits are not the worker's.
         at.write("later", "1");
         at.git("add later");
         at.git("commit -qm later");

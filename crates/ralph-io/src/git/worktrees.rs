@@ -1,7 +1,8 @@
-//! Work trees of workers: what they hold, and how they are taken away.
+//! Reads what workers' worktrees contain, and removes them.
 //!
-//! A worker's work is what its branch has and what it left uncommitted. It is made one commit without its
-//! branch, index or files being touched, so that nothing depends on whether a worker commits.
+//! A worker's work is what its branch contains and what it left uncommitted. We turn both into one
+//! commit without touching its branch, index or files, so it does not matter whether a worker
+//! commits.
 
 mod left;
 pub mod make;
@@ -17,44 +18,43 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A work tree of a repository, as git lists it.
+/// A worktree of a repository, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListedWorktree {
-    /// Its folder.
     pub path: PathBuf,
-    /// Its branch, as `refs/heads/…`; empty where it has none.
+    /// Its branch, as `refs/heads/…`; empty for a detached `HEAD`.
     pub branch: String,
-    /// Why it must not be removed, where somebody has locked it.
+    /// The reason for its lock, if someone has locked it against removal.
     pub locked: Option<String>,
 }
 
 /// All the work of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
-    /// It is in this commit.
+    /// The work is in this commit.
     Commit {
-        /// Where its work tree or branch stands.
+        /// The commit that its worktree or branch is at.
         tip: String,
-        /// The tip, or a commit on top of it with what was not committed.
+        /// The tip, or a commit on top of it with the uncommitted work.
         commit: String,
     },
-    /// It cannot be had whole; why.
+    /// The work cannot be had as a whole, for this reason.
     Not(String),
 }
 
-/// Where the work of a worker is to be found.
+/// Where to find a worker's work.
 #[derive(Debug, Clone, Copy)]
 pub struct Worker<'a> {
-    /// Its worktree; empty for none.
+    /// Empty if it has no worktree.
     pub worktree: &'a str,
-    /// Its branch; empty for none.
+    /// Empty if it has no branch.
     pub branch: &'a str,
 }
 
-/// The work trees of the repository at `top`, the main one first.
+/// The worktrees of the repository at `top`, the main one first.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
     let printed = git::output(git::command(top).args(["worktree", "list", "--porcelain", "-z"]))
         .context("could not list the worktrees")?;
@@ -81,7 +81,7 @@ pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
 /// All the work of a worker of the repository at `top`, as one commit.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Result<Held> {
     let folder = Path::new(worker.worktree);
     if worker.worktree.is_empty() || folder.symlink_metadata().is_err() {
@@ -102,7 +102,7 @@ fn of_branch(top: &Path, worker: Worker<'_>) -> Result<Held> {
     })
 }
 
-/// The commit that a name means; none if there is none.
+/// The commit that a name refers to; `None` if there is no such commit.
 pub fn tip(top: &Path, name: &str) -> Result<Option<String>> {
     let mut command = git::command(top);
     command.args(["rev-parse", "-q", "--verify", "--end-of-options"]);
@@ -115,7 +115,7 @@ pub fn heads(branch: &str) -> String {
     format!("refs/heads/{}", branch.strip_prefix("refs/heads/").unwrap_or(branch))
 }
 
-/// True if a commit, or one that it comes from, is this one.
+/// True if the commit `whole` is `part` or descends from it.
 pub fn contains(top: &Path, whole: &str, part: &str) -> Result<bool> {
     let mut command = git::command(top);
     Ok(git::answer(command.args(["merge-base", "--is-ancestor", part, whole]))?.0)
@@ -124,7 +124,7 @@ pub fn contains(top: &Path, whole: &str, part: &str) -> Result<bool> {
 /// True if two commits have the same files.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn is_same_tree(top: &Path, one: &str, other: &str) -> Result<bool> {
     let mut command = git::command(top);
     Ok(git::answer(command.args(["diff-tree", "--quiet", "--no-ext-diff", one, other]))?.0)
@@ -163,7 +163,7 @@ fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Re
     Ok(Held::Commit { tip: head, commit })
 }
 
-/// A repository within the worktree that its last commit has not, or has otherwise.
+/// The path of a nested repository that is missing from the last commit, or differs there.
 fn repository_that_is_new(folder: &Path, head: &str, tree: &str) -> Result<Option<String>> {
     let mut command = git::command(folder);
     command.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree]);
@@ -177,10 +177,11 @@ fn repository_that_is_new(folder: &Path, head: &str, tree: &str) -> Result<Optio
     Ok(None)
 }
 
-/// The repositories within a worktree whose files are there: they may hold what no commit has.
+/// The nested repositories of a worktree whose files are present: they may contain what no commit
+/// has.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn repositories_within(folder: &Path) -> Result<Vec<String>> {
     let listed = git::output(git::command(folder).args(["ls-files", "-s", "-z"]))?;
     let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(b"160000 "));
@@ -192,10 +193,10 @@ pub fn repositories_within(folder: &Path) -> Result<Vec<String>> {
     Ok(paths.filter(has_files).map(readable).collect())
 }
 
-/// The branches, remote branches and tags that hold a commit.
+/// The branches, remote branches and tags that contain a commit.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn names_of(top: &Path, commit: &str) -> Result<Vec<String>> {
     let mut command = git::command(top);
     command.args(["for-each-ref", "--format=%(refname)", "--contains", commit]);
@@ -203,11 +204,10 @@ pub fn names_of(top: &Path, commit: &str) -> Result<Vec<String>> {
     Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
 }
 
-/// Removes a worktree and git's entry of it, whether or not the folder is still there. One that
-/// somebody has locked stays.
+/// Removes a worktree and git's entry of it, even if the folder is gone. A locked worktree stays.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn remove(top: &Path, folder: &Path) -> Result<()> {
     let mut command = git::command(top);
     git::output(command.args(["worktree", "remove", "--force"]).arg(folder))
@@ -215,23 +215,25 @@ pub fn remove(top: &Path, folder: &Path) -> Result<()> {
         .with_context(|| format!("could not remove the worktree `{}`", folder.display()))
 }
 
-/// Where a worktree stands from the moment at which it is certain that it goes: half removed, it would be
-/// taken for one that somebody has changed.
+/// The path to which a worktree is moved once its removal is certain: half removed in its own
+/// place, it would look as if someone had changed it.
 pub fn aside(folder: &Path) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
     name.push(".ralph-removed");
     PathBuf::from(name)
 }
 
-/// As [`remove`], in steps of which each can be the last: what is left is found under [`aside`].
+/// As [`remove`], in steps after each of which the process may die; what remains is then found
+/// under [`aside`].
 ///
 /// # Errors
-/// When git fails, or the disk.
+/// If git or the disk fails.
 pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
     let aside = aside(folder);
     let describe = || format!("could not remove the worktree `{}`", folder.display());
     if folder.symlink_metadata().is_ok() {
-        // Synced: a name that came back after a power cut would stand before half of the files.
+        // Synced: if the old name came back after a power cut, it would hold only half of the
+        // files.
         std::fs::rename(folder, &aside)
             .and_then(|()| crate::store::atomic::sync_folder(&aside))
             .with_context(describe)?;
@@ -247,10 +249,10 @@ pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
     }
 }
 
-/// Deletes a branch if it still stands at this commit.
+/// Deletes a branch if it is still at this commit.
 ///
 /// # Errors
-/// When it does not, or git fails.
+/// If it is at another commit, or git fails.
 pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
     let mut command = git::command(top);
     git::output(command.args(["update-ref", "--no-deref", "-d", &heads(branch), expected]))
@@ -258,10 +260,10 @@ pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
         .with_context(|| format!("could not delete the branch `{branch}`"))
 }
 
-/// Points a ref of ours at a commit, so that git keeps it.
+/// Points a ref of ours at a commit, so that git keeps the commit.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn keep(top: &Path, reference: &str, commit: &str) -> Result<()> {
     let mut command = git::command(top);
     git::output(command.args(["update-ref", "--no-deref", reference, commit]))

@@ -1,7 +1,8 @@
-//! The ancestors of this process, as `/proc` shows them, and who made its standard input.
+//! Reads this process's ancestors from `/proc`, and finds who created its standard input.
 //!
-//! Read by commands that are a person's while a loop is live, and by a hook of a live loop whose standard
-//! input is not the client's. Elsewhere than on Linux nothing can be seen, and the environment decides alone.
+//! Used by commands that only the user may give while a loop is live, and by a hook of a live loop
+//! whose standard input is not the client's. Only Linux shows the ancestors; elsewhere the
+//! environment decides alone.
 
 use crate::client;
 use ralph_core::guard::speaker::{self, Input, Process, ProcessLine, Speaker, Top};
@@ -14,11 +15,11 @@ use std::path::{Path, PathBuf};
 /// More ancestors than any terminal has.
 const MOST: usize = 64;
 
-/// The number that the kernel gives the namespace of all processes.
+/// The inode number that the kernel gives the initial PID namespace.
 const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 
-/// Who gave this command, as the live client of a loop sees it. A person, where nothing can be known:
-/// there is no `/proc`, or no client that lives.
+/// Decides who gave this command, for a loop whose client is `of`: the person if there is no
+/// `/proc` or that client has ended, and unseen inside a sandbox that may hide the client.
 pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
     if !has_proc() {
         return Speaker::Person;
@@ -28,7 +29,8 @@ pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
     }
     match sees_everything() {
         true => Speaker::Person,
-        // A sandbox has numbers of its own, and its first process is younger than what it is to keep in.
+        // A sandbox has its own process ids, and its first process is younger than the client that
+        // it confines.
         false => match is_younger_than(of) && !is_entered() {
             true => Speaker::Unseen,
             false => Speaker::Person,
@@ -36,7 +38,8 @@ pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
     }
 }
 
-/// Who gave this command, where the state that names the client of a loop cannot be read: any client may be it.
+/// Decides who gave this command when the loop's state, which names its client, cannot be read. Any
+/// client may be the one.
 pub fn speaker_among_clients() -> Speaker {
     if !has_proc() {
         return Speaker::Person;
@@ -47,7 +50,7 @@ pub fn speaker_among_clients() -> Speaker {
     {
         return Speaker::Model;
     }
-    // The oldest one: nothing that was there before it is its doing, or that of a younger one.
+    // The oldest client: a process older than all clients was started by none of them.
     if let Some(oldest) = clients().into_iter().min_by_key(|(_, started)| *started) {
         let of = ClientProcess { pid: oldest.0, started: oldest.1.to_string() };
         return speaker::of_command(&line, &of, "");
@@ -58,7 +61,7 @@ pub fn speaker_among_clients() -> Speaker {
     }
 }
 
-/// The clients that this user runs: their numbers, and when each was started.
+/// The process ids and start times of the clients that this user runs.
 fn clients() -> Vec<(u32, u64)> {
     let uid = fs::read_link("/proc/self").ok().and_then(|own| uid_of(own.to_str()?.parse().ok()?));
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -69,15 +72,17 @@ fn clients() -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Whether a process is a client, by its executable, or by the script that its runtime was given.
+/// True if a process is a client, judged by its executable, or by the script that its runtime was
+/// given.
 fn is_client(pid: u32) -> bool {
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let arguments = String::from_utf8_lossy(&arguments);
     speaker::is_client(&executable(pid).to_string_lossy(), &arguments)
 }
 
-/// Whether the event that this hook was given comes from the client that the loop was last seen in. True
-/// where that cannot be known. `drives` says that the recorded process is a driver, whose child is the client.
+/// True if this hook's event comes from the client in which the loop was last seen, and also where
+/// that is unknown. `drives` means that the recorded process is a driver, whose child is the
+/// client.
 pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     if !has_proc() || of.pid == 0 {
         return true;
@@ -90,7 +95,7 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
         return true;
     }
     let line = line();
-    // The variable that says so is the model's to set, the executable of its client is not.
+    // The model can set the variable that `drives` comes from, but not its client's executable.
     let drives = drives && executable(of.pid).ends_with(COMMAND_LINE);
     let of = match drives {
         true => child_of(&line, of).unwrap_or_else(|| of.clone()),
@@ -104,7 +109,7 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     speaker::is_from_client(&line, &of, input, by_socket)
 }
 
-/// The client that this driver has started: the first process below it that is none of Ralph's own.
+/// The client that this driver started: the first process below it that is not Ralph's own.
 fn child_of(line: &ProcessLine, driver: &ClientProcess) -> Option<ClientProcess> {
     let at = line.processes.iter().position(|one| one.pid == driver.pid)?;
     let mut below = line.processes[..at].iter().rev();
@@ -112,10 +117,10 @@ fn child_of(line: &ProcessLine, driver: &ClientProcess) -> Option<ClientProcess>
     Some(ClientProcess { pid: child.pid, started: child.started.to_string() })
 }
 
-/// Where the executable of a process stood when it was started.
+/// The path that a process's executable had when it was started.
 fn executable(pid: u32) -> PathBuf {
     let path = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-    // An update replaces files that run.
+    // An update replaces executables while they run; Linux then appends this mark.
     PathBuf::from(path.to_string_lossy().trim_end_matches(" (deleted)"))
 }
 
@@ -123,7 +128,7 @@ fn has_proc() -> bool {
     Path::new("/proc/self/stat").exists()
 }
 
-/// True in the namespace that has every process of the machine.
+/// True in the initial PID namespace, which contains every process of the machine.
 fn sees_everything() -> bool {
     fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() == OF_ALL_PROCESSES)
 }
@@ -136,19 +141,19 @@ fn is_younger_than(client: &ClientProcess) -> bool {
     }
 }
 
-/// True for a process that was brought into its namespace from outside, and in a namespace whose first
-/// process has a terminal: a container that someone has opened.
+/// True if this process was brought into its namespace from outside, or if the first process of the
+/// namespace has a terminal: a container that someone has opened.
 fn is_entered() -> bool {
     line().top == Top::Outside || read_stat(1).is_some_and(|first| first.has_terminal)
 }
 
-/// The process that made standard input, where that is a socket.
+/// The process that created standard input, if that is a socket.
 #[cfg(not(target_os = "linux"))]
 fn maker_of_input() -> Option<u32> {
     None
 }
 
-/// The process that made standard input, where that is a socket.
+/// The process that created standard input, if that is a socket.
 #[cfg(target_os = "linux")]
 fn maker_of_input() -> Option<u32> {
     let maker = rustix::net::sockopt::socket_peercred(std::io::stdin()).ok()?;
@@ -158,7 +163,8 @@ fn maker_of_input() -> Option<u32> {
 /// This process and its ancestors.
 fn line() -> ProcessLine {
     let mut processes: Vec<Process> = Vec::new();
-    // By name: the number of this process may be that of a namespace that `/proc` does not show.
+    // Resolved through the link: our own process id may belong to a namespace that `/proc` does not
+    // show.
     let own = fs::read_link("/proc/self").ok();
     let own = own.and_then(|own| own.to_str()?.parse().ok());
     let Some(mut pid) = own else { return ProcessLine { processes, top: Top::Broken } };
@@ -197,7 +203,7 @@ fn about(pid: u32, stat: Stat, own_uid: Option<u32>) -> Process {
         started: stat.started,
         session: stat.session,
         has_terminal: stat.has_terminal,
-        // The first process is called what it is for.
+        // The first process is named for its role, whatever its executable.
         name: if pid == 1 { "init".to_owned() } else { file.unwrap_or(stat.name) },
         is_foreign: uid_of(pid) != own_uid,
         client: is_marked.then_some(number),
@@ -206,7 +212,8 @@ fn about(pid: u32, stat: Stat, own_uid: Option<u32>) -> Process {
     }
 }
 
-/// Whether a shell has its commands among its arguments: `-c`, also behind other letters.
+/// True if a shell's arguments contain its commands: `-c`, alone or among other letters, or a
+/// script.
 fn has_script(arguments: &[u8]) -> bool {
     let mut words = arguments.split(|byte| *byte == 0).skip(1).filter(|word| !word.is_empty());
     words.any(|word| !word.starts_with(b"-") || (!word.starts_with(b"--") && word.contains(&b'c')))
@@ -219,7 +226,7 @@ fn value(environment: &[u8], name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(entry).into_owned())
 }
 
-/// What `/proc/PID/stat` says.
+/// The fields of `/proc/PID/stat` that we use.
 struct Stat {
     name: String,
     parent: u32,
@@ -231,7 +238,8 @@ struct Stat {
 fn read_stat(pid: u32) -> Option<Stat> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
-    // The second field is the command in parentheses and may hold anything, parentheses included.
+    // The second field is the command in parentheses; it may contain anything, parentheses
+    // included.
     let (before, after) = text.rsplit_once(')')?;
     let fields: Vec<&str> = after.split_whitespace().collect();
     Some(Stat {
@@ -243,7 +251,8 @@ fn read_stat(pid: u32) -> Option<Stat> {
     })
 }
 
-/// The real user of a process. The owner of its folder is another one where it may not be looked into.
+/// The real user of a process. The owner of its `/proc` folder differs for a process that may not
+/// be inspected.
 fn uid_of(pid: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;

@@ -1,28 +1,28 @@
-//! The time.
+//! The current time, and its forms.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_core::modes::orchestration::local_time::LocalTime;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time now, to the millisecond: finer digits only make documents harder to read.
+/// The current time in milliseconds: finer digits only make documents harder to read.
 pub fn now() -> Timestamp {
-    // Not the library's own `now`: it panics at a clock beyond its range, and a hook would hold
-    // the words for every error that the library knows.
+    // Not `Timestamp::now`: it panics if the clock is out of range, and would link the text of
+    // every jiff error into each hook.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MAX)
 }
 
-/// A moment with the offset of the clock that the user sees.
+/// A time with the UTC offset of the user's clock.
 pub fn local(at: Timestamp) -> LocalTime {
     LocalTime { at, offset: TimeZone::system().to_offset(at) }
 }
 
-/// A time as it stands in file names: `20260131T235959Z`.
+/// A time as used in file names: `20260131T235959Z`.
 pub fn compact(at: Timestamp) -> String {
-    // From the form that documents need anyhow: a formatter of any pattern would be the largest
-    // part of a hook after the reader of the state.
+    // Derived from the standard form, which documents need anyway: a general formatter would be the
+    // largest part of a hook after the state parser.
     let whole: String = at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
     let seconds = whole.split(['.', 'Z']).next().unwrap_or(&whole);
     format!("{seconds}Z")

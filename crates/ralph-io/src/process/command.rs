@@ -1,9 +1,9 @@
-//! Runs one acceptance command so that it can harm nothing, whatever it does.
+//! Runs one acceptance command in such a way that it can harm nothing.
 //!
-//! The command is not our child but the child of a process of its own, `ralph supervise`, which
-//! watches it: whatever the command leaves behind comes back to that one process and to no other, so
-//! several commands can run side by side. We hold the write end of the supervisor's standard input;
-//! when we are gone, however that came about, the supervisor sees its end and ends everything.
+//! The command is not our child but the child of its own supervisor process, `ralph supervise`. All
+//! orphans of the command go to that supervisor, so several commands can run side by side. We hold
+//! the write end of the supervisor's standard input; if we die, for whatever reason, the supervisor
+//! reads the end of its input and kills everything.
 
 pub(crate) mod family;
 mod keep;
@@ -35,25 +35,24 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a supervisor may take after the deadline to end everything and to store the output.
-/// One that takes longer was stopped or worse, and counts as lost.
+/// How long a supervisor may take after the deadline to end everything and store the output. One
+/// that takes longer was stopped or worse, and counts as lost.
 const MARGIN: Duration = Duration::from_secs(15);
 
-/// A deadline that is further away is as good as none.
+/// A deadline further away is cut to this.
 const FAR: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// What to run, and where its output goes.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandOrder<'a> {
-    /// The executable that supervises: `ralph`.
+    /// The `ralph` executable, which supervises.
     pub ralph: &'a Path,
     /// One line for a shell.
     pub command: &'a str,
-    /// Where it runs.
+    /// The working folder.
     pub folder: &'a Path,
-    /// The file that gets its output. Its folder exists.
+    /// The file for the output. Its folder must exist.
     pub output: &'a Path,
-    /// How long it may take.
     pub deadline: Duration,
 }
 
@@ -61,59 +60,57 @@ pub struct CommandOrder<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnd {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal, which was not ours.
+    /// It was killed by this signal, which we did not send.
     Signalled(i32),
-    /// By us, at the deadline.
+    /// We ended it at the deadline.
     Deadline,
-    /// By us, because the supervisor was told to stop: a person interrupted, or the command sent a
-    /// signal to its parent.
+    /// We ended it because the supervisor was told to stop: the user interrupted, or the command
+    /// sent a signal to its parent.
     Stopped,
-    /// It never began; why.
+    /// It never started, for this reason.
     NotStarted(String),
-    /// Its supervisor was killed before it could say anything, as a rule by the command.
+    /// Its supervisor was killed before it could report, usually by the command.
     SupervisorLost,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRun {
-    /// How it ended.
     pub ended: CommandEnd,
-    /// When it was started.
     pub started_at: Timestamp,
-    /// From its start to its own end, or to ours.
+    /// The time from the start to the command's own end, or until we ended it.
     pub duration: Duration,
-    /// Over every byte that it wrote.
+    /// The digest of every byte that it wrote.
     pub output_sha256: String,
     /// How many bytes it wrote.
     pub output_bytes: u64,
-    /// The end of what it wrote: at most 2,000 characters of plain text, without secrets.
+    /// The end of its output: at most 2,000 characters of plain text, without secrets.
     pub tail: String,
-    /// The names of the processes that it left and that had to be ended.
+    /// The names of the processes that it left running and that we ended.
     pub left: Vec<String>,
     /// False if the output could not be written to its file.
     pub stored: bool,
-    /// What the runners' own summaries said of the tests that ran.
+    /// The test counts from the runners' own summaries.
     pub tests: Summary,
 }
 
-/// Runs a command to its end and says what came of it. When this returns, nothing that the command
-/// started is alive.
+/// Runs a command to its end. When this returns, nothing that the command started is alive.
 ///
 /// # Errors
-/// When the supervisor cannot be started, or is no supervisor.
+/// If the supervisor cannot be started, or is not a supervisor.
 pub fn run(order: &CommandOrder<'_>) -> Result<CommandRun> {
     let started_at = clock::now();
     let began = Instant::now();
     let request = wire::line(&CommandRequest::of(order))?;
     let mut supervisor = orphans::start(&mut scrubbed(order.ralph))
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
-    // Kept until the answer is here: its end tells the supervisor that we are gone.
+    // Kept open until the answer is here: closing it tells the supervisor that we have died.
     let mut line_to_it = supervisor.child.stdin.take().context("its input is no pipe")?;
-    // One that was not told all would wait for the rest, and we for it, until the deadline: it is
-    // let go of at once. One that is already gone is noticed below.
+    // A supervisor that got only part of the request would wait for the rest, and we for it, until
+    // the deadline; so close the pipe at once. If the supervisor has died already, reading its
+    // answer shows that.
     let line_to_it = line_to_it.write_all(&request).is_ok().then_some(line_to_it);
     let answer = read_answer(&mut supervisor.child, began + order.deadline.min(FAR) + MARGIN)?;
     drop(line_to_it);
@@ -129,8 +126,8 @@ pub fn run(order: &CommandOrder<'_>) -> Result<CommandRun> {
     Ok(report.into_run(started_at))
 }
 
-/// The supervisor, started without the client's secrets: not even its parent's environment, which
-/// a command can read, has them.
+/// Builds the supervisor's command without the client's secrets: a command can read the environment
+/// of its parent.
 fn scrubbed(ralph: &Path) -> Command {
     let mut command = Command::new(ralph);
     command.arg("supervise").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -142,7 +139,7 @@ fn scrubbed(ralph: &Path) -> Command {
     command
 }
 
-/// Everything that the supervisor prints. One that takes too long is killed.
+/// Reads everything that the supervisor prints. A supervisor that takes too long is killed.
 fn read_answer(supervisor: &mut Child, until: Instant) -> Result<Vec<u8>> {
     let mut pipe = supervisor.stdout.take().context("its output is no pipe")?;
     let mut answer = Vec::new();
@@ -165,7 +162,7 @@ fn read_answer(supervisor: &mut Child, until: Instant) -> Result<Vec<u8>> {
     }
 }
 
-/// What can be said when the supervisor said nothing.
+/// The report on a command whose supervisor gave no answer.
 fn without_answer(
     supervisor: &mut Child,
     order: &CommandOrder<'_>,

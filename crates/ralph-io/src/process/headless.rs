@@ -1,8 +1,9 @@
-//! Runs the client without a terminal: reads what it prints as it comes, and leaves nothing behind.
+//! Runs the client without a terminal: reads its output as it comes, and leaves no process behind.
 //!
-//! The client leads a process group of its own, so that Ctrl-C reaches us and not the client. What it
-//! starts may leave that group, and may outlive it: orphans come to us, and are ended by their
-//! descent. One client at a time in a process, so that its orphans can be told from another's.
+//! The client leads its own process group, so that Ctrl-C reaches us and not the client. Its
+//! descendants may leave that group and outlive the client; we adopt them as orphans and find them
+//! by descent. Only one client runs at a time in a process, so that its orphans cannot be confused
+//! with another's.
 
 mod leftovers;
 mod log;
@@ -27,58 +28,56 @@ use std::time::{Duration, Instant};
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
 
-/// How much is kept of the end of what it says beside its lines.
+/// How much of the end of standard error is kept.
 const LAST_WORDS: usize = 4096;
 
-/// When we look again whether anything of a family that has to end is alive.
+/// The interval between checks whether anything of an ending family is alive.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Further away than anything that is waited for.
+/// Longer than any wait.
 const FAR: Duration = Duration::from_secs(3600);
 
-/// What is started.
+/// How to start the client.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientStart<'a> {
-    /// The client.
     pub program: &'a Path,
-    /// Its arguments.
     pub args: &'a [OsString],
-    /// Variables on top of ours.
+    /// Variables added to our environment.
     pub env: &'a [(String, String)],
-    /// Where it runs; ours if there is none.
+    /// The working folder; ours if not set.
     pub folder: Option<&'a Path>,
-    /// How long after its last result it may live on, with all that it started.
+    /// How long the client and its descendants may live after its last result.
     pub grace: Duration,
 }
 
-/// Who hears the client.
+/// Receives the client's output.
 pub trait Listener {
-    /// The next piece of what it prints.
+    /// Takes the next piece of standard output.
     fn hear(&mut self, piece: &[u8]);
-    /// A person has asked for something; said once for each.
+    /// Takes a new interrupt request; called once for each.
     fn asked(&mut self, asked: InterruptRequest);
-    /// True if nothing more is to be expected of it but its end.
+    /// True if nothing more is expected of the client except its end.
     fn is_settled(&self) -> bool;
 }
 
-/// What came of it.
+/// The result of a client's run.
 #[derive(Debug)]
 pub struct ClientExit {
-    /// How it ended.
     pub exit: Exit,
-    /// The names of what it had started and we had to end; its own, where it did not end by itself.
+    /// The names of the client's descendants that we had to end; the client's own name if it did
+    /// not end by itself.
     pub leftovers: Vec<String>,
-    /// The end of what it said on its standard error.
+    /// The end of the client's standard error.
     pub last_words: String,
 }
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Runs the client to its end. When this returns, nothing that it started is alive, where the
+/// Runs the client to its end. When this returns, nothing that it started is alive, as far as the
 /// platform lets us find it.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If the client cannot be started.
 pub fn run(
     start: &ClientStart<'_>,
     interrupts: &Interrupts,
@@ -113,12 +112,12 @@ fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
         anyhow::Ok((reader, writer))
     };
     let ((out, to_out), (err, to_err)) = (ends()?, ends()?);
-    // The command holds both write ends, and lets go of them at the end of this function.
+    // The command owns both write ends, and closes them at the end of this function.
     let mut command = Command::new(start.program);
     command
         .args(start.args)
         .envs(start.env.iter().map(|(name, value)| (name, value)))
-        // Nobody answers: what asks finds the end of its input.
+        // Nobody answers prompts: a program that asks reads the end of its input.
         .stdin(Stdio::null())
         .stdout(to_out)
         .stderr(to_err)
@@ -134,13 +133,13 @@ fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
 struct ClientWatch<'a> {
     child: Child,
     family: Family,
-    /// None once its other end is closed.
+    /// Not set after the other end is closed.
     out: Option<PipeReader>,
     err: Option<PipeReader>,
     last_words: Vec<u8>,
-    /// Some of its words were too many.
+    /// True if the beginning of standard error was dropped.
     forgot: bool,
-    /// How the client itself ended.
+    /// The client's own exit status.
     exit: Option<ExitStatus>,
     /// Since when nothing more is expected.
     settled_at: Option<Instant>,
@@ -161,7 +160,8 @@ impl ClientWatch<'_> {
         Ok(ClientExit { exit, leftovers, last_words })
     }
 
-    /// Until it has ended and left nothing, or has to be ended; why, where it has.
+    /// Waits until the client has ended and left nothing, or has to be ended. Returns the reason if
+    /// it has to be ended.
     fn watch(&mut self) -> Result<Option<Exit>> {
         loop {
             self.take_in()?;
@@ -176,7 +176,7 @@ impl ClientWatch<'_> {
             if until.is_some_and(|until| now >= until) {
                 return Ok(self.exit.is_none().then_some(Exit::Leftovers));
             }
-            // Orphans that are no children of ours yet send no signal when they end.
+            // Descendants that are not our children yet send no signal when they end, so poll.
             let next = if self.exit.is_some() { now + AGAIN } else { now + FAR };
             self.wait(until.map_or(next, |until| until.min(next)));
         }
@@ -188,10 +188,10 @@ impl ClientWatch<'_> {
         self.interrupts.wait(&open, until);
     }
 
-    /// Everything that has happened by now.
+    /// Handles everything that has happened by now.
     fn take_in(&mut self) -> Result<()> {
         let mut bytes = vec![0; PIECE];
-        // Bounded: what is asked for must not wait for someone who prints without end.
+        // Bounded: an interrupt must not wait for a client that prints without end.
         for _ in 0..64 {
             let Some(read) = read(&mut self.out, &mut bytes) else { break };
             self.listener.hear(&bytes[..read]);
@@ -224,16 +224,16 @@ impl ClientWatch<'_> {
         self.forgot |= surplus > 0;
     }
 
-    /// Without the rest of a line whose beginning was forgotten: half a secret would not be known
-    /// for one.
+    /// Standard error without a first line whose beginning was dropped: half a secret would not be
+    /// recognised as one.
     fn whole_words(&self) -> Vec<u8> {
         let mut lines = self.last_words.splitn(2, |byte| *byte == b'\n');
         let rest = if self.forgot { lines.nth(1) } else { Some(&self.last_words[..]) };
         rest.unwrap_or_default().to_vec()
     }
 
-    /// What is still in the pipes when everything has ended. Bounded, in case something that we could
-    /// not end goes on writing.
+    /// Reads what is still in the pipes after everything has ended. Bounded, because a process that
+    /// we could not end may go on writing.
     fn drain(&mut self) {
         let mut bytes = vec![0; PIECE];
         for _ in 0..1024 {
@@ -247,7 +247,7 @@ impl ClientWatch<'_> {
     }
 }
 
-/// Some bytes; none if there are none now, or never again.
+/// Reads some bytes; `None` if there are none now, or the pipe has ended.
 fn read(pipe: &mut Option<PipeReader>, bytes: &mut [u8]) -> Option<usize> {
     loop {
         match pipe.as_mut()?.read(bytes) {

@@ -1,7 +1,7 @@
-//! What a person at the keyboard wants of a command that works for hours: Ctrl-C once, or twice.
+//! Handles interrupts of a command that works for hours: Ctrl-C once, or twice.
 //!
-//! The first lets the round come to its end, the second ends it at once; so do a closed terminal and
-//! SIGTERM. Handlers write a byte each; who waits for anything polls for them.
+//! The first Ctrl-C lets the current round finish, the second ends it at once; so do a closed
+//! terminal and SIGTERM. Each handler writes a byte, and the waiting loops poll for it.
 
 use crate::process::command::signals::{clear, count, stream};
 use anyhow::Result;
@@ -12,19 +12,18 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// What was asked for so far.
+/// The strongest request so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum InterruptRequest {
-    /// Nothing.
     #[default]
     Nothing,
-    /// To begin no other round after this one.
+    /// Start no other round after this one.
     Finish,
-    /// To end at once.
+    /// End at once.
     End,
 }
 
-/// Signals to this process, caught for as long as it lives.
+/// The signals to this process, caught for as long as it lives.
 #[derive(Debug)]
 pub struct Interrupts {
     keyboard: UnixStream,
@@ -34,10 +33,10 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// From now on Ctrl-C, SIGTERM and SIGHUP end nothing by themselves.
+    /// Catches Ctrl-C, SIGTERM and SIGHUP, so that they no longer end the process.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn catch() -> Result<Interrupts> {
         Ok(Interrupts {
             keyboard: stream(&[SIGINT])?,
@@ -47,7 +46,7 @@ impl Interrupts {
         })
     }
 
-    /// What was asked for by now.
+    /// Reads new signals and returns the strongest request so far.
     pub fn asked(&self) -> InterruptRequest {
         let presses = count(&self.keyboard);
         let now = match (self.asked.get(), presses) {
@@ -60,8 +59,7 @@ impl Interrupts {
         now
     }
 
-    /// Waits until that time, for as long as nothing is asked for that was not before; true if
-    /// nothing was.
+    /// Waits until `until`, or until a new request arrives; true if none did.
     pub fn rest(&self, until: Instant) -> bool {
         let before = self.asked();
         while self.asked() == before {
@@ -73,8 +71,8 @@ impl Interrupts {
         false
     }
 
-    /// Waits for a signal, for a child's end, or for one of these to be readable; at most until then.
-    /// Says which of these are.
+    /// Waits for a signal, for a child's end, or for one of `others` to be readable, at most until
+    /// `until`. Returns which of `others` are readable.
     pub(crate) fn wait(&self, others: &[BorrowedFd<'_>], until: Instant) -> Vec<bool> {
         let left = until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600));
         let left = Timespec::try_from(left).unwrap_or_default();
@@ -83,7 +81,7 @@ impl Interrupts {
             ours.iter().map(|end| PollFd::new(*end, PollFlags::IN)).collect();
         ends.extend(others.iter().map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)));
         if poll(&mut ends, Some(&left)).is_err() {
-            // A signal: it is in its stream, and the next turn reads it.
+            // Interrupted by a signal: its byte is in its stream, and the next turn reads it.
             return vec![false; others.len()];
         }
         clear(&self.child);

@@ -1,4 +1,5 @@
-//! Waits for a person: a line at the terminal, a word in another one, or Ctrl-C.
+//! Waits for the user: for input on the terminal, for a change made from another one, or for
+//! Ctrl-C.
 
 use crate::process::interrupts::{InterruptRequest, Interrupts};
 use crate::process::watch::Watch;
@@ -8,30 +9,31 @@ use std::io::stdin;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// What a wait has ended with.
+/// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitEnd {
-    /// Something stands at standard input: a line, or its end.
+    /// Standard input is readable: a line, or its end.
     Typed,
-    /// Something that is watched has changed; or may have.
+    /// A watched file has changed, or may have.
     Changed,
-    /// Ctrl-C, or the end of the terminal.
+    /// Ctrl-C, or the terminal was closed.
     Interrupted,
 }
 
-/// Between two looks where the system cannot tell of changes, and after the machine has slept.
+/// The longest single wait: for systems that report no file changes, and for changes while the
+/// machine slept.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// Forgets what was typed before: nobody agrees to what they have not seen.
+/// Discards earlier keystrokes: nobody can agree to a question before seeing it.
 pub fn forget_what_was_typed() {
-    // Standard input is no terminal: then nobody has typed.
+    // Fails if standard input is not a terminal; then nobody has typed.
     let _ = tcflush(stdin(), QueueSelector::IFlush);
 }
 
-/// Waits, as long as it takes. `types` says whether somebody can type.
+/// Waits for the next event. `types` says whether the user can type here.
 ///
 /// # Errors
-/// When what has changed cannot be read.
+/// If the watch's events cannot be read.
 pub fn wait(interrupts: &Interrupts, watch: &Watch, types: bool) -> Result<WaitEnd> {
     if interrupts.asked() != InterruptRequest::Nothing {
         return Ok(WaitEnd::Interrupted);

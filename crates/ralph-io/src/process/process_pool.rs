@@ -1,8 +1,8 @@
-//! Several neighbours at work at once: each tells by lines what it does, and ends when we do.
+//! Runs several workers at once; each reports in lines, and ends when we do.
 //!
-//! A client's orphans can be told from another's only by a process of its own above each client. So
-//! each member is one, which holds one client. It reads its order from its standard input, which we
-//! keep open: when we are gone, however, it finds the end of it there.
+//! Only a separate process above each client can tell its orphans from another client's. So each
+//! member is a process that runs one client. It reads its order from its standard input, which we
+//! keep open: if we die, for whatever reason, it reads the end there.
 
 use crate::process::command::{adopt_orphans, family};
 use crate::process::interrupts::{InterruptRequest, Interrupts};
@@ -19,66 +19,64 @@ use std::time::{Duration, Instant};
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
 
-/// When processes are killed again, in case some were born while we looked.
+/// The interval between SIGKILLs: processes may have been started since the last list was read.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// When we stop trying: what is alive then cannot be killed by us.
+/// When we give up: a process that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was heard of a member.
+/// An event of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberEvent {
-    /// A line, without its end.
+    /// A line without its line feed.
     Line(Vec<u8>),
-    /// It has ended, and nothing that it started is alive; how.
+    /// The member has ended with this status, and nothing that it started is alive.
     Gone(String),
 }
 
 struct Member {
     name: String,
     child: Child,
-    /// Its other end is how it knows that we are there.
+    /// Kept open: its end would tell the member that we have died.
     _order: ChildStdin,
-    /// None once it has said its last.
+    /// Not set after the member has closed it.
     out: Option<PipeReader>,
-    /// The beginning of a line whose end has not come yet.
+    /// The start of an incomplete line.
     begun: Vec<u8>,
-    /// True once it has said a line: before that it may not catch signals yet.
+    /// True after the member's first line; before that it may not catch signals yet.
     has_spoken: bool,
     asked: InterruptRequest,
 }
 
-/// Those that are at work.
+/// A pool of running members.
 pub struct Crew {
     members: Vec<Member>,
-    /// Children of ours from before: they and theirs are none of this.
+    /// Our children from before the pool; they and their descendants do not belong to it.
     others: Vec<Pid>,
 }
 
 impl Crew {
-    /// Nobody yet. What a member leaves without a parent comes to us.
+    /// Creates an empty pool; orphaned grandchildren are reparented to us.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn new() -> Result<Crew> {
         adopt_orphans()?;
         Ok(Crew { members: Vec::new(), others: family::children() })
     }
 
-    /// How many are at work.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// True if nobody is.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Starts a member and gives it its order, which it reads up to a line feed.
+    /// Starts a member and sends it its order, which it reads up to a line feed.
     ///
     /// # Errors
-    /// When it cannot be started, or does not take the order.
+    /// If it cannot be started, or does not accept the order.
     pub fn start(&mut self, name: &str, program: &Path, args: &[&str], order: &[u8]) -> Result<()> {
         let started = || -> Result<Member> {
             let (out, to_out) = pipe()?;
@@ -87,7 +85,7 @@ impl Crew {
                 .args(args)
                 .stdin(Stdio::piped())
                 .stdout(to_out)
-                // Ctrl-C is for us; what it means to a member, we say.
+                // Ctrl-C reaches only us; we decide what it means for a member.
                 .process_group(0)
                 .spawn()?;
             let mut stdin = child.stdin.take().context("it has no standard input")?;
@@ -109,12 +107,12 @@ impl Crew {
         Ok(())
     }
 
-    /// Passes on what a person has asked for.
+    /// Passes a request on to all members.
     pub fn ask(&mut self, asked: InterruptRequest) {
         self.send(asked, |_| true);
     }
 
-    /// Passes it on to one of them.
+    /// Passes a request on to one member.
     pub fn ask_one(&mut self, name: &str, asked: InterruptRequest) {
         self.send(asked, |member| member.name == name);
     }
@@ -126,12 +124,12 @@ impl Crew {
         }
     }
 
-    /// Waits until something is heard, until something changes in what is watched or a person asks
-    /// for something, at most until that time. Returns what was heard by then, and whether something has
-    /// changed; a change while something is heard is reported by the next wait.
+    /// Waits until a member reports, a watched file changes or the user interrupts, at most until
+    /// `until`. Returns the events and whether a file has changed; a change that coincides with
+    /// events is reported by the next wait.
     ///
     /// # Errors
-    /// When a member cannot be waited for.
+    /// If a member cannot be waited for.
     pub fn wait(
         &mut self,
         interrupts: &Interrupts,
@@ -160,7 +158,7 @@ impl Crew {
             member.take_in(&mut heard);
             let ended = member.child.try_wait().context("could not wait for a worker")?;
             if let Some(status) = ended {
-                // What it said last may have come while we asked.
+                // Its last lines may have come since the first read.
                 member.take_in(&mut heard);
                 gone.push((at, status.to_string()));
             }
@@ -173,8 +171,8 @@ impl Crew {
         Ok(heard)
     }
 
-    /// A member ends what its client has left. One that was killed could not: all that came to us then
-    /// and belongs to no other member ends here.
+    /// Ends what a killed member left. A member normally ends its client's leftovers itself; if it
+    /// was killed, they come to us, and we end all that belongs to no other member.
     fn end_what_is_left(&self, interrupts: &Interrupts) {
         let members = self.members.iter().map(|member| Pid::from_child(&member.child));
         let others: Vec<Pid> = members.chain(self.others.iter().copied()).collect();

@@ -1,4 +1,5 @@
-//! Finds programs: beside the one that runs, then on `PATH`; and says which ones a criterion lacks.
+//! Finds programs, first beside the running executable, then on `PATH`; and reports which program a
+//! criterion lacks.
 
 use anyhow::{Context, Result};
 use ralph_core::shell::programs;
@@ -6,17 +7,17 @@ use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The path of the executable that runs.
+/// The path of the running executable.
 ///
 /// # Errors
-/// When the system does not tell.
+/// If the system does not provide it.
 pub fn running() -> Result<PathBuf> {
     let told = std::env::current_exe().context("could not find out where this executable is")?;
     Ok(in_its_place(told))
 }
 
-/// Where an upgrade has put another in its place, the system marks the path of the one that runs, and
-/// nothing is at a path with that mark: what goes on is the one of now.
+/// After an upgrade, Linux marks the path of the running executable as deleted, and no file has
+/// that marked name. Use the new executable at the unmarked path.
 fn in_its_place(told: PathBuf) -> PathBuf {
     const MARK: &str = " (deleted)";
     let unmarked = told.to_str().and_then(|path| path.strip_suffix(MARK)).map(PathBuf::from);
@@ -26,7 +27,7 @@ fn in_its_place(told: PathBuf) -> PathBuf {
     }
 }
 
-/// The executable of this name; none if there is none.
+/// The executable of this name, beside the running one or on `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
     let running = std::env::current_exe().ok();
     let beside = running.as_deref().and_then(Path::parent).map(Path::to_owned);
@@ -36,8 +37,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .or_else(|| find_on_path(name))
 }
 
-/// The executable of this name in a folder of `PATH`. A relative folder does not count: what it
-/// holds depends on where the process is.
+/// The executable of this name in a folder of `PATH`. Relative folders are skipped: their content
+/// depends on the working folder.
 pub fn find_on_path(name: &str) -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH")?;
     std::env::split_paths(&on_path)
@@ -46,14 +47,14 @@ pub fn find_on_path(name: &str) -> Option<PathBuf> {
         .find(|path| is_executable(path))
 }
 
-/// What is wrong with a criterion's command that could not even start, and what to do; none where
-/// nothing is known to be missing.
+/// Explains why a criterion's command cannot even start, and what to do; `None` if no program is
+/// known to be missing.
 ///
-/// A path inside the project is not looked at: the loop may be there to write that script.
+/// Paths inside the project are not checked: the loop may exist to write that script.
 pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&on_path)
-        // A relative folder is looked for where the command runs.
+        // A relative folder is resolved where the command runs.
         .map(|folder| project_root.join(folder))
         .collect();
     let is_there = |name: &str| match Path::new(name) {
@@ -66,12 +67,12 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
     missing.map(|name| programs::not_found(&name))
 }
 
-/// True for a file that someone may run.
+/// True for a regular file with an execute bit.
 pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// The executable of a process, by what no name can lie about.
+/// The identity of an executable, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Executable {
     device: u64,
@@ -79,7 +80,7 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// True if it is the one of this name beside the executable that runs.
+    /// True if this is the executable of this name beside the running one.
     pub fn is_beside_us(self, name: &str) -> bool {
         let beside = running().ok().map(|running| running.with_file_name(name));
         beside.and_then(|path| path.metadata().ok()).is_some_and(|about| self == of(&about))
@@ -90,8 +91,8 @@ fn of(about: &Metadata) -> Executable {
     Executable { device: about.dev(), inode: about.ino() }
 }
 
-/// The executables of the process that started this one, of the one above it, and so on, at most so
-/// many; none where the system does not tell. A process that cannot be seen ends the list.
+/// The executables of up to `most` ancestors of this process, nearest first; `None` if the system
+/// does not show them. An ancestor that cannot be inspected ends the list.
 pub fn parents(most: usize) -> Option<Vec<Executable>> {
     if !Path::new("/proc/self/exe").exists() {
         return None;
@@ -109,7 +110,8 @@ pub fn parents(most: usize) -> Option<Vec<Executable>> {
 
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the command in parentheses and may hold anything, parentheses included.
+    // The second field is the command in parentheses; it may contain anything, parentheses
+    // included.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(1)?.parse().ok()
 }

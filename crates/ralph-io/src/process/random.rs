@@ -1,17 +1,18 @@
-//! Chance, where nothing depends on its quality: the pauses of processes that must not keep step.
+//! Random numbers where quality does not matter, such as the pauses of processes that must not run
+//! in step.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// A number from 0 to 1.
+/// A random number from 0 to 1.
 pub fn fraction() -> f64 {
     // The standard library seeds its hash maps from the system.
     let bits = RandomState::new().hash_one(std::process::id());
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A new UUID (version 4), as the client wants for a session's id.
+/// A new version 4 UUID, the form that the client requires for a session id.
 pub fn uuid() -> String {
-    // The standard library seeds its hash maps from the system, anew for each.
+    // The standard library seeds its hash maps from the system and varies the seed for each.
     let [one, other] = [0_u8, 1].map(|part| RandomState::new().hash_one(part));
     let bits = (u128::from(one) << 64) | u128::from(other);
     let bits = bits & !(0xf << 76) | (4 << 76);

@@ -1,7 +1,7 @@
-//! Starts a program once, as the client would, and reports what came back and how long it took.
+//! Starts a program once, as the client would, and reports its output and how long it took.
 //!
-//! The wait ends when the program has ended, not when its output closes: a grandchild that keeps
-//! the pipe open must not make a quick program look slow.
+//! The wait ends with the program, not when its output closes: a grandchild that keeps the pipe
+//! open must not make a quick program look slow.
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -20,44 +20,39 @@ const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// How long output may still arrive after the program has ended.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// What to start.
+/// The program to start.
 #[derive(Debug, Clone)]
 pub struct Program<'a> {
-    /// A path, or a name to be found on `PATH`.
+    /// A path, or a name to find on `PATH`.
     pub command: &'a str,
-    /// Its arguments.
     pub args: Vec<&'a str>,
-    /// Where it runs.
+    /// The working folder.
     pub folder: &'a Path,
-    /// What it reads.
     pub stdin: &'a str,
-    /// Variables set on top of ours, or instead of ours.
+    /// Variables set in addition to our environment, or instead of it.
     pub env: Vec<(&'a str, &'a OsStr)>,
-    /// When its process group is ended.
+    /// When its process group is killed.
     pub deadline: Duration,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramEnd {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signalled(i32),
-    /// By us, at the deadline.
+    /// We killed it at the deadline.
     Overdue,
 }
 
-/// What came of it.
+/// The result of a program's run.
 #[derive(Debug, Clone)]
 pub struct ProbeResult {
-    /// How it ended.
     pub ended: ProgramEnd,
-    /// What it printed.
     pub stdout: String,
-    /// What it said on the side.
     pub stderr: String,
-    /// From the start to the end of the process.
+    /// The time from the start to the end of the process.
     pub took: Duration,
 }
 
@@ -67,13 +62,13 @@ enum News {
     Exit(std::io::Result<ExitStatus>),
 }
 
-/// Starts it in our environment and waits for its end or the deadline.
+/// Runs the program in our environment until it ends, or until the deadline.
 pub fn run(program: &Program<'_>) -> Result<ProbeResult> {
     watch(&mut Command::new(program.command), program)
 }
 
-/// The same with the program's own variables and none of ours: what it is told of the machine is
-/// what the caller chose.
+/// Runs the program with only its own variables: it learns nothing about the machine that the
+/// caller did not choose.
 pub fn run_apart(program: &Program<'_>) -> Result<ProbeResult> {
     watch(Command::new(program.command).env_clear(), program)
 }
@@ -94,7 +89,7 @@ fn watch(command: &mut Command, program: &Program<'_>) -> Result<ProbeResult> {
     let (news, arrived) = channel();
     if let Some(mut stdin) = child.stdin.take() {
         let text = program.stdin.to_owned();
-        // A program may end without reading: that is its right.
+        // A program may end without reading its input, so a write error is ignored.
         thread::spawn(move || stdin.write_all(text.as_bytes()));
     }
     if let Some(stdout) = child.stdout.take() {
@@ -123,7 +118,7 @@ fn watch(command: &mut Command, program: &Program<'_>) -> Result<ProbeResult> {
             }
         }
     }
-    // Nothing it started may outlive the probe; usually nobody is left and this finds no one.
+    // Nothing that the program started may outlive the probe; usually the group is already empty.
     let _ = kill_process_group(group, Signal::KILL);
     Ok(outcome)
 }

@@ -1,4 +1,4 @@
-//! A real repository for the tests, with nothing of the developer's configuration.
+//! A real repository for tests, isolated from the developer's configuration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// A repository with a commit: `tracked`, `src/a.rs`, and `*.ignored` in its `.gitignore`.
+    /// A repository with one commit: `tracked`, `src/a.rs`, and `*.ignored` in its `.gitignore`.
     pub(crate) fn new() -> Sandbox {
         let sandbox = Sandbox::empty();
         sandbox.write("tracked", "one\n");
@@ -80,7 +80,7 @@ impl Sandbox {
     }
 }
 
-/// Runs git as a person without any configuration would.
+/// Runs git with an identity but no other configuration.
 pub(crate) fn git_in(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])

@@ -1,7 +1,8 @@
-//! Waits for whatever comes first: a key, a change of files, a signal, or a time.
+//! Waits for whatever comes first: a key, a file change, a signal, or a time.
 //!
-//! Signals only write a byte each, so that whoever holds the terminal gives it back before it ends or
-//! rests; then [`StopSignal::carry_out`] does what the signal would have done.
+//! A signal handler only writes a byte, so the owner of the terminal can restore it before the
+//! process ends or is suspended; then [`StopSignal::carry_out`] does what the signal would have
+//! done.
 
 use crate::process::command::signals::{count, stream};
 use crate::process::watch::Watch;
@@ -13,25 +14,25 @@ use signal_hook::low_level::emulate_default_handler;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-/// Signals to this process, caught for as long as it lives.
+/// The signals to this process, caught for as long as it lives.
 #[derive(Debug)]
 pub struct Attention {
     ends: Vec<(i32, UnixStream)>,
     rests: UnixStream,
-    /// The size has changed, or somebody else had the terminal.
+    /// Readable when the window size has changed or the process was continued.
     redraw: UnixStream,
 }
 
-/// What came.
+/// What ended a wait.
 #[derive(Debug, Default)]
 pub struct Wakeup {
-    /// What was typed.
+    /// The bytes typed.
     pub typed: Vec<u8>,
-    /// Something that is watched has changed.
+    /// True if a watched file has changed.
     pub changed: bool,
-    /// All has to be drawn anew.
+    /// True if the whole screen has to be redrawn.
     pub redraw: bool,
-    /// We are to rest, or to end.
+    /// The signal that suspends or ends this process.
     pub ending: Option<StopSignal>,
 }
 
@@ -40,26 +41,26 @@ pub struct Wakeup {
 pub struct StopSignal(i32);
 
 impl StopSignal {
-    /// To rest until somebody continues us.
+    /// Suspends the process until it is continued.
     pub const REST: StopSignal = StopSignal(SIGTSTP);
 
-    /// True where the process goes on after it.
+    /// True if the process continues after this signal.
     pub fn is_rest(self) -> bool {
         self == StopSignal::REST
     }
 
-    /// What the signal does where nobody catches it; returns when the process goes on.
+    /// Does what the signal does by default; returns once the process continues.
     pub fn carry_out(self) {
-        // A process that cannot even end by it ends at the end of its command.
+        // If even that fails, the process ends with its command.
         let _ = emulate_default_handler(self.0);
     }
 }
 
 impl Attention {
-    /// From now on none of these signals does anything by itself.
+    /// Catches the signals: from now on none of them acts by itself.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn catch() -> Result<Attention> {
         let mut ends = Vec::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -68,10 +69,10 @@ impl Attention {
         Ok(Attention { ends, rests: stream(&[SIGTSTP])?, redraw: stream(&[SIGWINCH, SIGCONT])? })
     }
 
-    /// Waits.
+    /// Waits for the first event, at most until `until`.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn wait(&self, watch: &Watch, until: Instant) -> Result<Wakeup> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).context("could not wait so long")?;

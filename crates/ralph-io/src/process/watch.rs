@@ -1,16 +1,16 @@
-//! Waits until something happens to files, without looking at them again and again.
+//! Waits for file changes without polling the files.
 //!
-//! Where the system cannot tell of changes, a wait lasts until its deadline; whoever waits looks at
-//! the files once more then.
+//! Where the system reports no changes, a wait lasts until its deadline, and the caller then checks
+//! the files once more.
 
 use std::time::Instant;
 
-/// What a wait has ended with.
+/// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
-    /// Something has changed; or may have.
+    /// Something has changed, or may have.
     Changed,
-    /// The time is over.
+    /// The deadline has passed.
     Overdue,
 }
 
@@ -26,18 +26,18 @@ mod platform {
     use rustix::io::Errno;
     use std::path::Path;
 
-    /// A watch over folders and files. What happens from its beginning on is not missed.
+    /// A watch over folders and files. It misses nothing that happens after its start.
     #[derive(Debug)]
     pub struct Watch {
         queue: OwnedFd,
     }
 
     impl Watch {
-        /// Begins to watch. A place that is not there is not watched.
+        /// Starts to watch. A path that does not exist is not watched.
         pub fn begin(places: &[&Path]) -> Result<Watch> {
             let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
                 .context("could not watch files")?;
-            // A folder's entries are replaced; a file is appended to, or moves with its folder.
+            // Entries of a folder are replaced; a file is appended to, or moves with its folder.
             let changes = WatchFlags::MODIFY
                 | WatchFlags::MOVE
                 | WatchFlags::MOVE_SELF
@@ -49,7 +49,7 @@ mod platform {
             Ok(Watch { queue })
         }
 
-        /// Waits until something changes or the deadline has come.
+        /// Waits until something changes or the deadline passes.
         pub fn wait(&self, deadline: Instant) -> Result<Woken> {
             let left = deadline.saturating_duration_since(Instant::now());
             let left = Timespec::try_from(left).context("could not wait so long")?;
@@ -62,17 +62,17 @@ mod platform {
             }
         }
 
-        /// Readable once something has changed; for one who waits for other things as well.
+        /// Readable after a change; for callers that wait for other events as well.
         pub(crate) fn as_fd(&self) -> Option<BorrowedFd<'_>> {
             Some(self.queue.as_fd())
         }
 
-        /// What has changed so far will not be told again.
+        /// Discards the changes so far.
         pub(crate) fn forget(&self) -> Result<()> {
             self.drain()
         }
 
-        /// What has changed is not asked: whoever waits looks at all of it.
+        /// Reads and drops the events: callers check everything they watch anyway.
         fn drain(&self) -> Result<()> {
             let mut events = [0; 4096];
             loop {
@@ -97,23 +97,21 @@ mod platform {
     pub struct Watch;
 
     impl Watch {
-        /// Begins to watch.
         pub fn begin(_places: &[&Path]) -> Result<Watch> {
             Ok(Watch)
         }
 
-        /// Waits until the deadline has come.
+        /// Waits until the deadline.
         pub fn wait(&self, deadline: Instant) -> Result<Woken> {
             std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
             Ok(Woken::Overdue)
         }
 
-        /// Nothing is ever readable.
+        /// Not set: nothing is ever readable.
         pub(crate) fn as_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
             None
         }
 
-        /// There is nothing to forget.
         pub(crate) fn forget(&self) -> Result<()> {
             Ok(())
         }
@@ -129,7 +127,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    /// Reached only by a test that fails.
+    /// Reached only by a failing test.
     const LONG: Duration = Duration::from_secs(60);
 
     #[track_caller]

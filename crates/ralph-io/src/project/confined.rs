@@ -1,62 +1,59 @@
-//! Looks at files and folders of a tree, and at nothing outside of it, wherever its links lead.
+//! Reads files and folders inside a tree, and nothing outside it, wherever links lead.
 //!
-//! What is read here is shown: a repository must not choose a file of the person's own for that. Nor is
-//! anybody held up by a pipe, a file without an end, or a folder of a million files.
+//! What is read here is shown on screen, so a repository must not be able to select one of the
+//! user's own files. A pipe, an endless file or a folder of a million files cannot block the
+//! reader.
 
 use crate::project::safe_read;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A file larger than this is not one that a person wrote.
+/// Nobody writes a larger file by hand.
 const LARGEST: u64 = 1 << 20;
 
-/// Entries of a folder that are looked at.
+/// The most entries read from a folder.
 const MOST_ENTRIES: usize = 10_000;
 
-/// What is in a folder.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    /// By name.
+    /// Sorted by name.
     pub entries: Vec<DirEntry>,
-    /// True if there is more.
+    /// True if the folder has more entries.
     pub is_cut: bool,
 }
 
-/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirEntry {
-    /// Its name.
     pub name: OsString,
-    /// True for a folder, and not for a link to one.
+    /// True for a folder, false for a link to one.
     pub is_folder: bool,
-    /// True for a symbolic link.
     pub is_link: bool,
 }
 
-/// True for a regular file of this name below the top.
+/// True if a regular file of this name is below the top.
 pub fn is_file(top: &Path, name: &str) -> bool {
     let Ok(top) = top.canonicalize() else { return false };
     real(&top, &top.join(name)).is_some_and(|path| path.is_file())
 }
 
-/// True for anything of this name below the top.
+/// True if anything of this name is below the top.
 pub fn is_there(top: &Path, name: &str) -> bool {
     let Ok(top) = top.canonicalize() else { return false };
     real(&top, &top.join(name)).is_some()
 }
 
-/// The text of a file below the top, which is a path without links; none if there is none, or it is no
-/// regular file, too large, or not UTF-8.
+/// Reads a text file below the top, which must be a path without links. Returns `None` if there is
+/// no such regular file, or if it is too large or not UTF-8.
 pub fn text(top: &Path, path: &Path) -> Option<String> {
     safe_read::text(&real(top, path)?, LARGEST).ok().flatten()
 }
 
-/// What is in a folder below the top; none if there is no such folder or it cannot be read.
+/// Lists a folder below the top, or returns `None` if it cannot be read.
 pub fn list(top: &Path, folder: &Path) -> Option<Listing> {
     entries(&real(top, folder)?)
 }
 
-/// What is in a folder, wherever it is; none if there is no such folder or it cannot be read.
+/// Lists any folder, or returns `None` if it cannot be read.
 pub(super) fn entries(folder: &Path) -> Option<Listing> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
@@ -64,7 +61,7 @@ pub(super) fn entries(folder: &Path) -> Option<Listing> {
             entries.sort_unstable();
             return Some(Listing { entries, is_cut: true });
         }
-        // Known from the listing itself, where the file system says it.
+        // On most file systems the listing itself holds the type, so this needs no further call.
         let Ok(kind) = entry.file_type() else { continue };
         entries.push(DirEntry {
             name: entry.file_name(),
@@ -76,8 +73,8 @@ pub(super) fn entries(folder: &Path) -> Option<Listing> {
     Some(Listing { entries, is_cut: false })
 }
 
-/// Where it really is; none if that is outside, or in a git folder, whose configuration may hold
-/// a password.
+/// Resolves a path. Returns `None` outside the top, and inside a `.git` folder, whose configuration
+/// may hold a password.
 pub(crate) fn real(top: &Path, path: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     let below = real.strip_prefix(top).ok()?;
@@ -132,7 +129,7 @@ mod tests {
         let at = Sandbox::folder();
         let folder = at.path("many");
         std::fs::create_dir(&folder).unwrap();
-        // Links are the cheapest files to make.
+        // Hard links are the cheapest files to make.
         at.write("one", "");
         for n in 0..20_000 {
             std::fs::hard_link(at.path("one"), folder.join(n.to_string())).unwrap();

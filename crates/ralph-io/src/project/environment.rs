@@ -1,4 +1,4 @@
-//! The environment of this process, compared with the one that was recorded when the loop started.
+//! Compares the environment of this process with the one recorded at the start of the loop.
 
 use crate::client;
 use ralph_core::evidence::environment::{Difference, Environment};
@@ -9,32 +9,34 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// How the environment of a run differed from the recorded one, by names.
+/// The variables in which a run's environment differed from the recorded one, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Surroundings {
-    /// Were given their recorded values.
+    /// Variables that were reset to their recorded values.
     pub restored: Vec<String>,
-    /// Were used as they are.
+    /// Variables that were used as they are.
     pub differs: Vec<String>,
 }
 
-/// What this process has to do about its environment before it may run a criterion as proof.
+/// What this process must do about its environment before it may run a criterion as proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvironmentStep {
-    /// Nothing: it is the recorded one, but for these variables, which cannot be restored.
+    /// Run: the environment is the recorded one, except for these variables, which cannot be
+    /// restored.
     Run(Vec<String>),
-    /// Start again with the recorded values.
+    /// Restart with the recorded values.
     Restore(Difference),
-    /// Record this environment: there was none, or it is that of another client. These differ.
+    /// Record this environment, because none is recorded or the recorded one is another client's.
+    /// These variables differ.
     Record(Vec<String>),
 }
 
-/// Records the environment of this process, which a client has started as a hook.
+/// Records the environment of this process, which a client started as a hook.
 pub fn record() -> Environment {
     of(client::process())
 }
 
-/// Records the environment of this process as that of a driver, which its clients inherit.
+/// Records the environment of this process, a driver; its clients inherit it.
 pub fn record_for_driver() -> Environment {
     of(Some(client::this_process()))
 }
@@ -44,18 +46,18 @@ fn of(client: Option<ClientProcess>) -> Environment {
     Environment::record(pairs(&all), client)
 }
 
-/// Records the environment of a driver in a loop that it begins or goes on with, unless the client that
-/// gave the recorded one is still there.
+/// Records a driver's environment in the loop that it starts or continues, unless the client that
+/// gave the recorded one is still alive.
 pub fn take(state: &mut LoopState) {
     if matches!(step(state), EnvironmentStep::Record(_)) {
         state.environment = Some(record_for_driver());
     }
 }
 
-/// What is to be done in the hook's environment.
+/// Decides what to do in the hook's environment.
 ///
-/// The recorded values count while the client that gave them is alive, whatever client this
-/// environment names: a name can be written into an environment, a process cannot.
+/// The recorded values apply as long as the client that gave them is alive, whichever client this
+/// environment names. Anyone can set a variable; nobody can fake a process.
 pub fn step(state: &LoopState) -> EnvironmentStep {
     let Some(recorded) = &state.environment else { return EnvironmentStep::Record(Vec::new()) };
     let difference = difference(recorded);
@@ -75,13 +77,13 @@ pub fn step(state: &LoopState) -> EnvironmentStep {
     }
 }
 
-/// The names of what differs here from what was recorded; none where nothing was.
+/// The names of the variables that differ from the recorded ones; empty if nothing was recorded.
 pub fn differences(state: &LoopState) -> Vec<String> {
     state.environment.as_ref().map(|recorded| difference(recorded).names()).unwrap_or_default()
 }
 
-/// Starts this program again in this process, with the same arguments and the recorded values. Returns only
-/// if it fails.
+/// Executes this program again in this process, with the same arguments and the recorded values.
+/// Returns only on failure.
 pub fn start_again(program: &Path, difference: &Difference) -> std::io::Error {
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1));
@@ -101,7 +103,7 @@ fn difference(recorded: &Environment) -> Difference {
 }
 
 fn all() -> Vec<(String, OsString)> {
-    // A name that is no text is no variable that any tool reads.
+    // No tool reads a variable whose name is not UTF-8.
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
         .collect()

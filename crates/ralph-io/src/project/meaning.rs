@@ -1,6 +1,7 @@
-//! Reads what acceptance commands mean, and compares it with what a person agreed to.
+//! Reads what acceptance commands mean, and compares it with what the user agreed to.
 //!
-//! Only `ralph` looks: at the start of a loop, at a request for completion, and where a person asks.
+//! Only `ralph` does this: at the start of a loop, at a request for completion, and when the user
+//! asks.
 
 use crate::{project::safe_read, project::test_files};
 use ralph_core::evidence::meaning::{self, Files, PinnedPart};
@@ -12,14 +13,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A file that is larger is no configuration.
+/// No configuration file is larger.
 const LARGEST: u64 = 1 << 20;
-/// Bytes that are read for all criteria together.
+/// The limit for all criteria together.
 const MOST_BYTES: usize = 32 << 20;
-/// Names of a folder that are looked at.
+/// The most names read from a folder.
 const MOST_NAMES: usize = 4_000;
 
-/// What is frozen with criteria: their test files, and what their commands mean.
+/// What is pinned with the criteria: their test files, and what their commands mean.
 pub fn record(root: &Path, criteria: &[Criterion]) -> (Vec<TestFile>, Vec<PinnedPart>) {
     let disk = Disk::of(root);
     let mut parts = Vec::new();
@@ -32,14 +33,14 @@ pub fn record(root: &Path, criteria: &[Criterion]) -> (Vec<TestFile>, Vec<Pinned
     (test_files::record(root, criteria, &tests), parts)
 }
 
-/// Notes in the state what differs now of what its commands mean.
+/// Notes in the state how the meaning of the commands differs now.
 pub fn note(state: &mut LoopState) {
     let disk = Disk::of(Path::new(&state.project_root));
     meaning::note(state, |command| meaning::of(command, &disk));
 }
 
-/// Completes a new receipt: what of the command's meaning had changed when it ran, and whether a
-/// runner that is known kept silent.
+/// Completes a new receipt with the changes in the command's meaning at the time of the run. Marks
+/// the receipt as vacuous if a known runner passed without printing its summary.
 pub fn after_run(root: &Path, state: &LoopState, criterion: &mut Criterion, receipt: &mut Receipt) {
     let disk = Disk::of(root);
     let today = meaning::of(&criterion.verification_command, &disk);
@@ -68,7 +69,7 @@ pub fn after_run(root: &Path, state: &LoopState, criterion: &mut Criterion, rece
     }
 }
 
-/// A project as it is now; each file is read once.
+/// The project on disk; each file is read once.
 struct Disk {
     root: PathBuf,
     home: Option<PathBuf>,

@@ -1,14 +1,14 @@
-//! Reads a project on disk: the one reader of criteria, facts and checks.
+//! Reads a project on disk, for the rules about criteria, facts and checks.
 
 use super::confined::{self, DirEntry, Listing};
 use super::safe_read;
 use ralph_core::project::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use std::path::{Path, PathBuf};
 
-/// No file that people write is larger.
+/// Nobody writes a larger file by hand.
 const LARGEST: u64 = 4 << 20;
 
-/// A project, with or without a bound on where its links may lead.
+/// A project, with or without a folder that its links must not leave.
 #[derive(Debug, Clone)]
 pub struct DiskReader {
     root: PathBuf,
@@ -16,18 +16,18 @@ pub struct DiskReader {
 }
 
 impl DiskReader {
-    /// The project in this folder. Links are followed: what is read here is not shown.
+    /// Reads the project in this folder and follows links: what is read here is not shown.
     pub fn of(root: &Path) -> DiskReader {
         DiskReader { root: root.to_owned(), top: None }
     }
 
-    /// The project in this folder, of which nothing outside of `top` is read. Both are paths without
+    /// Reads the project in this folder, and nothing outside `top`. Both must be paths without
     /// links.
     pub fn below(top: &Path, root: &Path) -> DiskReader {
         DiskReader { root: root.to_owned(), top: Some(top.to_owned()) }
     }
 
-    /// What is in a folder, with names as they are.
+    /// Lists a folder, with names as bytes.
     pub fn list(&self, path: &Path) -> Option<Listing> {
         let path = self.root.join(path);
         match &self.top {
@@ -61,7 +61,7 @@ impl ProjectReader for DiskReader {
     }
 }
 
-/// An entry as the rules see it.
+/// Converts an entry to the type that the rules use.
 pub fn entry(entry: DirEntry) -> FolderEntry {
     let kind = match (entry.is_folder, entry.is_link) {
         (true, _) => EntryKind::Folder,

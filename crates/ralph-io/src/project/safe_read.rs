@@ -1,8 +1,8 @@
-//! Reads files that a repository or a person may have put there, without being held up by them.
+//! Reads files that a repository or the user may have put there, without blocking.
 //!
-//! What stands at a name may be a pipe that nobody writes to, a device without an end, or a file of
-//! a terabyte. Links are followed: a person may keep the file elsewhere, and nothing that is read
-//! here is believed for the place it stands in.
+//! The path may be a pipe without a writer, a device without an end, or a file of a terabyte. Links
+//! are followed: the user may keep the file elsewhere, and no caller trusts the content because of
+//! its path.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The bytes of a regular file; none if there is no file.
+/// Reads a regular file; `None` if it does not exist.
 ///
 /// # Errors
-/// When it is something else than a regular file, larger than `largest`, or cannot be read.
+/// If it is not a regular file, is larger than `largest`, or cannot be read.
 pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
     let Some(file) = open(path)? else { return Ok(None) };
     let about = file.metadata().with_context(|| could_not(path))?;
@@ -28,10 +28,11 @@ pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The end of a regular file, at most so much of it, and whether that is all; none if there is no file.
+/// Reads at most `length` bytes from the end of a regular file. The flag is true if that is the
+/// whole file. `None` if the file does not exist.
 ///
 /// # Errors
-/// When it is something else than a regular file, or cannot be read.
+/// If it is not a regular file, or cannot be read.
 pub(crate) fn tail(path: &Path, length: u64) -> Result<Option<(Vec<u8>, bool)>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let about = file.metadata().with_context(|| could_not(path))?;
@@ -46,7 +47,7 @@ pub(crate) fn tail(path: &Path, length: u64) -> Result<Option<(Vec<u8>, bool)>> 
     Ok(Some((bytes, from == 0)))
 }
 
-/// None where there is no file.
+/// Returns `None` if the file does not exist.
 fn open(path: &Path) -> Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     match rustix::fs::open(path, flags, Mode::empty()) {
@@ -58,7 +59,7 @@ fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// As [`read`], for text.
+/// Reads a UTF-8 text file, as [`read`] does.
 pub(crate) fn text(path: &Path, largest: u64) -> Result<Option<String>> {
     let Some(bytes) = read(path, largest)? else { return Ok(None) };
     String::from_utf8(bytes)

@@ -1,4 +1,4 @@
-//! Reads `ralph.toml`: the person's own, the project's, and whether the project's is trusted.
+//! Reads `ralph.toml`, the user's and the project's, and decides whether the project's is trusted.
 
 use crate::store::home::Home;
 use crate::{client, project::safe_read, project::trusted_read, store::atomic};
@@ -10,15 +10,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Settings are a page, not a book.
+/// Settings fit on a page, so this is generous.
 const LARGEST: u64 = 1 << 20;
 
-/// The person's own file: `$XDG_CONFIG_HOME/ralph/config.toml`.
+/// The user's own file: `$XDG_CONFIG_HOME/ralph/config.toml`.
 pub fn user_file() -> Option<PathBuf> {
     user_folder().map(|folder| folder.join("config.toml"))
 }
 
-/// The folder of the person's own file.
+/// The folder of the user's own file.
 pub fn user_folder() -> Option<PathBuf> {
     let set =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -27,21 +27,20 @@ pub fn user_folder() -> Option<PathBuf> {
         .map(|folder| folder.join("ralph"))
 }
 
-/// The project's file.
 pub fn project_file(project_root: &Path) -> PathBuf {
     project_root.join(".claude").join("ralph.toml")
 }
 
-/// True if the person's file, or that of the client's project, has this word anywhere. Cheaper than to
-/// read what they say, and asked where nothing is said as a rule.
+/// True if the user's file, or the file of the client's project, contains this word anywhere.
+/// Cheaper than parsing the settings, for callers that usually find nothing.
 pub fn mention(word: &str) -> bool {
     let files = [user_file(), client::project_dir().map(|root| project_file(&root))];
     let text = |path: &PathBuf| text_of(path).ok().flatten();
     files.iter().flatten().filter_map(text).any(|text| text.contains(word))
 }
 
-/// True if the client's settings, the person's or those of its project, name this executable. Cheaper
-/// than to read what they say; what is asked is whether another registration starts a copy of it.
+/// True if the client's settings, the user's or the project's, contain the name of this executable.
+/// Cheaper than parsing them; the caller asks whether another registration starts a copy of it.
 pub fn of_client_mention(executable: &str) -> bool {
     let person = client::config_dir().map(|folder| folder.join("settings.json"));
     let project = client::project_dir().map(|root| root.join(".claude"));
@@ -52,10 +51,11 @@ pub fn of_client_mention(executable: &str) -> bool {
     person.into_iter().chain(project).filter_map(text).any(|text| text.contains(executable))
 }
 
-/// Writes down whether some settings may want checks in every session, for the idle hook to find.
+/// Creates or removes a marker file that tells the idle hook whether some settings may want checks
+/// in every session.
 ///
 /// # Errors
-/// When that is new and cannot be written.
+/// If the marker has to change and cannot.
 pub fn note_wanted(home: &Home, wanted: bool) -> Result<()> {
     let path = home.root().join("always");
     match (wanted, path.symlink_metadata().is_ok()) {
@@ -66,7 +66,7 @@ pub fn note_wanted(home: &Home, wanted: bool) -> Result<()> {
     }
 }
 
-/// The settings for a loop of this project, and what could not be used of them.
+/// Returns the settings for a loop of this project, and the problems with files that were not used.
 pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     let mut problems = Vec::new();
     let mut take = |path: &Path| match load(path) {
@@ -78,7 +78,7 @@ pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     };
     let user = user_file().map(|path| take(&path)).unwrap_or_default();
     let project = take(&project_file(project_root));
-    // Trust is asked of the bytes that are used: the file may be another one by now.
+    // Trust is checked against the text that was read: the file on disk may have changed since.
     let project = match is_trusted(home, project_root, &project.text) {
         true => project.settings,
         false => project.settings.of_untrusted_project(),
@@ -102,16 +102,16 @@ fn load(path: &Path) -> Result<Option<Loaded>> {
     }
 }
 
-/// The text of a file of settings; none if there is none.
+/// Reads the text of a settings file; `None` if it does not exist.
 ///
 /// # Errors
-/// When it is no regular file, too large, or not text.
+/// If it is not a regular file, is too large, or is not text.
 pub fn text_of(path: &Path) -> Result<Option<String>> {
     safe_read::text(path, LARGEST)
 }
 
-/// Records that the person has read this content of the project's file: what they were shown, and
-/// not what the file holds by now. A changed file must be trusted anew.
+/// Records that the user has read this content of the project's file: the text that was shown, not
+/// what the file holds now. A changed file must be trusted again.
 pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
     home.prepare()?;
     let record = record(home, project_root);
@@ -125,7 +125,7 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
     atomic::write(&record, sha256(shown.as_bytes()).as_bytes())
 }
 
-/// True if the person has trusted exactly this content of the project's file.
+/// True if the user has trusted exactly this content of the project's file.
 pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
     trusted_read::read(&record(home, project_root))
         .ok()
@@ -133,8 +133,8 @@ pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
         .is_some_and(|seen| seen == sha256(content.as_bytes()).as_bytes())
 }
 
-/// Trust is a project's. The links of its folder are followed, and those of its file are not: a
-/// repository could link to the file that was trusted for another one.
+/// Trust belongs to one project. Links to its folder are resolved, links to its file are not:
+/// otherwise a repository could link to a file trusted for another project.
 fn record(home: &Home, project_root: &Path) -> PathBuf {
     let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
     let path = project_file(&root);

@@ -1,4 +1,5 @@
-//! The files that acceptance commands name, and whether they changed since the loop started.
+//! Records the files that acceptance commands name, and finds the ones that changed since the loop
+//! started.
 
 use crate::store::digest;
 use ralph_core::evidence::meaning::Naming;
@@ -6,14 +7,15 @@ use ralph_core::evidence::pinned::{self, TestFile};
 use ralph_core::state::{Criterion, LoopState};
 use std::path::Path;
 
-/// More files than this are not recorded: all of them are read at every stop.
+/// The most files recorded: all of them are read at every stop.
 const MOST: usize = 128;
 
-/// Folders that are not looked into.
+/// How many folder levels are searched below a named folder.
 const DEEPEST: usize = 6;
 
-/// The digests of the files that the commands name: a file by its name, and in a folder those
-/// whose names say that they are tests. Where a command names none, its runner finds them in `tests`.
+/// Records the digests of the files that the commands name. For a named folder, these are the files
+/// in it whose names mark them as tests. `tests` lists the folders in which a runner finds its
+/// tests when the command names none.
 pub fn record(root: &Path, criteria: &[Criterion], tests: &[(String, Naming)]) -> Vec<TestFile> {
     let mut paths = Vec::new();
     for name in criteria.iter().flat_map(|one| pinned::named_paths(&one.verification_command)) {
@@ -36,12 +38,12 @@ pub fn record(root: &Path, criteria: &[Criterion], tests: &[(String, Naming)]) -
         .collect()
 }
 
-/// The recorded files that differ now.
+/// The recorded files that have changed.
 pub fn changed(root: &Path, state: &LoopState) -> Vec<String> {
     pinned::changed_tests(state, |path| digest::of_file(&root.join(path)))
 }
 
-/// Folders of what was built or installed.
+/// Folders of built or installed files, which are skipped.
 const NOT_OURS: [&str; 7] =
     ["node_modules", "target", "vendor", "venv", "__pycache__", "dist", "build"];
 

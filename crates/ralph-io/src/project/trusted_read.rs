@@ -1,4 +1,4 @@
-//! Reads files that decide something, and only if nobody else could have planted them.
+//! Reads files that decide something, and only if no other user could have planted them.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
@@ -8,17 +8,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// No document of ours comes near this size; a larger file is a mistake or an attack.
+/// None of Ralph's documents comes near this size; a larger file is a mistake or an attack.
 const LARGEST: u64 = 64 << 20;
 
-/// The bytes of a file that is regular, ours, and not writable by others. None if there is none.
+/// Reads a regular file that belongs to us and is not writable by others; `None` if it does not
+/// exist.
 ///
 /// A symbolic link is refused: in a shared folder it could point anywhere.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     read_at_most(path, LARGEST)
 }
 
-/// The file was replaced while it was read: to read it again helps.
+/// The error for a file that was replaced while it was read. Reading it again helps.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     path: String,
@@ -32,7 +33,8 @@ impl std::fmt::Display for Replaced {
 
 impl std::error::Error for Replaced {}
 
-/// The bytes of a regular file of ours, also where others can write it. They decide nothing.
+/// Reads a regular file of ours even if others can write it. The caller must not base a decision on
+/// it.
 pub(crate) fn peek(path: &Path) -> Option<Vec<u8>> {
     let file = open(path).ok()??;
     let about = file.metadata().ok()?;
@@ -42,11 +44,12 @@ pub(crate) fn peek(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// As [`read`], for a file that changes names with one that is then written over.
+/// Reads as [`read`] does, for a file that swaps names with a spare copy, which is overwritten
+/// later.
 ///
 /// # Errors
-/// Also when the file has lost its name meanwhile. Only what has lost it is written to, so a file
-/// that still has it was read whole.
+/// Also if the path names another file by now. Only a file that has lost its name is overwritten,
+/// so a file that still has it was read whole.
 pub(crate) fn read_settled(path: &Path) -> Result<Option<Vec<u8>>> {
     let Some((bytes, read)) = read_with(path, LARGEST)? else { return Ok(None) };
     if !keeps_its_name(path, &read) {
@@ -59,7 +62,7 @@ fn keeps_its_name(path: &Path, read: &Metadata) -> bool {
     path.symlink_metadata().is_ok_and(|at| (at.dev(), at.ino()) == (read.dev(), read.ino()))
 }
 
-/// As [`read`], for documents that grow with the project.
+/// Reads as [`read`] does, with another limit: for documents that grow with the project.
 pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
     Ok(read_with(path, largest)?.map(|(bytes, _)| bytes))
 }
@@ -70,13 +73,13 @@ fn read_with(path: &Path, largest: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
         file.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
     check(path, &about, largest)?;
     let mut bytes = vec![0; usize::try_from(about.len()).unwrap_or(0)];
-    // Such files are replaced and never changed in place, so the size is known and need not be
-    // found out by reading on: every hook call of a loop comes through here twice.
+    // These files are replaced, never changed in place, so the size is final and one exact read is
+    // enough. Every hook call of a loop comes through here twice.
     file.read_exact(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
     Ok(Some((bytes, about)))
 }
 
-/// Takes the right to write from everybody but us, of a file or a folder that is ours and no link.
+/// Removes write permission for others from a file or a folder of ours; links are skipped.
 pub(crate) fn take_one_from_others(path: &Path) {
     let Ok(about) = path.symlink_metadata() else { return };
     let is_ours = about.uid() == user() && (about.is_file() || about.is_dir());
@@ -86,21 +89,21 @@ pub(crate) fn take_one_from_others(path: &Path) {
     }
 }
 
-/// The same, of a folder and of what stands in it.
+/// Removes it from a folder and from the entries directly in it.
 pub(crate) fn take_from_others(folder: &Path) {
     take_one_from_others(folder);
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.for_each(|entry| take_one_from_others(&entry.path()));
 }
 
-/// The user we run as; asked of the system once.
+/// Our effective user id; asked of the system once.
 pub fn user() -> u32 {
     static USER: OnceLock<u32> = OnceLock::new();
     *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
 fn open(path: &Path) -> Result<Option<File>> {
-    // Not blocking: a planted pipe must not hang the session.
+    // Non-blocking: a planted pipe must not hang the session.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(fd) => Ok(Some(File::from(fd))),

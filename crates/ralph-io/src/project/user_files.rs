@@ -1,7 +1,9 @@
-//! Files that are a person's and not Ralph's: settings, skills, agents, installed executables.
+//! Handles files that belong to the user, not to Ralph: settings, skills, agents, installed
+//! executables.
 //!
-//! They may be links into a dotfiles folder, so a link is written through and stays a link. A file
-//! that changed between reading and writing is left alone: the client rewrites its settings too.
+//! They may be links into a dotfiles folder, so a write goes through the link and the link stays. A
+//! file that changed between reading and writing is left alone: the client rewrites its settings
+//! too.
 
 use crate::store::atomic;
 use anyhow::{Context, Result, bail};
@@ -13,26 +15,24 @@ use std::path::{Path, PathBuf};
 /// A text file as it was found.
 #[derive(Debug, Clone)]
 pub struct TextFile {
-    /// The file that holds the text, after following links.
+    /// The file that holds the text, with links followed.
     pub real: PathBuf,
-    /// The text; nothing if there is no such file.
+    /// The text; `None` if the file does not exist.
     pub text: Option<String>,
 }
 
-/// Owner and permissions of something that exists.
+/// Owner and permissions of a path that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// The permission bits.
     pub mode: u32,
-    /// Whether it belongs to the user who runs us.
+    /// True if it belongs to the user who runs us.
     pub is_mine: bool,
-    /// Whether it is a folder.
     pub is_folder: bool,
-    /// Whether it is a regular file.
     pub is_file: bool,
 }
 
-/// Reads a text file through links; a link that leads nowhere is an error, not an absent file.
+/// Reads a text file through links. A dangling link is an error, not an absent file.
 pub fn find(path: &Path) -> Result<TextFile> {
     let shown = path.display();
     match fs::symlink_metadata(path) {
@@ -52,24 +52,24 @@ pub fn find(path: &Path) -> Result<TextFile> {
     Ok(TextFile { real, text: Some(text) })
 }
 
-/// Replaces a found file's text in one step; refuses if it is no longer what was found.
+/// Replaces the text of a found file atomically; refuses if the file has changed since.
 pub fn replace(found: &TextFile, text: &str) -> Result<()> {
     unchanged(found)?;
     let mode = access(&found.real).map_or(0o644, |access| access.mode);
     atomic::write_with_mode(&found.real, text.as_bytes(), mode)
 }
 
-/// Removes a found file; refuses if it is no longer what was found.
+/// Removes a found file; refuses if the file has changed since.
 pub fn remove(found: &TextFile) -> Result<()> {
     unchanged(found)?;
     fs::remove_file(&found.real)
         .with_context(|| format!("could not remove `{}`", found.real.display()))
 }
 
-/// Removes a file, a link or a folder with all that is in it. A link goes, and not what it leads to.
+/// Removes a file, a link, or a folder with everything in it. A link is removed, its target is not.
 ///
 /// # Errors
-/// When it is someone else's, or the disk refuses.
+/// If it belongs to another user, or the disk refuses.
 pub fn remove_all(path: &Path) -> Result<()> {
     let shown = path.display();
     let found =
@@ -81,9 +81,10 @@ pub fn remove_all(path: &Path) -> Result<()> {
     removed.with_context(|| format!("could not remove `{shown}`"))
 }
 
-/// Puts a copy of a program at another place; says whether it was not there yet.
+/// Copies a program to another place; false if the same program is already there.
 ///
-/// By rename: what runs from there keeps its own file, and nobody finds half of one.
+/// The copy is renamed into place: a process that runs from there keeps its own file, and nobody
+/// finds half a program.
 pub fn copy_program(from: &Path, to: &Path) -> Result<bool> {
     let bytes = fs::read(from).with_context(|| format!("could not read `{}`", from.display()))?;
     let is_there = access(to).is_some_and(|access| access.is_file && access.mode & 0o111 != 0);
@@ -94,7 +95,7 @@ pub fn copy_program(from: &Path, to: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Removes a program that [`copy_program`] put there; says whether there was one.
+/// Removes a program that [`copy_program`] installed; false if there was none.
 pub fn remove_program(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -103,7 +104,7 @@ pub fn remove_program(path: &Path) -> Result<bool> {
     }
 }
 
-/// Makes a folder and those above it; returns the ones that were not there, outermost first.
+/// Creates a folder and its parents; returns the ones that were missing, outermost first.
 pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -119,12 +120,12 @@ pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Removes a folder if nothing is in it; says whether it did.
+/// Removes a folder if it is empty; returns whether it did.
 pub fn remove_empty_folder(path: &Path) -> bool {
     fs::remove_dir(path).is_ok()
 }
 
-/// Owner and permissions, links followed; nothing if it does not exist.
+/// Owner and permissions, with links followed; `None` if the path does not exist.
 pub fn access(path: &Path) -> Option<Access> {
     let found = fs::metadata(path).ok()?;
     Some(Access {
@@ -135,10 +136,10 @@ pub fn access(path: &Path) -> Option<Access> {
     })
 }
 
-/// Changes the permission bits of something of ours: what `add` has is added, what `take` has is taken.
+/// Adds and removes permission bits of a path of ours.
 ///
 /// # Errors
-/// When it is someone else's, or a link: what that leads to was not looked at.
+/// If it belongs to another user, or is a link, whose target was not checked.
 pub fn change_mode(path: &Path, add: u32, take: u32) -> Result<()> {
     let shown = path.display();
     let found =
@@ -151,7 +152,7 @@ pub fn change_mode(path: &Path, add: u32, take: u32) -> Result<()> {
         .with_context(|| format!("could not change the permissions of `{shown}`"))
 }
 
-/// The names in a folder, sorted; none if it cannot be listed.
+/// The names in a folder, sorted; empty if it cannot be listed.
 pub fn names(folder: &Path) -> Vec<String> {
     let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
@@ -160,7 +161,7 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The absolute form of a path that exists, links followed.
+/// The absolute path with links resolved; `None` if it does not exist.
 pub fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }

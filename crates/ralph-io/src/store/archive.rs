@@ -1,4 +1,4 @@
-//! Puts ended loops away, and finds them again.
+//! Moves ended loops to the archive, and finds them there.
 
 use crate::process::clock;
 use crate::project::trusted_read;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Moves an ended loop's folder to `archive/ralph_archive_<timestamp>_<loop_id>/`.
 ///
-/// A state file that is not in our own folder of loops (`$RALPH_MANIFEST` may point anywhere) is
-/// copied, and the original stays where its owner put it.
+/// A state file outside our own folder of loops (`$RALPH_MANIFEST` may point anywhere) is copied,
+/// and the original stays where its owner put it.
 pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> Result<LoopFile> {
     let target = home.archive().join(format!("ralph_archive_{}_{loop_id}", clock::compact(at)));
     let archived = LoopFile::at(target.join("state.json"));
@@ -29,21 +29,21 @@ pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> R
     }
     match std::fs::rename(file.folder(), &target) {
         Ok(()) => {}
-        // Another process put it away first.
+        // Another process archived it first.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && target.is_dir() => {}
         Err(error) => {
             return Err(error)
                 .with_context(|| format!("could not archive `{}`", file.folder().display()));
         }
     }
-    // Both folders changed: the one it left and the one it came to.
+    // The move changed both parent folders, so both are synced.
     atomic::sync_folder(&target)
         .and_then(|()| atomic::sync_folder(file.folder()))
         .context("could not make the archive durable")?;
     Ok(archived)
 }
 
-/// Makes the archive's folder of a loop of which nothing else is left, with this state in it.
+/// Creates the archive folder of a loop of which nothing else is left, with this state in it.
 pub(crate) fn make(home: &Home, state: &LoopState, at: Timestamp) -> Result<LoopFile> {
     let name = format!("ralph_archive_{}_{}", clock::compact(at), state.loop_id);
     let target = home.archive().join(name);
@@ -57,8 +57,9 @@ pub(crate) fn make(home: &Home, state: &LoopState, at: Timestamp) -> Result<Loop
     Ok(archived)
 }
 
-/// The archived state of a loop whose folder is no longer where a manifest entry says: a process
-/// may have died between the move and the update of the entry. A folder without a state is not finished.
+/// Finds the archived state of a loop whose folder is not where a manifest entry points. A process
+/// may have died between moving the folder and updating the entry. A folder without a state is
+/// incomplete and skipped.
 pub fn find(home: &Home, gone: &Path) -> Option<LoopFile> {
     let loop_id = gone.parent()?.file_name()?.to_str()?;
     let suffix = format!("_{loop_id}");

@@ -1,4 +1,4 @@
-//! Replaces a file so that, whatever happens, it is the old one or the new one.
+//! Replaces files atomically: whatever happens, the file has the old content or the new.
 
 use anyhow::{Context, Result};
 use rustix::fs::{CWD, OFlags, RenameFlags};
@@ -10,12 +10,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes the bytes to a temporary file in the same folder, syncs it, renames it over `path`, and
-/// syncs the folder. The file is readable by its owner only.
+/// syncs the folder. Only the owner can read the file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with_mode(path, bytes, 0o600)
 }
 
-/// As [`write()`], with these permission bits; of a new file's the umask takes some.
+/// As [`write()`], with these permission bits. The umask applies to a new file.
 pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let temporary = temporary_beside(path);
     let written = write_new(&temporary, bytes, mode).and_then(|()| {
@@ -26,7 +26,7 @@ pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
         sync_folder(path)
     });
     if written.is_err() {
-        // Best effort: a leftover temporary file is harmless and named after its writer.
+        // Best effort: a leftover temporary file is harmless, and its name shows its writer.
         let _ = std::fs::remove_file(&temporary);
     }
     written.with_context(|| format!("could not write `{}`", path.display()))
@@ -34,10 +34,10 @@ pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 
 fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
-    // A new file and no other: in a folder that others can write to, the name may be planted.
+    // Creates a new file only: in a folder that others can write to, the name may be planted.
     options.write(true).create_new(true).mode(mode);
     let opened = match options.open(path) {
-        // Left by a process of the same number that was killed.
+        // Left by a killed process that had the same process id.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             std::fs::remove_file(path)?;
             options.open(path)
@@ -49,10 +49,10 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// Writes the bytes to the file at `spare`, syncs it, and lets the two files change names, so that
-/// `path` holds the new bytes and `spare` the old ones. Both are in one folder.
+/// Writes the bytes to the file at `spare`, syncs it, and exchanges the two names, so that `path`
+/// holds the new bytes and `spare` the old ones. Both must be in the same folder.
 ///
-/// False, with `path` untouched, where the system cannot exchange names.
+/// Returns false and leaves `path` untouched where the system cannot exchange names.
 pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<bool> {
     let describe = || format!("could not write `{}`", path.display());
     overwrite(spare, bytes).with_context(describe)?;
@@ -65,14 +65,14 @@ pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<boo
     Ok(true)
 }
 
-/// Writes over what the file held, in the place that it has on the disk.
+/// Overwrites a file in place, which keeps its blocks on the disk.
 fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
     let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let mut file = options.open(path)?;
     if file.metadata()?.nlink() > 1 {
-        // By its other name it is another file, and that one must not change.
+        // The file has another name; the file of that name must not change.
         std::fs::remove_file(path)?;
         file = options.open(path)?;
     }
@@ -90,8 +90,8 @@ pub fn sync_folder(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// A name that no other process uses at the same time: it carries our process id. It is hidden, so
-/// that one whose writer was killed is taken for no session's entry.
+/// A hidden name with our process id, so that no other process uses it at the same time. Because it
+/// is hidden, the file of a killed writer is not taken for a session's manifest entry.
 fn temporary_beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

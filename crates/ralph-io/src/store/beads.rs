@@ -1,8 +1,8 @@
-//! Runs `bd` (beads) where a person stands, and reads what it prints.
+//! Runs `bd` (beads) in the working folder, and parses its output.
 //!
-//! bd finds its own store: the `.beads` of the folder or of one around it, or what `BEADS_DIR` names.
-//! It is asked for JSON only, under a deadline, and without the client's secrets: a project's own
-//! hooks of bd run as its children.
+//! bd finds its own store: the `.beads` of the folder or of a parent, or what `BEADS_DIR` names. We
+//! only ask it for JSON, under a deadline, and without the client's secrets, because a project's bd
+//! hooks run as its children.
 
 use crate::git::scratch;
 use crate::process;
@@ -16,26 +16,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The first command of a new version brings a large store up to date, which takes half a minute.
+/// The first command of a new version migrates a large store, which takes half a minute.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Some ten thousand beads with all that is written in them; what is longer is an error, never cut.
+/// Some ten thousand beads with all their text. Longer output is an error and never cut.
 const MOST_PRINTED: usize = 256 << 20;
 
-/// How much of bd's words is read.
+/// How many bytes of bd's standard error are read.
 const MOST_WORDS: u64 = 16 << 10;
 
-/// How many beads are shown at once: their ids go on one command line.
+/// How many beads are shown by one command: their ids go on one command line.
 const AT_ONCE: usize = 200;
 
-/// A `bd` that is new enough.
+/// A `bd` executable of a supported version.
 #[derive(Debug)]
 pub struct Bd {
     program: PathBuf,
     version: BdVersion,
 }
 
-/// The error that there is no bd.
+/// The error for a missing bd.
 #[derive(Debug)]
 struct BdMissing(PathBuf);
 
@@ -53,10 +53,10 @@ impl fmt::Display for BdMissing {
 impl std::error::Error for BdMissing {}
 
 impl Bd {
-    /// The program that `RALPH_BD` names, else the `bd` on `PATH`.
+    /// Finds the program that `RALPH_BD` names, otherwise the `bd` on `PATH`.
     ///
     /// # Errors
-    /// When there is none, or none that can be used.
+    /// If there is none, or its version is not supported.
     pub fn find() -> Result<Bd> {
         let named = std::env::var_os("RALPH_BD").filter(|name| !name.is_empty());
         let name = PathBuf::from(named.unwrap_or_else(|| "bd".into()));
@@ -72,17 +72,16 @@ impl Bd {
         }
     }
 
-    /// Its version.
     pub fn version(&self) -> BdVersion {
         self.version
     }
 
-    /// All beads, closed ones and gates too, with what each depends on.
+    /// All beads, including closed ones and gates, with their dependencies.
     ///
     /// # Errors
-    /// When bd fails.
+    /// If bd fails.
     pub fn list(&self) -> Result<Vec<Bead>> {
-        // Without a limit of 0 the list ends after 50, and nothing in it says so.
+        // With any limit but 0, the list is cut after 50 beads without notice.
         let mut all = self.read(&["list", "--all", "--include-gates", "--limit=0", "--json"])?;
         let lacking: Vec<String> = all
             .iter()
@@ -114,12 +113,12 @@ impl Bd {
     }
 }
 
-/// True if the folder has a store of bd.
+/// Without `--limit=0`, the list is cut after 50 beads without notice.
 pub fn has_store(folder: &Path) -> bool {
     folder.join(".beads").is_dir()
 }
 
-/// Runs it to its end: exit code, and what it wrote to both streams.
+/// Runs bd to its end; returns its exit code, standard output and standard error.
 fn run(program: &Path, arguments: &[&str]) -> Result<(Option<i32>, String, String)> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -128,9 +127,9 @@ fn run(program: &Path, arguments: &[&str]) -> Result<(Option<i32>, String, Strin
             command.env_remove(&name);
         }
     }
-    // The form that every later version keeps; older ones print theirs, which is read too.
+    // The JSON form that every later version keeps. Older ones print their own, which we parse too.
     command.env("BD_JSON_ENVELOPE", "1");
-    // A file and no pipe: it may have more to say than a pipe holds, while we read the other.
+    // A file, not a pipe: bd may write more errors than a pipe holds while we read its output.
     let mut words = scratch::nameless_file()?;
     command.stderr(Stdio::from(words.try_clone().context("could not share a file")?));
     let running = process::start_as_given(&mut command)?;

@@ -1,7 +1,7 @@
-//! What the checks after an edit keep of a project, outside of it: what tools remember from one run
-//! to the next, how long each took, what was found before the work, what the model was told.
+//! What the checks after an edit keep outside the project: tool caches, run times, the findings
+//! from before the work, and what the model was told.
 //!
-//! All of it can be had anew. What cannot be read counts as not there.
+//! All of it can be recreated. What cannot be read counts as absent.
 
 mod around;
 mod copy;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A project that was not edited for so long is forgotten when another is met for the first time.
+/// A project without edits for this long is forgotten when a new project is first seen.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The folder of one project.
@@ -36,14 +36,14 @@ pub struct CheckStore {
     folder: PathBuf,
 }
 
-/// The folders in it.
+/// The subfolders.
 const FOLDERS: [&str; 6] = ["tools", "before", "copies", "locks", "output", "runs"];
 
 impl CheckStore {
-    /// The folder for the project with this root, made if there is none.
+    /// The store of the project with this root, created if missing.
     ///
     /// # Errors
-    /// When it cannot be made, or Ralph's home is not ours alone.
+    /// If it cannot be created, or Ralph's home is not ours alone.
     pub fn of(home: &Home, root: &Path) -> Result<CheckStore> {
         home.prepare()?;
         let folder = folder_of_all(home).join(name_of(root.as_os_str().as_bytes()));
@@ -61,27 +61,28 @@ impl CheckStore {
         Ok(CheckStore { folder })
     }
 
-    /// The folder itself.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder of what tools keep from one run to the next.
+    /// The cache folder of the tools.
     pub fn tools(&self) -> PathBuf {
         self.folder.join("tools")
     }
 
-    /// The same for the copy: what a tool knows of one must not be taken for the other.
+    /// The cache folder of the tools for the copy of the project: a tool must not use what it
+    /// cached for one tree with the other.
     pub fn tools_of_copy(&self) -> PathBuf {
         self.folder.join("before")
     }
 
-    /// Where what a check printed is kept. A later run of it for the same file takes its place.
+    /// The file that keeps a check's output. A later run of the check on the same file overwrites
+    /// it.
     pub fn output(&self, key: &str) -> PathBuf {
         self.folder.join("output").join(name_of(key.as_bytes()))
     }
 
-    /// A document of ours; none if there is none that can be read.
+    /// Reads a document; `None` if it is missing or unreadable.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let bytes = trusted_read::read(&self.document(name)).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
@@ -90,16 +91,16 @@ impl CheckStore {
     /// Writes a document.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, name: &str, document: &impl Serialize) -> Result<()> {
         let bytes = serde_json::to_vec(document).context("could not write JSON")?;
         atomic::write(&self.document(name), &bytes)
     }
 
-    /// Changes a document in one step, whoever else changes it at the same time.
+    /// Changes a document under its lock.
     ///
     /// # Errors
-    /// When another process holds it for too long, or it cannot be written.
+    /// If another process holds the lock for too long, or the document cannot be written.
     pub fn update<T, O>(&self, name: &str, change: impl FnOnce(&mut T) -> O) -> Result<O>
     where
         T: DeserializeOwned + Serialize + Default,
@@ -111,10 +112,10 @@ impl CheckStore {
         Ok(outcome)
     }
 
-    /// A lock of this name.
+    /// Takes the lock of this name.
     ///
     /// # Errors
-    /// When another process held it until the deadline.
+    /// If another process held it until the deadline.
     pub fn lock(&self, name: &str, deadline: Duration) -> Result<lock::Lock> {
         lock::take(&self.folder.join("locks").join(name_of(name.as_bytes())), deadline)
     }
@@ -129,8 +130,8 @@ pub fn folder_of_all(home: &Home) -> PathBuf {
     home.root().join("checks")
 }
 
-/// Removes what is kept of projects that nobody has edited for long. Best effort: all of it can be had
-/// anew, and what stays is found again the next time.
+/// Removes the folders of projects without recent edits. Best effort: everything in them can be
+/// recreated, and what remains is found again next time.
 fn remove_unused(all: &Path) {
     let Some(since) = SystemTime::now().checked_sub(KEPT_FOR) else { return };
     for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
@@ -141,7 +142,7 @@ fn remove_unused(all: &Path) {
     }
 }
 
-/// A short name for whatever bytes. Two of a name would share what can be had anew.
+/// A short name for any bytes. A collision would only share data that can be recreated.
 fn name_of(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
 }

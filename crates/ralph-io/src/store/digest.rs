@@ -1,7 +1,7 @@
 //! Digests of bytes and files.
 //!
-//! What is kept as evidence is SHA-256. The journal names its inputs by a fast hash: a message of
-//! a megabyte must not make a stop slower, and nobody gains by two payloads of the same name.
+//! Evidence is identified by SHA-256. The journal identifies its inputs by a fast hash: a message
+//! of a megabyte must not slow a stop down, and nobody gains from two payloads with the same hash.
 
 use ralph_core::text::hex::hex;
 use sha2::{Digest, Sha256};
@@ -9,12 +9,12 @@ use std::io::Read;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Names some bytes: `xxh3:` and 32 hexadecimal digits.
+/// Hashes bytes: `xxh3:` and 32 hexadecimal digits.
 pub fn of_bytes(bytes: &[u8]) -> String {
     format!("xxh3:{:032x}", xxh3_128(bytes))
 }
 
-/// SHA-256 of a regular file, in hexadecimal digits; empty if there is none that can be read.
+/// SHA-256 of a regular file, in hexadecimal digits; empty if the file cannot be read.
 pub fn of_file(path: &Path) -> String {
     if !path.metadata().is_ok_and(|about| about.is_file()) {
         return String::new();

@@ -1,12 +1,13 @@
-//! The readers of this crate that no other crate calls, for the fuzz targets alone.
+//! Parsers of this crate that no other crate calls, exported for the fuzz targets.
 //!
-//! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets: the product has no such module.
+//! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets; the product does not contain
+//! this module.
 
 use crate::process::command::process_of;
 use crate::{git::checkpoint, git::tree, git::tree_id};
 use std::path::Path;
 
-/// The name in one line of `git ls-files`, and whether it is a repository of its own.
+/// Parses one line of `git ls-files`: the name, and whether it is a nested repository.
 pub fn listed_name(line: &[u8]) -> Option<(bool, &[u8])> {
     tree_id::names::parse(line)
 }
@@ -16,22 +17,22 @@ pub fn changed_path(record: &[u8]) -> Option<&[u8]> {
     tree::path_of(record)
 }
 
-/// The ref in five fields of `git for-each-ref`, if it is a checkpoint of ours.
+/// The ref in five fields of `git for-each-ref`, if it is one of our checkpoints.
 pub fn checkpoint(fields: &[&str]) -> Option<String> {
     checkpoint::parse(fields).map(|found| found.reference)
 }
 
-/// Process id and name in a `/proc/<pid>/stat`.
+/// The process id and name in a `/proc/<pid>/stat`.
 pub fn process(stat: &[u8]) -> Option<(i32, String)> {
     process_of(stat)
 }
 
-/// How many files a cache of digests holds.
+/// The number of files in a digest cache.
 pub fn remembered(bytes: &[u8], root: &Path) -> Option<usize> {
     tree_id::cache::count(bytes, root)
 }
 
-/// A path for people.
+/// Makes a path printable.
 pub fn readable(path: &[u8]) -> String {
     tree_id::readable(path)
 }

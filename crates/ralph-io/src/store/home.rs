@@ -1,4 +1,4 @@
-//! Where Ralph keeps what it knows: `$RALPH_HOME`, and what is in it.
+//! Ralph's home, `$RALPH_HOME`, and the folders in it.
 
 use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct Home {
     root: PathBuf,
-    /// `$RALPH_MANIFEST`: one manifest file in place of the folder.
+    /// `$RALPH_MANIFEST`: a single manifest file that replaces the folder.
     manifest: Option<PathBuf>,
 }
 
@@ -20,36 +20,34 @@ impl Home {
     /// `$RALPH_HOME`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`.
     ///
     /// # Errors
-    /// When none of the three variables is set.
+    /// If none of the three variables is set.
     pub fn from_env() -> Result<Home> {
         let root = root_from_env().context("none of RALPH_HOME, XDG_STATE_HOME and HOME is set")?;
-        // A relative folder would mean another one after every `cd`.
+        // A relative folder would be another one after every `cd`.
         let root =
             std::path::absolute(root.whole()).context("could not make RALPH_HOME absolute")?;
         Ok(Home { root, manifest: set("RALPH_MANIFEST").map(PathBuf::from) })
     }
 
-    /// A home at a given place.
+    /// A home at the given path.
     pub fn at(root: impl Into<PathBuf>) -> Home {
         Home { root: root.into(), manifest: None }
     }
 
-    /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder of manifest entries.
     pub fn manifest_folder(&self) -> PathBuf {
         self.root.join("manifest")
     }
 
-    /// The folder of second names of session entries, for one whose first name is lost.
+    /// The folder of spare names of session entries, used when an entry's first name is lost.
     pub fn spare_entries(&self) -> PathBuf {
         self.root.join("bound")
     }
 
-    /// The single manifest file that the person asked for instead of the folder.
+    /// The single manifest file, if the user asked for one instead of the folder.
     pub fn single_manifest(&self) -> Option<&Path> {
         self.manifest.as_deref()
     }
@@ -64,15 +62,15 @@ impl Home {
         self.root.join("archive")
     }
 
-    /// The folder of what is known of orchestrated sessions beside their files.
+    /// The folder of what Ralph knows about orchestrations beyond their own files.
     pub fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }
 
-    /// Makes the folders, private to their owner.
+    /// Creates the folders, private to their owner.
     ///
     /// # Errors
-    /// When they cannot be made, or exist and belong to someone else or can be written by others.
+    /// If they cannot be created, belong to another user, or can be written by others.
     pub fn prepare(&self) -> Result<()> {
         let below = [self.manifest_folder(), self.spare_entries(), self.loops(), self.archive()];
         for folder in std::iter::once(self.root.clone()).chain(below) {
@@ -83,15 +81,17 @@ impl Home {
                 .recursive(true)
                 .mode(0o700)
                 .create(&folder)
-                // A file that is synced in a folder that is not goes with its folder.
+                // Sync the parent: a synced file in an unsynced folder is lost with its folder.
                 .and_then(|()| atomic::sync_folder(&folder))
                 .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         }
         self.check()
     }
 
+    /// Checks that the home is ours alone.
+    ///
     /// # Errors
-    /// When the folder belongs to someone else or can be written by others.
+    /// If the folder belongs to another user or can be written by others.
     pub fn check(&self) -> Result<()> {
         let root = self.root.display();
         let about = self.root.metadata().with_context(|| format!("could not look at `{root}`"))?;
@@ -105,8 +105,8 @@ impl Home {
     }
 }
 
-/// A folder that a variable names, and what follows it. Kept apart, so that an idle hook can put
-/// its one path together without asking for memory.
+/// A folder from a variable, and the path below it. Kept as two parts, so that an idle hook can
+/// build its single path without allocating memory.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Named {
     pub(crate) folder: OsString,
@@ -120,12 +120,12 @@ impl Named {
     }
 }
 
-/// The folder that the environment names; it may be relative, if `RALPH_HOME` is.
+/// The home that the environment names. It is relative if `RALPH_HOME` is.
 pub(crate) fn root_from_env() -> Option<Named> {
     locate(set)
 }
 
-/// True when one manifest file stands in for the folder.
+/// True if a single manifest file replaces the folder.
 pub(crate) fn has_single_manifest() -> bool {
     set("RALPH_MANIFEST").is_some()
 }
@@ -134,7 +134,7 @@ fn set(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Asks for no more variables than it needs: each costs a walk through the environment.
+/// Reads no more variables than needed: each read walks through the environment.
 fn locate(set: impl Fn(&str) -> Option<OsString>) -> Option<Named> {
     let named = |name: &str, below| Some(Named { folder: set(name)?, below });
     let absolute = |named: &Named| named.folder.as_bytes().first() == Some(&b'/');

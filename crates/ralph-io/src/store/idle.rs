@@ -1,30 +1,31 @@
-//! Finds out, as cheaply as can be, that a session has no loop: what every hook call of every
-//! foreign session pays.
+//! Finds out as cheaply as possible that a session has no loop. Every hook call of every session
+//! without Ralph pays this cost.
 //!
-//! One failed open of the manifest entry, whose path is put together in place. Whatever is unusual
-//! is left to the code that reads the entry for good.
+//! The check is one failed open of the manifest entry, whose path is built in place. Every unusual
+//! case is left to the full reader of the entry.
 //!
-//! Bytes are compared and copied one by one: a shared function for it may stand far away in the
-//! executable, and each place that is touched brings 64 KiB of it into memory.
+//! Bytes are compared and copied one by one: a shared function for it may be far away in the
+//! executable, and each new place that is touched loads 64 KiB of it into memory.
 
 use crate::store::home;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
 
-/// A longer path is left to the code that is not in a hurry.
+/// A longer path is left to the full reader.
 const LONGEST: usize = 512;
 
-/// Below Ralph's home, a file that says that some settings want checks in every session.
+/// The marker file in Ralph's home which says that some settings want checks in every session.
 const WANTED: &[u8] = b"/always";
 
-/// True when the environment names a session and that session has no manifest entry. False means
-/// only that it is not known.
+/// True if the environment names a session and that session has no manifest entry. False only means
+/// that this is unknown.
 pub fn nothing_is_bound() -> bool {
     nothing(None, None)
 }
 
-/// As [`nothing_is_bound`], for the end of a turn, which comes once: the entry has no second name either.
+/// As [`nothing_is_bound`], and the entry has no spare name either. For the end of a turn, which
+/// happens only once.
 pub fn nothing_is_bound_or_lost() -> bool {
     nothing(Some(b"/bound/"), None)
 }
@@ -37,7 +38,7 @@ pub fn nothing_is_bound_or_wanted() -> bool {
 #[inline(always)]
 fn nothing(spare: Option<&[u8]>, wanted: Option<&[u8]>) -> bool {
     let Some(session) = std::env::var_os("CLAUDE_CODE_SESSION_ID") else { return false };
-    // Without a home there is nothing to be bound to.
+    // Without a home there is no loop to be bound to.
     let Some(root) = home::root_from_env() else { return true };
     let parts = [root.folder.as_bytes(), root.below.as_bytes(), b"/manifest/", session.as_bytes()];
     if parts[0].first() != Some(&b'/') || parts[3].is_empty() || home::has_single_manifest() {
@@ -45,18 +46,18 @@ fn nothing(spare: Option<&[u8]>, wanted: Option<&[u8]>) -> bool {
     }
     #[expect(clippy::manual_contains, reason = "it is the shared function")]
     if parts[3].iter().any(|byte| *byte == b'/') {
-        // Not a name that an entry could have.
+        // No entry can have this name.
         return true;
     }
     let absent = is_absent(&parts)
         && spare.is_none_or(|folder| is_absent(&[parts[0], parts[1], folder, parts[3]]))
         && wanted.is_none_or(|file| is_absent(&[parts[0], parts[1], file]));
-    // The process ends next: to free these costs as much as to find the entry absent.
+    // The process ends next: freeing these would cost as much as finding the entry absent.
     std::mem::forget((session, root));
     absent
 }
 
-/// True when there is nothing at the path that the parts make.
+/// True if nothing exists at the path that the parts form.
 #[inline(always)]
 fn is_absent(parts: &[&[u8]]) -> bool {
     let mut path = [0; LONGEST];
@@ -66,7 +67,7 @@ fn is_absent(parts: &[&[u8]]) -> bool {
     matches!(opened, Err(Errno::NOENT | Errno::NOTDIR))
 }
 
-/// Puts the parts one after the other; none if they do not fit.
+/// Concatenates the parts; `None` if they do not fit.
 fn join(path: &mut [u8; LONGEST], parts: &[&[u8]]) -> Option<usize> {
     let mut length = 0;
     for part in parts {

@@ -1,7 +1,7 @@
-//! One line for every decision, appended and never rewritten.
+//! The journal: one line for every decision, appended and never rewritten.
 //!
-//! A process that dies in the middle of a line leaves half of one; readers skip what does not
-//! parse, and the next line begins on a line of its own.
+//! A process that dies while writing leaves part of a line. Readers skip lines that do not parse,
+//! and the next entry starts on a new line.
 
 use crate::project::safe_read;
 use anyhow::{Context, Result, anyhow};
@@ -17,37 +17,36 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A loop of years has a smaller one.
+/// Even a loop of years has a smaller journal.
 const LARGEST: u64 = 1 << 30;
 
 /// How much of the end is read for the last decisions.
 const MOST_LOOKED_AT: u64 = 4 << 20;
 
-/// One decision. `R` is the record that it can be made again from: as the rules keep it when it is
-/// written, and any value when it is read, since other versions of the rules kept other ones.
+/// One decision. `R` is the record from which the decision can be repeated: the type of the current
+/// rules when writing, and any value when reading, because other versions keep other records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry<R = Value> {
-    /// When.
     pub at: Timestamp,
-    /// The hook event, or the command, that asked.
+    /// The hook event or the command that required the decision.
     pub event: String,
-    /// What was decided, in a word or two: `go on`, `let go`, `ended`, `denied` …
+    /// The decision in a word or two: `go on`, `let go`, `ended`, `denied` …
     pub decision: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub why: String,
-    /// Where the loop stood after it: `3/25`.
+    /// The position of the loop afterwards: `3/25`.
     #[serde(default)]
     pub position: String,
     /// The client's id of the turn.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt_id: String,
-    /// Digest of the event's payload: which input it was, should it be kept elsewhere.
+    /// The digest of the event's payload, to recognise the input if it was kept elsewhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input: String,
-    /// What a reader wants to know of what was seen.
+    /// The observed facts that interest a reader.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub seen: Value,
-    /// All that a rule decided from, for `ralph replay`.
+    /// Everything that the rule based its decision on, for `ralph replay`.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub record: Option<R>,
     /// How long the decision took, in microseconds.
@@ -55,7 +54,7 @@ pub struct JournalEntry<R = Value> {
     pub took_us: u64,
 }
 
-/// The journal of the loop in a folder.
+/// The path of the journal in a loop's folder.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join("journal.jsonl")
 }
@@ -77,33 +76,31 @@ pub fn append<R: Serialize>(folder: &Path, entry: &JournalEntry<R>) -> Result<()
     file.write_all(line.as_bytes()).with_context(describe)
 }
 
-/// A document on one line. It is rendered as the state is, so that a hook holds the code for that
-/// only once; there every line feed, with the spaces after it, is white space between members,
-/// since in a string it would be escaped.
+/// Turns a pretty-printed document into one line. Journal entries are rendered like the state, so
+/// that a hook contains that code only once. Every line feed in it, with the spaces that follow, is
+/// white space between members, because strings escape theirs.
 fn one_line(pretty: &[u8]) -> String {
     let lines = pretty.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
     String::from_utf8_lossy(&lines.collect::<Vec<_>>().concat()).into_owned()
 }
 
-/// A journal, oldest line first.
+/// A journal, oldest entry first.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// Its lines.
     pub entries: Vec<JournalEntry>,
-    /// How many lines are torn or of another version.
+    /// How many lines are torn or written by another version.
     pub n_unreadable: usize,
 }
 
-/// All entries that can be read, oldest first; none where there is no journal to be read.
+/// All readable entries, oldest first; empty if the journal is missing or unreadable.
 pub fn read(folder: &Path) -> Vec<JournalEntry> {
     load(folder).map(|journal| journal.entries).unwrap_or_default()
 }
 
-/// As [`read`], for a caller to whom it matters what could not be read. A loop about which nothing
-/// was decided has no journal yet.
+/// As [`read`], but reports what cannot be read. A loop without decisions has no journal yet.
 ///
 /// # Errors
-/// When there is one and it cannot be read, or none of its lines can.
+/// If the journal exists and cannot be read, or none of its lines can.
 pub fn load(folder: &Path) -> Result<Journal> {
     let path = path(folder);
     let describe = || format!("could not read the journal `{}`", path.display());
@@ -122,11 +119,11 @@ pub fn load(folder: &Path) -> Result<Journal> {
     Ok(journal)
 }
 
-/// An entry without the record that it can be decided again from, which is most of it.
+/// An entry without its record, which is most of its size.
 pub type Short = JournalEntry<IgnoredAny>;
 
-/// The last entries, oldest first, from the end of the file: a journal may be long, and whoever looks
-/// on looks often.
+/// The last entries, oldest first. Reads only the end of the file: a journal may be long, and a
+/// watching user asks often.
 pub fn last(folder: &Path, most: usize) -> Vec<Short> {
     let mut found = Vec::new();
     let mut length = 64 << 10;
@@ -134,7 +131,7 @@ pub fn last(folder: &Path, most: usize) -> Vec<Short> {
         let Ok(Some((tail, is_whole))) = safe_read::tail(&path(folder), length) else { break };
         let mut lines = tail.split(|byte| *byte == b'\n');
         if !is_whole {
-            // Half a line, most likely.
+            // Most likely only part of a line.
             lines.next();
         }
         let entries = lines.rev().filter_map(|line| serde_json::from_slice(line).ok());
@@ -149,7 +146,7 @@ pub fn last(folder: &Path, most: usize) -> Vec<Short> {
 }
 
 impl JournalEntry {
-    /// Makes the decision of this line again, by the rules of today.
+    /// Repeats the decision of this entry by the current rules.
     pub fn again(&self) -> Again {
         replay::again(&self.event, &self.seen, self.record.as_ref(), mode::at_stop)
     }

@@ -1,7 +1,7 @@
-//! Carries out what happens to a whole loop: begin, bind, end, put away.
+//! Starts, binds, ends and archives whole loops.
 //!
-//! Each step leaves something that the next hook can make sense of: a manifest entry may point at
-//! a loop that was just put away, and is followed there.
+//! Each step leaves a state that the next hook can handle: for example, a manifest entry may point
+//! at a loop that was just archived, and is followed to the archive.
 
 use crate::project;
 use crate::store::home::Home;
@@ -24,25 +24,25 @@ use std::path::Path;
 use std::time::Duration;
 
 /// A start writes and syncs several files, and on a busy disk each sync may take a second. The
-/// second copy of the prompt hook waits for the first: were it to give up, the client would show
-/// its refusal although the loop has started. Shorter than that hook's own timeout of ten seconds.
+/// second copy of the prompt hook waits for the first: if it gave up, the client would show its
+/// refusal although the loop has started. Shorter than that hook's own timeout of ten seconds.
 const TO_START: Duration = Duration::from_secs(6);
 
-/// The client ends the hooks of a session that ends after 1.5 seconds, and they put away what was
-/// left. What cannot be put away now is put away by the session's next hook.
+/// When a session ends, the client kills its hooks after 1.5 seconds, and these hooks archive what
+/// was left. What does not fit in that time is archived by the session's next hook.
 const TO_PUT_AWAY: Duration = Duration::from_secs(1);
 
-/// The loop that a session is bound to; none if there is none.
+/// The loop that a session is bound to.
 ///
 /// # Errors
-/// When the manifest entry cannot be trusted.
+/// If the manifest entry cannot be trusted.
 pub fn of_session(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
     let Some(key) = ManifestKey::session(session_id) else { return Ok(None) };
     let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
     Ok(Some(follow(home, &path)))
 }
 
-/// The live loop whose own state names this session: for one whose manifest entry says nothing usable.
+/// The live loop whose own state names this session, for a session without a usable manifest entry.
 pub fn by_its_state(home: &Home, session_id: &str) -> Option<LoopFile> {
     home.check().ok()?;
     let is_its = |state: &LoopState| {
@@ -51,8 +51,8 @@ pub fn by_its_state(home: &Home, session_id: &str) -> Option<LoopFile> {
     all(home).into_iter().find_map(|(file, state)| is_its(&state.ok()?).then_some(file))
 }
 
-/// True when it is certain that this session is bound to a loop of ours, however damaged that is: it has
-/// an entry of its own, or, where all sessions share one, a state of ours names the session.
+/// True if this session is certainly bound to a loop of ours, however damaged: it has an entry of
+/// its own or, if all sessions share one, a state of ours names the session.
 pub fn is_bound(home: &Home, session_id: &str) -> bool {
     let Some(key) = ManifestKey::session(session_id) else { return false };
     if home.single_manifest().is_none() {
@@ -63,7 +63,7 @@ pub fn is_bound(home: &Home, session_id: &str) -> bool {
         || by_its_state(home, session_id).is_some()
 }
 
-/// True when the entry of a session cannot be used, or names a loop of which nothing is there.
+/// True if a session's entry is unusable, or names a loop of which nothing exists.
 pub fn is_one_lost(home: &Home) -> bool {
     let is_lost = |path: &Path| {
         let file = follow(home, path);
@@ -73,19 +73,19 @@ pub fn is_one_lost(home: &Home) -> bool {
     entries.into_iter().any(|(_, path)| path.map_or(true, |path| is_lost(&path)))
 }
 
-/// True for a state that a single manifest names and that stands elsewhere than Ralph's own: another tool may
-/// have written it.
+/// True for a state that a single manifest names and that is outside Ralph's own folders: another
+/// tool may have written it.
 pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
     home.single_manifest().is_some()
         && is_put_away(home, file)
         && !file.path().starts_with(home.archive())
 }
 
-/// Reads a state. One that stands in place and names no loop gets a name of its own, here and wherever else it
-/// is read.
+/// Reads a state. A foreign state without a loop id gets one, which is the same wherever it is
+/// read.
 ///
 /// # Errors
-/// As [`LoopFile::read`].
+/// As for [`LoopFile::read`].
 pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
     let mut loaded = file.read()?;
     if let Some(loaded) = &mut loaded
@@ -97,17 +97,17 @@ pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
     Ok(loaded)
 }
 
-/// Takes in a state that stands in place: it gets what another tool does not write, and nothing that it claims
-/// is evidence. Without a project of its own it is about this one.
+/// Adopts a foreign state: adds what other tools do not write, and treats nothing that it claims as
+/// evidence. If it names no project, it gets this one.
 ///
 /// # Errors
-/// As [`LoopFile::update`].
+/// As for [`LoopFile::update`].
 pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
     file.update(|state| {
         if state.loop_id.is_empty() {
             plan::taken_in(state);
             state.loop_id = id_in_place(file, state);
-            // Its minutes count from here, as after `ralph adopt`.
+            // Its minutes count from now, as after `ralph adopt`.
             state.started_at.get_or_insert_with(clock::now);
         }
         if state.project_root.is_empty() {
@@ -117,29 +117,29 @@ pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The same each time, so that it can be told before it is written.
+/// Deterministic, so that the id can be shown before it is written.
 fn id_in_place(file: &LoopFile, state: &LoopState) -> String {
     let digest = digest::of_bytes(file.path().as_os_str().as_encoded_bytes());
     let salt = &digest[digest.len() - 4..];
     format!("{}-{salt}", second(state.created_at))
 }
 
-/// A loop that a person gave up although its state could not be used.
+/// A loop that the user gave up although its state was unusable.
 #[derive(Debug)]
 pub struct GivenUp {
-    /// Where what was left of it stands now.
+    /// Where its remains are now.
     pub file: LoopFile,
-    /// The record of its end, with what could still be told of it.
+    /// The record of its end, with all that could still be read.
     pub state: LoopState,
 }
 
-/// Ends a loop whose state cannot be used, by a person's wish: what is there of it is put away, with a
-/// state that says how it ended, and its session is freed. Where only rights were wrong, they are put
-/// right first, and the loop is left for whoever ends it as usual: none then, and none where there is no
-/// such loop.
+/// Ends a loop with an unusable state at the user's request. Archives what exists of it, with a
+/// state that records how it ended, and frees its session. If only permissions were wrong, it
+/// repairs them and leaves the loop to be ended as usual. Returns `None` in that case, and if there
+/// is no such loop.
 ///
 /// # Errors
-/// When the disk cannot be written, or what stands there belongs to another user.
+/// If the disk cannot be written, or the files belong to another user.
 pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<GivenUp>> {
     let (session_id, folder) = match whose {
         Whose::Session(id) | Whose::Typed(id, _) => (Some((*id).to_owned()), None),
@@ -159,7 +159,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         return Ok(None);
     }
     manifest::take_from_others(home, key.as_ref());
-    // Two copies of a hook may be asked at the same moment, and the loop ends once.
+    // Two copies of a hook may be asked at the same moment, but the loop must end once.
     let _ending = lock_starts(home)?;
     let named = key.as_ref().and_then(|key| manifest::read(home, key).ok().flatten());
     let state_path = folder.map(|folder| folder.join("state.json")).or_else(|| named.clone());
@@ -181,7 +181,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
             }
             return Ok(None);
         }
-        // The entry leads astray, and the session's own loop is there.
+        // The entry points elsewhere, but the session's own loop exists.
         let its_own = session_id.as_deref().and_then(|id| by_its_state(home, id));
         if let (Some(its_own), Some(key)) = (its_own, &key) {
             rebind(home, key, &its_own)?;
@@ -191,7 +191,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     let at = clock::now();
     let mut state = file.as_ref().and_then(LoopFile::salvage).unwrap_or_default();
     let stands = |file: &LoopFile| file.folder().symlink_metadata().is_ok_and(|at| at.is_dir());
-    // A link may lead anywhere: nothing is written behind it.
+    // A link may lead anywhere, so nothing is written through it.
     let (in_place, astray) = match file.filter(|file| !is_put_away(home, file)) {
         Some(file) if stands(&file) => (Some(file), None),
         other => (None, other),
@@ -206,7 +206,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     if state.created_at == Timestamp::UNIX_EPOCH || state.created_at == Timestamp::default() {
         state.created_at = at;
     }
-    // Written by this Ralph, whichever wrote it before.
+    // This Ralph writes the state now, whichever version wrote it before.
     state.schema_version = SCHEMA_VERSION;
     state.end(EndingKind::Cancelled, how, at);
     if let Whose::Typed(_, prompt_id) = whose {
@@ -225,7 +225,8 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         let _ = std::fs::rename(astray.folder(), archived.folder().join("loop-folder"));
     }
     let is_typed = matches!(whose, Whose::Typed(..));
-    // The second copy of a hook that is registered twice finds the end there, and has nothing to add.
+    // The second copy of a hook that is registered twice finds the ending there, and has nothing to
+    // add.
     let is_bound = is_typed && bind(home, &archived, &state.session_id).is_ok();
     if let Some(key) = key.as_ref().filter(|_| !is_bound) {
         manifest::discard(home, key, archived.folder())?;
@@ -237,20 +238,20 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     Ok(Some(GivenUp { file: archived, state }))
 }
 
-/// Has a damaged entry name its loop again.
+/// Makes a damaged entry point at its loop again.
 fn rebind(home: &Home, key: &ManifestKey, file: &LoopFile) -> Result<()> {
     manifest::discard(home, key, file.folder())?;
     manifest::write(home, key, file.path())
 }
 
-/// Whose loop is given up.
+/// Selects the loop to give up.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose<'a> {
     /// The loop that this session is bound to.
     Session(&'a str),
-    /// The same, by the prompt of this id, typed in the session.
+    /// The same, at the prompt with this id, typed in the session.
     Typed(&'a str, &'a str),
-    /// The loop of this id.
+    /// The loop with this id.
     Loop(&'a str),
 }
 
@@ -270,7 +271,7 @@ pub fn of_project(home: &Home, folder: &Path) -> Result<Option<LoopFile>> {
     Ok(Some(follow(home, &path)))
 }
 
-/// The state file at a path, or where its loop was put away to.
+/// The state file at a path, or in the archive if its loop was moved there.
 fn follow(home: &Home, path: &Path) -> LoopFile {
     if !path.exists()
         && let Some(archived) = archive::find(home, path)
@@ -280,26 +281,27 @@ fn follow(home: &Home, path: &Path) -> LoopFile {
     LoopFile::at(path)
 }
 
-/// Keeps other starts out from the look at what there is to the loop that follows from it.
+/// Locks out other starts between the check for existing loops and the creation of one.
 ///
 /// # Errors
-/// When another start took too long, or the home cannot be made.
+/// If another start takes too long, or the home cannot be created.
 pub fn lock_starts(home: &Home) -> Result<Lock> {
     home.prepare()?;
     lock::take(&home.loops(), TO_START)
 }
 
-/// True when a loop, whose state names another session or no session, was moved away from this one: its
-/// lineage says so, or the session that the state names is bound to it. This session's entry is a leftover then.
+/// True if a loop whose state names another session, or none, was moved away from this session: its
+/// lineage names this session, or the session in the state is bound to it. This session's entry is
+/// then a leftover.
 pub fn has_left(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) -> bool {
     let is_anothers = || of_session(home, &state.session_id).ok().flatten().as_ref() == Some(file);
     state.lineage.iter().any(|bound| bound.session_id == session_id) || is_anothers()
 }
 
-/// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its
-/// session's. The state gets its `loop_id`.
+/// Creates a loop: its folder, its state, the project's entry and, if it is bound, its session's
+/// entry. Sets the state's `loop_id`.
 pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
-    // Asked before anything is written: a loop that cannot be bound must not be left behind.
+    // Checked before anything is written: a loop that cannot be bound must not be left behind.
     check_session_id(&state.session_id)?;
     home.prepare()?;
     let file = make_folder(home, state)?;
@@ -317,8 +319,10 @@ pub fn bind(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
     manifest::write(home, &session_key(session_id)?, file.path())
 }
 
+/// Checks that a loop can be bound to this session. An empty id is accepted and binds nothing.
+///
 /// # Errors
-/// When a loop could not be bound to this session. An empty id binds nothing and is fine.
+/// If the session id cannot be used as a file name.
 pub fn check_session_id(session_id: &str) -> Result<()> {
     match session_id {
         "" => Ok(()),
@@ -333,14 +337,14 @@ fn session_key(session_id: &str) -> Result<ManifestKey> {
     })
 }
 
-/// Frees a session's manifest entry if it points at this loop, or at where the loop stood before
-/// it was put away. True if it was this call that freed it.
+/// Frees a session's manifest entry if it points at this loop, or at its place before it was
+/// archived. True if this call freed it.
 ///
-/// Under the state's lock: whoever puts the loop away at this moment may be about to write the entry
-/// anew.
+/// Takes the state's lock: a process that archives the loop at this moment may be about to write
+/// the entry again.
 ///
 /// # Errors
-/// When the entry cannot be trusted, or the lock cannot be had in time.
+/// If the entry cannot be trusted, or the lock is not free in time.
 pub fn release(home: &Home, file: &LoopFile, session_id: &str) -> Result<bool> {
     let _held = file.hold(TO_PUT_AWAY)?;
     free(home, file, session_id)
@@ -356,14 +360,14 @@ fn free(home: &Home, file: &LoopFile, session_id: &str) -> Result<bool> {
     }
 }
 
-/// True unless the loop stands among those that have not ended.
+/// True unless the loop is in the folder of live loops.
 pub fn is_put_away(home: &Home, file: &LoopFile) -> bool {
     file.folder().parent() != Some(home.loops().as_path())
 }
 
-/// Frees the session of a loop that has ended. One that still stands among the live loops is put
-/// away first: the process that ended it died before it could, or is about to. True if it was this
-/// call that freed the session, so that of several at once one tells the person.
+/// Frees the session of an ended loop. A loop that is still in the folder of live loops is archived
+/// first: the process that ended it died before archiving it, or is about to. True if this call
+/// freed the session, so that only one of several callers tells the user.
 pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<bool> {
     if !is_put_away(home, file) {
         return put_away(home, file, state, ManifestFate::Remove).map(|away| away.freed);
@@ -371,33 +375,33 @@ pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<bool> {
     release(home, file, &state.session_id)
 }
 
-/// What becomes of a session's manifest entry when its loop ends.
+/// What happens to a session's manifest entry when its loop ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManifestFate {
-    /// The session knows: the entry is removed.
+    /// The session knows of the ending: the entry is removed.
     Remove,
-    /// The session has not heard yet: the entry stays as a tombstone, which its next hook acts on
+    /// The session does not know yet: the entry stays as a tombstone, which its next hook handles
     /// and removes.
     KeepAsTombstone,
 }
 
-/// A loop that was put away.
+/// An archived loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutAway {
-    /// Where its state stands now.
+    /// Where its state is now.
     pub file: LoopFile,
-    /// True if it was this call that freed the session.
+    /// True if this call freed the session.
     pub freed: bool,
 }
 
-/// Puts an ended loop away.
+/// Archives an ended loop.
 ///
-/// The state's lock is held over the move and over what becomes of the entry. Else a process that
-/// had begun to write would find its folder gone, and one that has acknowledged the ending meanwhile
-/// would find the entry made again, as a tombstone that is told of twice.
+/// Holds the state's lock during the move and the change of the entry. Otherwise a process that had
+/// begun to write would lose its folder. And if another process acknowledged the ending meanwhile,
+/// the entry would be created again, as a tombstone that reports the ending twice.
 ///
 /// # Errors
-/// When the disk or the lock cannot be had; the session's next hook puts the loop away then.
+/// If the disk or the lock is not available; the session's next hook then archives the loop.
 pub fn put_away(
     home: &Home,
     file: &LoopFile,
@@ -408,14 +412,16 @@ pub fn put_away(
     let at = state.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
     let held = file.hold(TO_PUT_AWAY)?;
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
-    // Who has moved it holds the lock, which has moved along, until the entry is as it is to be.
+    // If another process moved the loop, it holds the lock, which has moved along, until the entry
+    // is final.
     let _moved = if held.is_none() { archived.hold(TO_PUT_AWAY)? } else { None };
     if held.is_some() {
-        // Otherwise another process has put it away; the project may have a new loop by now.
+        // Otherwise another process archived the loop, and the project may have a new one by now.
         point_projects_at(home, &archived, state)?;
     }
     let freed = match (entry, held) {
-        // A state that stands elsewhere was copied; one that another has put away has moved.
+        // A foreign state was copied and keeps its path; a loop that another process archived has a
+        // new one. So try both paths.
         (ManifestFate::Remove, _) => {
             let id = &state.session_id;
             free(home, file, id)? || free(home, &archived, id)?
@@ -429,7 +435,7 @@ pub fn put_away(
     Ok(PutAway { file: archived, freed })
 }
 
-/// Appends to the journal of a loop, which another process may just be putting away.
+/// Appends to a loop's journal, even if another process is archiving the loop.
 pub fn note<R: Serialize>(
     home: &Home,
     file: &LoopFile,
@@ -441,12 +447,12 @@ pub fn note<R: Serialize>(
     })
 }
 
-/// All loops that have not ended, by their folders; unreadable ones come with the reason.
+/// All loops that have not ended, in folder order; an unreadable one comes with its error.
 pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
     all_loaded(home).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
 }
 
-/// As [`all`], with the files as they were, for one who goes on to change what was found.
+/// As [`all`], with the files as read, for a caller that then changes the states.
 pub fn all_loaded(home: &Home) -> Vec<(LoopFile, Result<Loaded>)> {
     let Ok(folders) = std::fs::read_dir(home.loops()) else { return Vec::new() };
     let mut files: Vec<LoopFile> = folders
@@ -463,7 +469,7 @@ pub fn all_loaded(home: &Home) -> Vec<(LoopFile, Result<Loaded>)> {
         .collect()
 }
 
-/// All loops that have ended, oldest first; unreadable ones come with the reason.
+/// All ended loops, oldest first; an unreadable one comes with its error.
 pub fn ended(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
     archive::folders(home)
         .into_iter()
@@ -475,9 +481,9 @@ pub fn ended(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
         .collect()
 }
 
-/// The state file of a loop by its id, wherever it stands; none if there is no such loop.
+/// Finds a loop's state file by its id, live or archived.
 pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
-    // An id that could leave the folder is no id, for a loop as for a session.
+    // Reject an id that could leave the folder, as for a session.
     ManifestKey::session(loop_id)?;
     let path = home.loops().join(loop_id).join("state.json");
     if path.exists() {
@@ -490,22 +496,22 @@ pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
     })
 }
 
-/// The state that a single manifest names, where it stands in place.
+/// The foreign state that a single manifest names, if it is outside Ralph's folders.
 pub fn in_place(home: &Home) -> Option<LoopFile> {
-    // Every session has the same entry then, so any name will do.
+    // Every session has the same entry then, so any id will do.
     home.single_manifest()?;
     of_session(home, "any").ok().flatten().filter(|file| is_in_place(home, file))
 }
 
-/// A loop by its id with its state, wherever it stands; none if there is no such loop.
+/// Finds and reads a loop by its id, live or archived.
 ///
 /// # Errors
-/// When the state cannot be read.
+/// If the state cannot be read.
 pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded)>> {
     by_id(home, loop_id).map_or(Ok(None), |file| read(home, file))
 }
 
-/// Reads a state file that another process may just be putting away.
+/// Reads a state file, even if another process is archiving it.
 fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
     if let Some(loaded) = read_named(home, &file)? {
         return Ok(Some((file, loaded)));
@@ -514,17 +520,18 @@ fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
     Ok(moved.read()?.map(|loaded| (moved, loaded)))
 }
 
-/// Makes a loop the one that its project is asked about.
+/// Makes this the loop that the project's entry names.
 pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Result<()> {
     let identity = project::identity(Path::new(project_root));
     manifest::write(home, &ManifestKey::project(&identity), file.path())
 }
 
-/// The loop of a worker is no loop that a person asks for: the project's is the one above it.
+/// Points the project's entry at this loop, unless it is a worker's: users ask for the loop above
+/// it.
 fn point_projects_at(home: &Home, file: &LoopFile, state: &LoopState) -> Result<()> {
     match state.parent {
         Some(_) => Ok(()),
-        // What is planned is what `/ralph` starts next, also while its tasks are refined.
+        // A planned loop stays the one that `/ralph` starts next, even while its tasks are refined.
         None if !mode::of(&state.mode).has_tasks() && is_planned(home, &state.project_root) => {
             Ok(())
         }
@@ -538,14 +545,15 @@ fn is_planned(home: &Home, project_root: &str) -> bool {
     loaded.is_some_and(|loaded| loaded.state.phase == Phase::Planned)
 }
 
-/// A folder of its own for the loop; its name is the loop's id.
+/// Creates a new folder for the loop, named after its id.
 fn make_folder(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
     for attempt in 0..100_u32 {
         let id = loop_id(state.created_at, attempt);
         let folder = home.loops().join(&id);
         match DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => {
-                // Before anything points there: an entry that outlives its loop leads nowhere.
+                // Synced before anything points here: otherwise an entry could survive a crash
+                // without its loop.
                 atomic::sync_folder(&folder)
                     .with_context(|| format!("could not sync `{}`", home.loops().display()))?;
                 state.loop_id = id;
@@ -687,10 +695,10 @@ mod tests {
             archive::put_away(&at.home, &at.file, &at.state.loop_id, clock::now()).unwrap();
         let (at, (told, tells)) = (&at, std::sync::mpsc::channel());
         std::thread::scope(|scope| {
-            // On a busy machine its patience may end before it is its turn.
+            // On a busy machine one attempt may time out before its turn.
             let patient = || std::iter::repeat_with(|| let_go(&at.home, &at.file, &at.state));
             scope.spawn(move || told.send(patient().find_map(Result::ok)).unwrap());
-            // Only one that does not wait is done in this time.
+            // Only a caller that does not wait finishes within this time.
             let early = tells.recv_timeout(std::time::Duration::from_millis(200));
             assert!(early.is_err(), "it did not wait");
             bind(&at.home, &archived, "s").unwrap();

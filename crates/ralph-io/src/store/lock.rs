@@ -1,7 +1,7 @@
-//! A lock beside a document, held for one read, decision and write.
+//! A lock file beside a document, held during one read, decision and write.
 //!
-//! The system releases it when its holder dies, however it dies. A holder that is stopped delays
-//! the others up to their deadline and no longer.
+//! The system releases the lock when its holder dies, for whatever reason. A stopped holder delays
+//! the others until their deadline.
 
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
@@ -10,21 +10,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Long enough for any honest holder, short enough for every hook's own timeout.
+/// Long enough for any normal holder, short enough for every hook's own timeout.
 pub const DEADLINE: Duration = Duration::from_secs(2);
 
-/// The held lock; dropping it lets go.
+/// A held lock; dropping this releases it.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
 }
 
 impl Lock {
-    /// Has every process that we start from now on hold it too: when we are killed, it is held until
-    /// what we had started is done.
+    /// Makes every process that we start from now on hold the lock too. If we are killed, the lock
+    /// is held until they have ended.
     ///
     /// # Errors
-    /// When the system does not let us.
+    /// If the system refuses.
     pub fn share_with_children(&self) -> Result<()> {
         rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())
             .context("could not share a lock")
@@ -34,15 +34,15 @@ impl Lock {
 /// Takes the lock of the document at `path`, waiting until the deadline.
 ///
 /// # Errors
-/// When another process held it all that time, or the lock file could not be opened.
+/// If another process held it all that time, or the lock file cannot be opened.
 pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
     lock(path, OpenOptions::new().create(true).truncate(false), deadline)
 }
 
-/// As `take`, for a reader: it leaves nothing beside a document that nobody has written to.
+/// As `take`, for a reader: creates no lock file beside a document that nobody has written to.
 ///
 /// # Errors
-/// As `take`, and where there is no lock file.
+/// As for `take`, and if there is no lock file.
 pub fn take_existing(path: &Path, deadline: Duration) -> Result<Lock> {
     lock(path, &mut OpenOptions::new(), deadline)
 }
@@ -54,7 +54,7 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
         .read(true)
         .write(true)
         .mode(0o600)
-        // A link would make us create, and lock, a file that somebody else chose.
+        // Through a link, someone else could choose the file that we create and lock.
         .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
         .open(&lock_path)
         .with_context(describe)?;
@@ -64,7 +64,7 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
             Ok(()) => return Ok(Lock { file }),
             Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
             Err(TryLockError::WouldBlock) if began.elapsed() >= deadline => {
-                // It waits for a person as a rule: stopped in a terminal, or in a debugger.
+                // The holder usually waits for the user: stopped in a terminal, or in a debugger.
                 let lock = lock_path.display();
                 anyhow::bail!(
                     "another process has held `{lock}` for too long; `fuser -v {lock}` names it: \
@@ -72,16 +72,16 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
                 );
             }
             Err(TryLockError::WouldBlock) => {
-                // The system offers no wait with a deadline for file locks.
+                // The system offers no file lock with a deadline.
                 std::thread::sleep(pause_after(began.elapsed()));
             }
         }
     }
 }
 
-/// How long to wait before the next look. The first moments are for a holder that is nearly done.
-/// Then who has waited longer looks oftener: were it the other way round, those who come would get
-/// the lock before those who are there, and in a crowd somebody would wait to the deadline.
+/// How long to wait before the next attempt. The first attempts are for a holder that is nearly
+/// done. After that, older waiters try more often than newer ones; otherwise newcomers would get
+/// the lock first, and in a crowd some waiter would reach its deadline.
 fn pause_after(waited: Duration) -> Duration {
     Duration::from_micros(match waited.as_millis() {
         0..2 => 200,

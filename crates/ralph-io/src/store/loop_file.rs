@@ -1,7 +1,7 @@
-//! The state file of one loop: read, change and write as one step, with the last good copy kept.
+//! The state file of one loop: read, changed and written as one step, with the last good copy kept.
 //!
-//! What cannot be read is never overwritten: a broken file is set aside under another name and the
-//! last good copy takes its place; a file of a newer Ralph is left alone.
+//! An unreadable file is never overwritten: a broken one is renamed and the last good copy takes
+//! its place; a file of a newer Ralph is left alone.
 
 use crate::store::lock::{self, Lock};
 use crate::{process::clock, project::trusted_read, store::atomic};
@@ -18,29 +18,27 @@ pub struct LoopFile {
     path: PathBuf,
 }
 
-/// A state as it was read.
+/// A state that was read.
 #[derive(Debug, Clone)]
 pub struct Loaded<S = LoopState> {
-    /// The state, or a glance at it.
+    /// The state, or a partial view of it.
     pub state: S,
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
-    /// The file as it was.
+    /// The bytes of the file.
     pub text: Vec<u8>,
 }
 
 impl LoopFile {
-    /// The state file at a path.
     pub fn at(path: impl Into<PathBuf>) -> LoopFile {
         LoopFile { path: path.into() }
     }
 
-    /// The file itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder of the loop: state, journal, receipts, signals.
+    /// The loop's folder: state, journal, receipts, signals.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
@@ -49,19 +47,20 @@ impl LoopFile {
         self.path.with_extension("json.last-good")
     }
 
-    /// The state; none if there is no file.
+    /// Reads the state; `None` if there is no file.
     ///
     /// # Errors
-    /// When the file is not ours, is newer than this Ralph, or is broken without a good copy.
+    /// If the file is not ours, is newer than this Ralph, or is broken without a good copy.
     pub fn read(&self) -> Result<Option<Loaded>> {
         self.view()
     }
 
     /// As `read`, for any view of the document.
     ///
-    /// A writer writes where the copy of the state before stands, and a reader may still be at it
-    /// if that was the state when it began. So what was replaced while it was read, or looks broken,
-    /// is looked at again, at last while nobody writes, if that can be had.
+    /// A writer overwrites the older copy in place and then exchanges the names, so a slow reader
+    /// may still be reading the file that is overwritten. A file that was replaced during reading,
+    /// or looks broken, is therefore read again, the last time under the lock if that is free in
+    /// time.
     pub fn view<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         for _ in 0..3 {
             let seen = self.look();
@@ -73,10 +72,10 @@ impl LoopFile {
         self.look()
     }
 
-    /// As `view`, for one who can wait for nobody: it is looked at as often, and never locked.
+    /// As `view`, for a caller that cannot wait: tries as often, but never takes the lock.
     ///
     /// # Errors
-    /// As `read`; and when it was written anew each time.
+    /// As for `read`, and if the file was replaced during each attempt.
     pub fn glimpse<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         for _ in 0..2 {
             let seen = self.look();
@@ -87,13 +86,17 @@ impl LoopFile {
         self.look()
     }
 
-    /// The state as its bytes are at this moment. The last good copy stands in for a state file that
-    /// is gone or cannot be used: neither frees the session.
+    /// Reads the state once, without a lock. If the state file is gone or unusable, the last good
+    /// copy replaces it: damage must not free the session.
     fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         let wrong = match trusted_read::read_settled(&self.path) {
             Ok(Some(text)) => return self.understand(text).map(Some),
             Ok(None) => None,
-            // Another process is writing: the caller looks again.
+            // As `view`, for a caller that cannot wait: tries three times, and never takes the
+            // lock.
+            //
+            // # Errors
+            // As for `read`, and if the file was replaced during each attempt.
             Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
             Err(error) => Some(error),
         };
@@ -120,11 +123,11 @@ impl LoopFile {
         trusted_read::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()
     }
 
-    /// Keeps all others from writing the state and from putting it away; none if it is gone, or was
-    /// put away while we waited.
+    /// Locks the state against writing and archiving; `None` if it is gone, or was archived while
+    /// we waited.
     ///
     /// # Errors
-    /// When another process held it all that time.
+    /// If another process held the lock all that time.
     pub fn hold(&self, patience: Duration) -> Result<Option<Lock>> {
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         match lock::take(&self.path, patience) {
@@ -132,13 +135,13 @@ impl LoopFile {
                 let is_there = |path: &Path| path.symlink_metadata().is_ok();
                 Ok((is_there(&self.path) || is_there(&self.last_good())).then_some(lock))
             }
-            // Its folder is, and the lock's file with it.
+            // The folder is gone, and the lock file with it.
             Err(error) if error.downcast_ref().is_some_and(gone) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The state in these bytes, or the last good copy where they are broken.
+    /// Parses a state, or reads the last good copy if the bytes are broken.
     fn understand<S: StateView>(&self, text: Vec<u8>) -> Result<Loaded<S>> {
         let broken = match parse(&text, &self.path)? {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
@@ -158,16 +161,16 @@ impl LoopFile {
         atomic::write(&self.path, &render(state)?)
     }
 
-    /// Reads, changes and writes in one step that no other process can come between. Nothing is
-    /// written when the change leaves the state as it was. None if there is no file.
+    /// Reads, changes and writes under the lock. Writes nothing if the state is unchanged. `None`
+    /// if there is no file.
     ///
     /// # Errors
-    /// As `read`, and when the lock or the disk cannot be had; the state is the old one then.
+    /// As for `read`, and if the lock or the disk is not available; the old state then remains.
     pub fn update<T>(&self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
         self.update_within(lock::DEADLINE, change)
     }
 
-    /// As `update`, for a caller that cannot wait that long for others.
+    /// As `update`, for a caller that cannot wait that long for the lock.
     pub fn update_within<T>(
         &self,
         patience: Duration,
@@ -178,7 +181,7 @@ impl LoopFile {
         self.apply(loaded, change, &lock).map(Some)
     }
 
-    /// As `update`, for a caller that has just read the state: it is parsed again only if another
+    /// As `update`, for a caller that has just read the state: parses it again only if another
     /// process has changed it meanwhile.
     pub fn update_seen<T>(
         &self,
@@ -205,7 +208,8 @@ impl LoopFile {
     ) -> Result<T> {
         let Loaded { mut state, warning, text: read } = loaded;
         let outcome = change(&mut state);
-        // Compared as text: a copy of a large state to compare with costs more than the hook.
+        // Compared as text: cloning a large state for the comparison would cost more than the whole
+        // hook.
         let mut bytes = render(&state)?;
         if bytes != read || warning.is_some() {
             stamp(&mut bytes, state.updated_at, clock::now());
@@ -214,17 +218,17 @@ impl LoopFile {
                 Some(_) => self.replace_broken(&bytes, lock)?,
             }
         }
-        // The process ends soon: to free a large state piece by piece would be wasted.
+        // The process ends soon, so freeing a large state piece by piece would be wasted work.
         std::mem::forget(state);
         Ok(outcome)
     }
 
-    /// Writes the state, and keeps the one before as the last good copy.
+    /// Writes the state, and keeps the previous one as the last good copy.
     ///
-    /// The new state is written where the older copy stands, synced, and the two names change
-    /// places in one step: the state is the old one or the new one at every moment, and no file is
-    /// made or deleted, which costs more than all the rest of a stop. Where names cannot be
-    /// exchanged, the copy is a link and the state is replaced.
+    /// The new state overwrites the older copy, is synced, and then the two names are exchanged in
+    /// one step. So the state is the old one or the new one at every moment, and no file is created
+    /// or deleted, which would cost more than the rest of a stop. Where names cannot be exchanged,
+    /// the copy is a hard link and the state is replaced.
     fn replace(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
         let copy = self.last_good();
         if atomic::write_and_exchange(&self.path, &copy, bytes)? {
@@ -238,20 +242,20 @@ impl LoopFile {
         atomic::write(&self.path, bytes)
     }
 
-    /// Keeps the broken file under another name and writes the state in its place. The last good
-    /// copy is all there is until then, and is not touched.
+    /// Renames the broken file and writes the state in its place. Until then the last good copy is
+    /// all there is, so it is not touched.
     fn replace_broken(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
         self.set_aside()?;
         atomic::write(&self.path, bytes)
     }
 
-    /// Keeps whatever stands at the state's path (a file, a link, a pipe, a folder) under another name.
-    /// Its own name may be gone afterwards.
+    /// Keeps whatever is at the state's path (a file, a link, a pipe, a folder) under another name.
+    /// The path may be free afterwards.
     pub(crate) fn set_aside(&self) -> Result<()> {
         let name = format!("json.broken-{}", clock::compact(clock::now()));
         let aside = self.path.with_extension(name);
         let kept = std::fs::hard_link(&self.path, &aside)
-            // A folder has one name only, and so may a file of another user.
+            // A folder cannot have a second name, and a file of another user may not get one.
             .or_else(|_| std::fs::rename(&self.path, &aside));
         match kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -261,8 +265,8 @@ impl LoopFile {
         }
     }
 
-    /// What can still be told of a state that cannot be used: of the file, else of its last good copy,
-    /// whoever else can write them. For the record of an ending, and for no rule.
+    /// What can still be read of an unusable state, or of its last good copy, even if others can
+    /// write the files. For the record of an ending only; no rule may use it.
     pub fn salvage(&self) -> Option<LoopState> {
         [self.path.clone(), self.last_good()]
             .iter()
@@ -277,8 +281,8 @@ fn render(state: &LoopState) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts another time of writing into a rendered state. The first such member is the state's own:
-/// a text that holds the same words has its quotes escaped.
+/// Replaces the modification time in a rendered state. The first such member is the state's own:
+/// inside a text, its quotes would be escaped.
 fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
     let [old, new] = [old, new].map(|at| format!("\n  \"updated_at\": \"{at}\""));
     let found = bytes.windows(old.len()).position(|window| window == old.as_bytes());
@@ -370,7 +374,8 @@ mod tests {
                 })
                 .collect();
             for n in 0..150_usize {
-                // A mixture of two lengths is no document, and one of two letters looks like one.
+                // A mixture of two lengths does not parse, and a mixture of two letters shows in
+                // the text.
                 let letter = ["x", "y"][n % 2];
                 file.update(|state| state.prompt = letter.repeat(50_000 * (n % 4 / 2 + 1)))
                     .unwrap()

@@ -1,10 +1,10 @@
-//! The mailbox of a loop: signals wait in `signals/inputs`, one file each, and stand in
-//! `signals/processed` once the conversation has heard them.
+//! The mailbox of a loop: each signal is a file in `signals/inputs`, and moves to
+//! `signals/processed` once the main conversation has received it.
 //!
-//! Whoever delivers holds the recipient's lock from the look into the box until the answer is
-//! printed, and claims each file by a rename. So of two hooks at once one delivers; and the system
-//! frees the lock of a hook that was killed: what it had claimed and not delivered is delivered by
-//! the next. The conversation and each worker are recipients of their own.
+//! A hook that delivers holds the recipient's lock from reading the mailbox until its answer is
+//! printed, and claims each file by a rename. So only one of two concurrent hooks delivers. The
+//! system releases the lock of a killed hook, and the next hook delivers what the killed one had
+//! claimed. The main conversation and each worker are separate recipients.
 
 use crate::store::lock::{self, Lock};
 use crate::store::loop_file::LoopFile;
@@ -20,45 +20,45 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A hook that delivers prints at once; one that cannot wait leaves it to the next.
+/// A delivering hook prints at once, so a hook that waits longer leaves the signals to the next.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What a claimed file's name ends in.
+/// The suffix of a claimed file's name.
 const CLAIMED: &str = ".claimed";
 
-/// No signal is larger; a file that somebody put there may be.
+/// Ralph writes no larger signal; someone else may.
 const LARGEST: u64 = 64 << 10;
 
-/// A worker that begins hears so many of the signals before it.
+/// How many of the earlier signals a new worker receives.
 const HEARD_LATE: usize = 5;
 
 /// A loop's mailbox.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
-    /// Whose it is.
+    /// The loop's state file.
     pub file: LoopFile,
     folder: PathBuf,
-    /// Where it is noted who has heard what, and where the locks are: never in a work tree.
+    /// Where deliveries are recorded, and where the locks are: never in a working tree.
     own: PathBuf,
-    /// In a work tree, to which files come from elsewhere too, only what is younger than the loop was
-    /// said to it.
+    /// The start of the loop, for a mailbox in a working tree, where files also arrive in other
+    /// ways. Only younger files are signals for this loop.
     since: Option<SystemTime>,
-    /// True for an orchestrated session, whose router hears PAUSE and STOP.
+    /// True for an orchestration, whose router receives PAUSE and STOP.
     is_session: bool,
 }
 
 /// Where a signal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// It waits to be delivered.
+    /// It has not been delivered.
     Waits,
-    /// The conversation has heard it.
+    /// The main conversation has received it.
     Delivered,
     /// The mailbox, or this signal, is gone.
     Gone,
 }
 
-/// Who hears a signal.
+/// Who receives a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipient<'a> {
     /// The main conversation.
@@ -67,14 +67,14 @@ pub enum Recipient<'a> {
     Worker(&'a str),
 }
 
-/// Signals on their way to one recipient. While it lives nobody else delivers to them.
+/// Signals on their way to one recipient. While this lives, nobody else delivers to that recipient.
 #[derive(Debug)]
 pub struct Delivery {
     folder: PathBuf,
-    /// For a worker: the file that names what it has heard, and the names in it.
+    /// For a worker: the file with the names of its received signals, and those names.
     heard: Option<(PathBuf, Vec<String>)>,
     names: Vec<String>,
-    /// What they say, oldest first.
+    /// The signals, oldest first.
     pub signals: Vec<SentSignal>,
     _held: Lock,
 }
@@ -99,27 +99,27 @@ impl Mailbox {
         self.folder.join("processed")
     }
 
-    /// The folder whose entries change when a signal comes or is delivered.
+    /// The folder whose entries change when a signal arrives or is delivered.
     pub fn watched(&self) -> PathBuf {
         self.inputs()
     }
 
-    /// Puts a signal into the box; returns its name there.
+    /// Adds a signal, and returns its name.
     ///
     /// # Errors
-    /// When it cannot be written, or the loop has been put away.
+    /// If it cannot be written, or the loop has been archived.
     pub fn send(&self, kind: SignalKind, text: &str) -> Result<String> {
         for folder in [&self.own, &self.folder, &self.inputs(), &self.processed()] {
             make(folder)?;
         }
-        // One after the other, so that each has a name of its own.
+        // Locked, so that each signal gets its own name.
         let _held = lock::take(&self.own.join("send"), lock::DEADLINE)?;
         let name = self.free_name(clock::now());
         atomic::write(&self.inputs().join(&name), signals::file(kind, text).as_bytes())?;
         Ok(name)
     }
 
-    /// Sorts by time, and by nothing else: what is sent in the same moment keeps its order.
+    /// A free name. Names sort by time alone, so signals of the same moment keep their order.
     fn free_name(&self, now: Timestamp) -> String {
         let second = clock::compact(now).replace('Z', "");
         let names = (now.subsec_nanosecond()..).map(|nano| format!("{second}.{nano:09}Z"));
@@ -127,7 +127,7 @@ impl Mailbox {
         names.into_iter().find(is_free).unwrap_or_default()
     }
 
-    /// Where a signal is, by its name.
+    /// Finds a signal by its name.
     pub fn whereabouts(&self, name: &str) -> Whereabouts {
         let is_at = |path: PathBuf| path.symlink_metadata().is_ok();
         let claimed = format!("{name}{CLAIMED}");
@@ -136,14 +136,14 @@ impl Mailbox {
         } else if is_at(self.inputs().join(name)) || is_at(self.inputs().join(claimed)) {
             Whereabouts::Waits
         } else if is_at(self.processed().join(name)) {
-            // It was on its way.
+            // It moved between the first two checks.
             Whereabouts::Delivered
         } else {
             Whereabouts::Gone
         }
     }
 
-    /// The names of the signals that the conversation has not heard, oldest first.
+    /// The names of the signals that the main conversation has not received, oldest first.
     pub fn waiting(&self) -> Vec<String> {
         let mut names = names(&self.inputs());
         names.retain(|name| self.was_said_to_it(name));
@@ -163,7 +163,8 @@ impl Mailbox {
         about.and_then(|about| about.modified()).is_ok_and(|written| written >= since)
     }
 
-    /// How many of those are for whoever works. What is for the router of a session has done its work at its end.
+    /// How many waiting signals are for agents. The signals for an orchestration's router are not
+    /// counted: they have no more effect once it has ended.
     pub fn undelivered(&self) -> usize {
         let is_for_router = |name: &String| {
             let signal = self.read(name, &[&self.inputs()]);
@@ -172,7 +173,7 @@ impl Mailbox {
         self.waiting().iter().filter(|name| !(self.is_session && is_for_router(name))).count()
     }
 
-    /// True if the conversation has not heard a STEER yet.
+    /// True if a STEER waits for the main conversation.
     pub fn steer_waits(&self) -> bool {
         self.waiting().iter().any(|name| {
             self.read(name, &[&self.inputs()])
@@ -180,7 +181,7 @@ impl Mailbox {
         })
     }
 
-    /// What the conversation was told to work by, newest first.
+    /// The STEER texts that the main conversation has received, newest first.
     pub fn steers(&self, most: usize) -> Vec<String> {
         let mut names = names(&self.processed());
         names.sort_unstable_by(|one, other| other.cmp(one));
@@ -191,7 +192,7 @@ impl Mailbox {
             .collect()
     }
 
-    /// The last that a person has said, heard or not, oldest first.
+    /// The user's last signals, received or not, oldest first.
     pub fn said(&self, most: usize) -> Vec<(SignalKind, String)> {
         let mut names: Vec<String> = names(&self.processed());
         names.extend(self.waiting());
@@ -202,7 +203,8 @@ impl Mailbox {
         last.iter().filter_map(read).map(|signal| (signal.kind, signal.text)).collect()
     }
 
-    /// The last that a person has said, oldest first, each with whether the conversation has heard it.
+    /// The user's last signals, oldest first, each with whether the main conversation has received
+    /// it.
     pub fn last(&self, most: usize) -> Vec<(SentSignal, bool)> {
         let waiting = self.waiting();
         let mut names: Vec<String> = names(&self.processed());
@@ -217,14 +219,14 @@ impl Mailbox {
         last.iter().filter_map(read).collect()
     }
 
-    /// The signals that a recipient has not heard, as many as have room; none if there are none, or
+    /// The signals that a recipient has not received, as many as fit; `None` if there are none, or
     /// another hook is delivering them.
     ///
     /// # Errors
-    /// When the box cannot be read or locked.
+    /// If the mailbox cannot be read or locked.
     pub fn take(&self, recipient: Recipient<'_>, room: usize) -> Result<Option<Delivery>> {
         match recipient {
-            // As a rule nobody ever sent anything, and this is all that it costs.
+            // Usually nobody has sent anything, and this check is the whole cost.
             Recipient::Main if self.waiting().is_empty() => Ok(None),
             Recipient::Main => self.take_for_main(room),
             Recipient::Worker(_) if self.folder.symlink_metadata().is_err() => Ok(None),
@@ -237,7 +239,7 @@ impl Mailbox {
         let mut taken = Delivery::new(&self.folder, held);
         for name in self.waiting() {
             let claimed = self.inputs().join(format!("{name}{CLAIMED}"));
-            // One that was claimed already was claimed by a hook that is gone: we hold its lock.
+            // A file that is claimed already belonged to a hook that has died: we hold its lock.
             let _ = std::fs::rename(self.inputs().join(&name), &claimed);
             let Some(signal) = self.read(&name, &[&self.inputs()]) else { continue };
             if !taken.add(name.clone(), signal, room) {
@@ -249,7 +251,7 @@ impl Mailbox {
     }
 
     fn take_for_worker(&self, id: &str, room: usize) -> Result<Option<Delivery>> {
-        // An id that could leave the folder is no id, for a worker as for a session.
+        // Reject an id that could leave the folder, as for a session.
         if ManifestKey::session(id).is_none() {
             return Ok(None);
         }
@@ -270,12 +272,13 @@ impl Mailbox {
                 continue;
             };
             match self.is_session.then(|| signal::UnheardSignal::read(name, &signal.text)) {
-                // It ends the session: whoever works comes to an end. One that has ended an earlier loop ends no
-                // later agent.
+                // STOP ends the orchestration, so its agents have to finish. A STOP that no longer
+                // waits ended an earlier loop, and must not end a later agent.
                 Some(said) if said.word == SignalKeyword::Stop && waiting.contains(name) => {
                     (signal.kind, signal.text) = (SignalKind::Stop, said.text);
                 }
-                // It lets nothing begin, and is nothing for an agent to act upon.
+                // An agent cannot act on it: a PAUSE only keeps new work from starting, and this
+                // STOP is an old one.
                 Some(said) if matches!(said.word, SignalKeyword::Stop | SignalKeyword::Pause) => {
                     taken.names.push(name.clone());
                     continue;
@@ -290,7 +293,7 @@ impl Mailbox {
         Ok(taken.if_any())
     }
 
-    /// All signals that were ever sent, oldest first.
+    /// All signals ever sent, oldest first.
     fn all(&self) -> Vec<String> {
         let mut all = self.waiting();
         all.extend(names(&self.processed()));
@@ -299,13 +302,13 @@ impl Mailbox {
         all
     }
 
-    /// The signal of this name in the first of the folders that has it.
+    /// Reads a signal from the first folder that has it.
     fn read(&self, name: &str, folders: &[&Path]) -> Option<SentSignal> {
         let claimed = format!("{name}{CLAIMED}");
         let places = folders.iter().flat_map(|folder| [folder.join(name), folder.join(&claimed)]);
         let found =
             places.map(|path| safe_read::read(&path, LARGEST)).find_map(Result::transpose)?;
-        // One that cannot be read is told of: nothing that somebody put there is lost in silence.
+        // An unreadable signal is reported: nothing that someone put there may be lost silently.
         let content = found.unwrap_or_else(|error| format!("a signal is lost: {error:#}").into());
         Some(signals::read(name, &String::from_utf8_lossy(&content)))
     }
@@ -322,7 +325,7 @@ impl Delivery {
         }
     }
 
-    /// False if it has no room; the first always has.
+    /// Adds a signal; false if it does not fit. The first one always fits.
     fn add(&mut self, name: String, signal: SentSignal, room: usize) -> bool {
         let used: usize = self.signals.iter().map(|one| one.text.len() + 40).sum();
         let fits = self.signals.is_empty() || used + signal.text.len() + 40 <= room;
@@ -337,11 +340,11 @@ impl Delivery {
         (!self.signals.is_empty()).then_some(self)
     }
 
-    /// Notes that the recipient has heard them. Said after the answer was printed: a hook that is
-    /// killed before has delivered nothing.
+    /// Records that the recipient has received the signals. Called after the answer is printed: a
+    /// hook that is killed before that has delivered nothing.
     ///
     /// # Errors
-    /// When that cannot be written; they are delivered once more then.
+    /// If the record cannot be written; the signals are then delivered once more.
     pub fn delivered(self) -> Result<()> {
         if let Some((place, mut heard)) = self.heard {
             heard.extend(self.names);
@@ -349,7 +352,7 @@ impl Delivery {
         }
         let inputs = self.folder.join("inputs");
         let processed = self.folder.join("processed");
-        // In a box that was filled by hand it may be missing.
+        // It may be missing in a mailbox that was filled by hand.
         make(&processed)?;
         for name in &self.names {
             let claimed = inputs.join(format!("{name}{CLAIMED}"));
@@ -360,8 +363,8 @@ impl Delivery {
     }
 }
 
-/// The names of what a worker has heard, by the file in which that is noted. One that has heard nothing
-/// yet need not hear what is long past.
+/// The names of the signals that a worker has received, from the file that records them. A new
+/// worker does not get signals from long ago.
 fn heard(place: &Path, all: &[String]) -> Vec<String> {
     match trusted_read::read(place) {
         Ok(Some(names)) => String::from_utf8_lossy(&names).lines().map(str::to_owned).collect(),
@@ -369,8 +372,8 @@ fn heard(place: &Path, all: &[String]) -> Vec<String> {
     }
 }
 
-/// When the loop's folder was made. The standard library asks for it only where the C library has `statx`, which
-/// the one that Ralph is shipped with does not.
+/// When the loop's folder was created. The standard library can tell only if the C library has
+/// `statx`, and the one that Ralph ships with does not.
 fn begun(file: &LoopFile) -> Option<SystemTime> {
     let about = file.folder().metadata().and_then(|about| about.created());
     #[cfg(target_os = "linux")]
@@ -396,7 +399,7 @@ fn make(folder: &Path) -> Result<()> {
     }
 }
 
-/// None if another hook holds it: that one delivers.
+/// Takes a lock; `None` if another hook holds it and delivers.
 fn lock_if_free(path: &Path) -> Result<Option<Lock>> {
     match lock::take(path, PATIENCE) {
         Ok(lock) => Ok(Some(lock)),
@@ -441,7 +444,7 @@ mod tests {
             self.mailbox.take(recipient, ROOM).unwrap()
         }
 
-        /// What a hook would deliver, and does.
+        /// Delivers as a hook would, and returns the texts.
         fn deliver(&self, recipient: Recipient<'_>) -> Vec<String> {
             let Some(taken) = self.take(recipient) else { return Vec::new() };
             let texts = taken.signals.iter().map(|signal| signal.text.clone()).collect();

@@ -1,8 +1,8 @@
 //! Finds the state file of a session: one small file per session, named after it.
 //!
-//! Looking up a session that has no loop is one failed open: that is what every tool call of every
-//! foreign session costs. The entry of a session has a second name in a folder of its own. If the first
-//! name is lost, the next prompt, stop or start of the session restores it from the second.
+//! For a session without a loop, the lookup is one failed open, which every tool call of every
+//! session without Ralph pays. A session's entry also has a spare name in another folder. If the
+//! first name is lost, the session's next prompt, stop or start restores it from the spare.
 
 use crate::store::home::Home;
 use crate::{project::trusted_read, store::atomic};
@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Whose entry is meant.
+/// Whose entry it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ManifestKey {
     /// A session of Claude Code.
@@ -26,7 +26,8 @@ pub enum ManifestKey {
 }
 
 impl ManifestKey {
-    /// The key of a session, unless the id could not be a file name: such a session is not ours.
+    /// The key of a session; `None` if the id cannot be a file name, because such a session is not
+    /// ours.
     pub fn session(id: &str) -> Option<ManifestKey> {
         let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter);
         let valid = (1..=128).contains(&id.len())
@@ -55,7 +56,7 @@ impl ManifestKey {
         }
     }
 
-    /// Where the entry has its second name. A project's entry and a single manifest have none.
+    /// The path of the entry's spare name. A project's entry and a single manifest have none.
     fn spare(&self, home: &Home) -> Option<PathBuf> {
         match self {
             ManifestKey::Session(name) if home.single_manifest().is_none() => {
@@ -66,10 +67,10 @@ impl ManifestKey {
     }
 }
 
-/// The state file that the entry names; none if there is no entry.
+/// The state file that the entry names; `None` if there is no entry.
 ///
 /// # Errors
-/// When the entry exists but is not a private file of ours with one absolute path in it.
+/// If the entry exists but is not a private file of ours with one absolute path in it.
 pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
     let path = key.path(home);
     let bytes = match trusted_read::read(&path)? {
@@ -87,8 +88,8 @@ pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
     Ok(Some(state))
 }
 
-/// Gives a lost entry its first name back, and returns its bytes. The bytes count even where the name
-/// cannot be restored.
+/// Restores a lost entry from its spare name, and returns its bytes, even if the name cannot be
+/// restored.
 fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
     let Some(spare) = spare else { return Ok(None) };
     let bytes = trusted_read::read(&spare)?;
@@ -114,26 +115,27 @@ pub fn write(home: &Home, key: &ManifestKey, state: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A link costs no sync. Where a file cannot have two names, the entry has only one.
+/// Links the spare name, because a link costs no sync. Where a file cannot have two names, the
+/// entry has only one.
 fn name_twice(path: &Path, spare: &Path) {
     let new = spare.with_file_name(format!(".{}", std::process::id()));
     let _ = std::fs::remove_file(&new);
     if std::fs::hard_link(path, &new).and_then(|()| std::fs::rename(&new, spare)).is_err() {
         let _ = std::fs::remove_file(&new);
-        // The entry that stood there before names another loop.
+        // The old spare entry names another loop.
         let _ = std::fs::remove_file(spare);
     }
 }
 
-/// Removes the entry if it points at this state file; another loop's entry stays. True if it was
-/// this call that removed it: of several at once only one hears so.
+/// Removes the entry if it points at this state file; another loop's entry stays. True if this call
+/// removed it: of several callers only one gets true.
 pub fn remove(home: &Home, key: &ManifestKey, state: &Path) -> Result<bool> {
     if read(home, key)?.as_deref() != Some(state) {
         return Ok(false);
     }
     let path = key.path(home);
     let was_there = is_at(&path);
-    // The second name first: otherwise a reader could restore the first from it.
+    // The spare name first: otherwise a reader could restore the entry from it.
     let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
@@ -142,7 +144,7 @@ pub fn remove(home: &Home, key: &ManifestKey, state: &Path) -> Result<bool> {
     }
 }
 
-/// True when something stands at the place of the entry, whatever it is.
+/// True if anything exists at the entry's path or spare name.
 pub(crate) fn is_there(home: &Home, key: &ManifestKey) -> bool {
     is_at(&key.path(home)) || key.spare(home).is_some_and(|spare| is_at(&spare))
 }
@@ -151,8 +153,8 @@ fn is_at(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Takes the right to write the home, the manifest and this entry from everybody but us. Best effort:
-/// whoever reads them next says what is still wrong.
+/// Removes write permission for others from the home, the manifest and this entry. Best effort: the
+/// next reader reports what is still wrong.
 pub(crate) fn take_from_others(home: &Home, key: Option<&ManifestKey>) {
     let folders = [home.manifest_folder(), home.spare_entries(), home.loops(), home.archive()];
     let folders = std::iter::once(home.root().to_owned()).chain(folders);
@@ -163,7 +165,7 @@ pub(crate) fn take_from_others(home: &Home, key: Option<&ManifestKey>) {
     }
 }
 
-/// Removes an entry whatever stands there; what is no file goes to this folder.
+/// Removes whatever is at the entry's path; what cannot be unlinked is moved to this folder.
 pub(crate) fn discard(home: &Home, key: &ManifestKey, to: &Path) -> Result<()> {
     if let Some(spare) = key.spare(home) {
         throw_away(&spare, &to.join("manifest-entry-spare"))?;
@@ -183,8 +185,8 @@ fn throw_away(path: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Every session entry: the session's id and the state file it names. Unreadable ones come with
-/// the reason.
+/// Every session entry: the session id and its state file. An unreadable entry comes with its
+/// error.
 pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {
     let folders = [home.manifest_folder(), home.spare_entries()];
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();

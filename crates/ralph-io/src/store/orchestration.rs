@@ -1,7 +1,8 @@
-//! The folders of orchestrated sessions: read whole, and changed whole or not at all.
+//! The folders of orchestrations: read as a whole, and changed completely or not at all.
 //!
-//! A session's folder holds what its document says and nothing of ours. What else is known of it (what the
-//! person asked for, how calls went, what is being written) is in Ralph's home, where no agent writes.
+//! An orchestration's folder contains the files of the documented layout and none of Ralph's own.
+//! What Ralph knows besides (the user's request, the results of calls, pending writes) is in
+//! Ralph's home, where no agent writes.
 
 mod drive;
 mod own;
@@ -28,10 +29,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// How often a change is decided anew because an agent wrote meanwhile: agents take no lock.
+/// How often a change is decided again because an agent wrote meanwhile: agents take no lock.
 const MOST_TURNS: usize = 8;
 
-/// The sessions of a project.
+/// The orchestrations of a project.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     /// The top of the project, without links.
@@ -39,22 +40,22 @@ pub struct Sessions {
     home: Home,
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotChange<T> {
-    /// The session before.
+    /// The orchestration before the change.
     pub before: Snapshot,
-    /// The session after.
+    /// The orchestration after the change.
     pub after: Snapshot,
-    /// What was decided beside.
+    /// What `decide` returned besides the new snapshot.
     pub what: T,
 }
 
 impl Sessions {
-    /// Those of the project at `root`.
+    /// The orchestrations of the project at `root`.
     ///
     /// # Errors
-    /// When there is no such folder.
+    /// If there is no such folder.
     pub fn of(root: &Path, home: &Home) -> Result<Sessions> {
         let top = root
             .canonicalize()
@@ -69,30 +70,30 @@ impl Sessions {
         folders.filter_map(|entry| SessionId::parse(entry.name.to_str()?).ok()).collect()
     }
 
-    /// The one that is meant where nobody names one.
+    /// The orchestration that a command without a name refers to.
     ///
     /// # Errors
-    /// When one of them cannot be read: it may be the one.
+    /// If one of them cannot be read, because it may be the one.
     pub fn meant(&self) -> Result<Meant> {
         let mut all = Vec::new();
         for id in self.list() {
-            // One that has gone since is none.
+            // Skip one that has disappeared since.
             let Some(seen) = self.read(&id)? else { continue };
             all.push((id, seen.standing()));
         }
         Ok(which::meant(all))
     }
 
-    /// Begins a session; false, with nothing changed, if there is one of this name.
+    /// Starts an orchestration; false, with nothing changed, if the name is taken.
     ///
     /// # Errors
-    /// When its folder cannot be made.
+    /// If its folder cannot be created.
     pub fn begin(&self, id: &SessionId, request: &str) -> Result<bool> {
         let _held = self.lock(id)?;
         if self.folder(id).symlink_metadata().is_ok() {
             return Ok(false);
         }
-        // First what was asked for: a session that is there is one that knows it.
+        // The request first: every orchestration that exists has its request.
         Own::asked(request).write(&self.own(id))?;
         for folder in ["signals/processed", "signals/inputs"] {
             target::folder(&self.top, &format!("{SESSIONS}{id}/{folder}"))?;
@@ -100,10 +101,10 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Begins a session under the name of this second, or of the next that is free.
+    /// Starts an orchestration named after this second, or the next free one.
     ///
     /// # Errors
-    /// When its folder cannot be made, or a whole minute has no free name.
+    /// If its folder cannot be created, or a whole minute has no free name.
     pub fn begin_now(&self, request: &str, now: jiff::Timestamp) -> Result<SessionId> {
         for later in 0..60 {
             let id = self.name_of(now + jiff::SignedDuration::from_secs(later))?;
@@ -114,21 +115,21 @@ impl Sessions {
         bail!("each second of this minute has a session; say a name with `--id ID`")
     }
 
-    /// The name of a session that begins at this moment, by the clock that a person sees.
+    /// The name of an orchestration that starts at this moment, in local time.
     ///
     /// # Errors
-    /// When the clock shows no time.
+    /// If the local time makes no valid name.
     pub fn name_of(&self, at: jiff::Timestamp) -> Result<SessionId> {
         let name = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%y%m%d-%H%M%S").to_string();
         SessionId::parse(&name).map_err(|why| anyhow::anyhow!("the clock shows {name}: {why}"))
     }
 
-    /// The session as it is; none if there is none of this name.
+    /// Reads an orchestration; `None` if there is none of this name.
     ///
     /// # Errors
-    /// When it leads out of the project, or what its state is told from cannot be read.
+    /// If it leads out of the project, or a file that determines its state cannot be read.
     pub fn read(&self, id: &SessionId) -> Result<Option<Snapshot>> {
-        // Who only looks makes no lock; where there is none, nobody has written.
+        // A reader creates no lock file; if there is none, nobody has written.
         let lock = self.own(id).join("session");
         let _held = match lock.with_extension("lock").exists() {
             true => Some(lock::take_existing(&lock, lock::DEADLINE)?),
@@ -141,11 +142,11 @@ impl Sessions {
         Ok(Some(seen))
     }
 
-    /// Reads, decides and writes in one step; none if there is no session of this name. `decide` is asked
-    /// again where an agent has written meanwhile.
+    /// Reads, decides and writes in one step; `None` if there is no orchestration of this name.
+    /// Calls `decide` again if an agent has written meanwhile.
     ///
     /// # Errors
-    /// What `decide` refuses, and what cannot be read or written. Then nothing is changed.
+    /// If `decide` refuses, or something cannot be read or written. Then nothing is changed.
     pub fn update<T>(
         &self,
         id: &SessionId,
@@ -183,10 +184,10 @@ impl Sessions {
         bail!("the files of session {id} change all the time; try again once the agents are done")
     }
 
-    /// Keeps the texts of the files that differ in `after`, and says where.
+    /// Keeps the texts of the files that differ in `after`, and returns their folder.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// If they cannot be written.
     pub fn keep(
         &self,
         before: &Snapshot,
@@ -210,7 +211,7 @@ impl Sessions {
         self.top.join(SESSIONS).join(id.as_str())
     }
 
-    /// True if its folder is there, and really is where it seems to be.
+    /// True if the folder exists and is not reached through a link.
     fn is_there(&self, id: &SessionId) -> Result<bool> {
         let folder = self.folder(id);
         match folder.canonicalize() {
@@ -232,7 +233,8 @@ impl Sessions {
         Ok(Some(seen))
     }
 
-    /// What is ours of a session. Two projects may have sessions of one name.
+    /// Ralph's own folder for an orchestration. It includes the project, because two projects may
+    /// use the same name.
     fn own(&self, id: &SessionId) -> PathBuf {
         let project = sha256(self.top.as_os_str().as_bytes())[..16].to_owned();
         self.home.sessions().join(format!("{project}-{id}"))
@@ -246,7 +248,7 @@ impl Sessions {
     }
 }
 
-/// Makes a folder that only its owner looks into, and those above it.
+/// Creates a folder and its parents, private to their owner.
 fn make_private(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -256,7 +258,7 @@ fn make_private(folder: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        // A file that is synced in a folder that is not goes with its folder.
+        // Sync the parents: a synced file in an unsynced folder is lost with its folder.
         .and_then(|()| above.iter().try_for_each(|made| atomic::sync_folder(made)))
         .with_context(|| format!("could not make the folder `{}`", folder.display()))
 }

@@ -1,4 +1,4 @@
-//! Where the things stand that a loop's model must not edit.
+//! Gathers the paths that a loop's model must not edit.
 
 use crate::store::home::Home;
 use crate::{client, project::settings};
@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Gathers the places from the environment and from where this executable stands.
+/// Gathers the paths from the environment and from the executable's location.
 pub fn gather(home: &Home) -> ProtectedPaths {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
@@ -31,15 +31,15 @@ pub fn gather(home: &Home) -> ProtectedPaths {
     }
 }
 
-/// A patch that is longer is not read.
+/// A longer patch is not read.
 const LONGEST_PATCH: u64 = 1 << 20;
-/// So many entries of a folder are looked at.
+/// The most entries of a folder that are read.
 const MOST_ENTRIES: usize = 5_000;
-/// So deep a folder is looked at.
+/// How many levels of a folder are read.
 const DEEPEST: usize = 6;
 
-/// Adds what has to be known of the disk before this call is decided: where its paths lead, what it would bring
-/// along, and which text a skill has.
+/// Adds the facts on disk that the guard needs for this call: where its paths lead, which files it
+/// would bring along, and the text of a skill.
 pub fn look(places: &mut ProtectedPaths, call: &ToolCall<'_>, shipped: &[(&str, &str)]) {
     let wanted = guard::wanted(call, places);
     for path in wanted.paths {
@@ -80,7 +80,7 @@ fn folder(from: &str) -> Option<Brought> {
     Some(Brought { from: from.to_owned(), paths })
 }
 
-/// None where it cannot be read whole.
+/// Returns `None` if the patch cannot be read completely.
 fn patch(from: &str) -> Option<Brought> {
     let about = fs::metadata(from).ok()?;
     if !about.is_file() || about.len() > LONGEST_PATCH {
@@ -91,7 +91,7 @@ fn patch(from: &str) -> Option<Brought> {
     Some(Brought { from: from.to_owned(), paths: guard::patched(&String::from_utf8_lossy(&bytes)) })
 }
 
-/// What can be known of a skill: each text that the client might take for it.
+/// The facts about a skill, from every file that the client might use for it.
 fn skill(
     places: &ProtectedPaths,
     call: &ToolCall<'_>,
@@ -130,17 +130,17 @@ fn skill(
 
 fn text(file: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    // A pipe would be waited for.
+    // Checked first: opening a pipe would block.
     fs::metadata(file).ok()?.is_file().then_some(())?;
     fs::File::open(file).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Links that lead to links that lead nowhere yet; a person makes none that are longer.
+/// The longest chain of links to targets that do not exist; nobody makes a longer one.
 const LONGEST_CHAIN: usize = 16;
 
-/// The path with its links followed as far as it exists: a link into a protected folder must not
-/// hide where it leads, also where what it leads to is yet to be made.
+/// Resolves the links of a path as far as it exists. A link must not hide that it leads into a
+/// protected folder, even if its target does not exist yet.
 pub fn resolve(path: &str) -> Option<String> {
     resolve_at(Path::new(path), LONGEST_CHAIN).map(|path| path.to_string_lossy().into_owned())
 }
@@ -152,7 +152,7 @@ fn resolve_at(path: &Path, links: usize) -> Option<PathBuf> {
     let Some(first) = names.next() else { return Some(existing.1) };
     let next = existing.1.join(first);
     let Ok(target) = next.read_link() else { return Some(existing.1.join(rest)) };
-    // A link whose target is not there: whoever writes to it makes that.
+    // The link's target does not exist: writing to the link would create it.
     let led = existing.1.join(target).join(names.as_path());
     resolve_at(&led, links.checked_sub(1)?)
 }

@@ -1,5 +1,5 @@
-//! What consensus planning keeps in the project: plans below `.omc/plans/`, and the document that shows
-//! people and other tools how far it is.
+//! The files of consensus planning in the project: the plans in `.omc/plans/`, and the document
+//! that shows its progress to the user and to other tools.
 
 use crate::{project::confined, project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
@@ -11,15 +11,15 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The document is a page; one that is larger was not written by a planning.
+/// The document is a page; consensus planning writes no larger one.
 const LARGEST: u64 = 4 << 20;
 
-/// Where a project's document is.
+/// The path of a project's document.
 pub fn document(project_root: &Path) -> PathBuf {
     project_root.join(MIRROR)
 }
 
-/// True where this is a planning whose document is not there any more.
+/// True if this is a planning whose document no longer exists.
 pub fn is_gone(state: &LoopState) -> bool {
     let path = mode::of(&state.mode).document(state);
     let missing =
@@ -27,18 +27,19 @@ pub fn is_gone(state: &LoopState) -> bool {
     path.is_some_and(missing)
 }
 
-/// The text of the document; none if there is none.
+/// The text of the document; `None` if it does not exist.
 ///
 /// # Errors
-/// When something stands there that cannot be read.
+/// If something else is there that cannot be read.
 pub fn found(project_root: &Path) -> Result<Option<String>> {
     safe_read::text(&document(project_root), LARGEST)
 }
 
-/// Makes the folder of plans, where it is not there.
+/// Creates the folder of plans if it is missing.
 ///
 /// # Errors
-/// When it cannot be made, or leads out of the project: a repository may hold a link of this name.
+/// If it cannot be created, or leads out of the project: a repository may contain a link of this
+/// name.
 pub fn prepare(project_root: &Path) -> Result<()> {
     let folder = project_root.join(PLANS);
     DirBuilder::new()
@@ -46,7 +47,8 @@ pub fn prepare(project_root: &Path) -> Result<()> {
         .mode(0o755)
         .create(&folder)
         .with_context(|| format!("could not make `{}`", folder.display()))?;
-    // What is written there must not be lost with the folder: a planning without its document is cancelled.
+    // The document must not be lost with an unsynced folder: a planning without its document counts
+    // as cancelled.
     for made in folder.ancestors().take(2) {
         atomic::sync_folder(made)
             .with_context(|| format!("could not sync the folder of `{}`", made.display()))?;
@@ -61,10 +63,10 @@ pub fn prepare(project_root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the document of a planning, where it is not so already.
+/// Writes the document of a planning, if it has changed.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn show(state: &LoopState) -> Result<()> {
     let Some(plan) = state.ralplan() else { return Ok(()) };
     let root = Path::new(&state.project_root);
@@ -75,19 +77,19 @@ pub fn show(state: &LoopState) -> Result<()> {
     atomic::write(&document(root), text.as_bytes())
 }
 
-/// As [`show`], where the document has been made: one that a person has removed since stays away, also where
-/// they did so a moment ago, since that is how they cancel.
+/// As [`show`], unless the document is gone: a user cancels by removing it, perhaps a moment ago,
+/// so it must not come back.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn show_change(state: &LoopState) -> Result<()> {
     if is_gone(state) { Ok(()) } else { show(state) }
 }
 
-/// Puts a document aside that another planning has left, and says where it is then.
+/// Renames the document that another planning has left, and returns its new path.
 ///
 /// # Errors
-/// When it cannot be moved.
+/// If it cannot be renamed.
 pub fn put_aside(project_root: &Path, at: jiff::Timestamp) -> Result<PathBuf> {
     let path = document(project_root);
     let name = format!("ralplan-state.{}.json", crate::process::clock::compact(at));
@@ -97,19 +99,20 @@ pub fn put_aside(project_root: &Path, at: jiff::Timestamp) -> Result<PathBuf> {
     Ok(aside)
 }
 
-/// The text of a plan, by its path from the top of the project; none if there is none, it is no text, or
-/// it stands elsewhere.
+/// The text of a plan, by its path from the top of the project; `None` if it does not exist, is not
+/// text, or is outside the folder of plans.
 pub fn plan_text(project_root: &Path, path: &str) -> Option<String> {
     let top = project_root.canonicalize().ok()?;
     confined::text(&top, &top.join(path)).filter(|_| ralplan::is_plans_place(path))
 }
 
-/// Digest of a plan as it is now; empty where there is none.
+/// The digest of a plan as it is now; empty if there is none.
 pub fn plan_hash(project_root: &Path, path: &str) -> String {
     plan_text(project_root, path).map_or_else(String::new, |text| ralplan::digest(text.as_bytes()))
 }
 
-/// A plan that a planner calls ready, with the quality gates that it fails; none if there is no such plan.
+/// A plan that a planner declared ready, with the quality gates that it fails; `None` if there is
+/// no such plan.
 pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
     let text = plan_text(project_root, path)?;
     let exists = |name: &str| confined::is_there(project_root, name);

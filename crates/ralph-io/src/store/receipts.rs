@@ -1,5 +1,5 @@
-//! What runs of criteria leave in the loop's folder: what commands printed, in `receipts/`, and
-//! the trees that receipts were taken on, in `trees/`.
+//! What runs of criteria leave in the loop's folder: command output in `receipts/`, and the trees
+//! of receipts in `trees/`.
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -9,26 +9,27 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Outputs of each criterion that are kept, the last ones: each may have 16 MiB.
+/// How many outputs of each criterion are kept, the latest ones: each may have 16 MiB.
 const KEPT: usize = 5;
 
-/// The folder of what commands printed, made if it is not there.
+/// The folder of command outputs, created if missing.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn outputs(loop_folder: &Path) -> Result<PathBuf> {
     make(loop_folder.join("receipts"))
 }
 
-/// The folder of trees, made if it is not there.
+/// The folder of trees, created if missing.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
     make(loop_folder.join("trees"))
 }
 
-/// Only in a loop's folder that is there: one that was put away meanwhile must not come back.
+/// Creates only the last folder: the folder of a loop that was archived meanwhile must not come
+/// back.
 fn make(folder: PathBuf) -> Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -38,14 +39,14 @@ fn make(folder: PathBuf) -> Result<PathBuf> {
     }
 }
 
-/// `AC-1-20260131T235959.123.txt`: those of one criterion stand in the order of time.
+/// `AC-1-20260131T235959.123.txt`: the outputs of one criterion sort by time.
 pub fn output_name(id: &str, at: Timestamp) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let id: String = id.chars().take(40).map(plain).collect();
     format!("{id}-{}.txt", at.strftime("%Y%m%dT%H%M%S.%3f"))
 }
 
-/// Removes the trees that nothing names any more; other files of the folder stay.
+/// Removes the trees that nothing names any more; other files in the folder stay.
 pub fn forget_trees(folder: &Path, named: &BTreeSet<&str>) {
     let is_tree = |name: &str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
     let Ok(entries) = folder.read_dir() else { return };

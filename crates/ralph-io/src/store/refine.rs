@@ -1,8 +1,8 @@
-//! What refinement keeps: the project's document of sessions, and below Ralph's home the locks and the
-//! versions of plans.
+//! What refinement stores: the document in the project, and locks and plan versions in Ralph's
+//! home.
 //!
-//! The document belongs to the project and may be shared; who runs which session on this machine is
-//! told by a lock, which the system lets go of when its holder dies.
+//! The document belongs to the project and may be shared. Which refinement runs on this machine is
+//! shown by a lock, which the system releases when its holder dies.
 
 mod brought;
 mod commit;
@@ -25,13 +25,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The document is a page for each session.
+/// The document has about a page for each refinement.
 const LARGEST: u64 = 16 << 20;
 
-/// A plan that is larger was not written by anybody.
+/// Nobody writes a larger plan by hand.
 pub const LARGEST_PLAN: u64 = 16 << 20;
 
-/// Where a project's refinements are kept.
+/// Where a project's refinements are stored.
 #[derive(Debug, Clone)]
 pub struct RefineStore {
     root: PathBuf,
@@ -39,7 +39,7 @@ pub struct RefineStore {
 }
 
 impl RefineStore {
-    /// Of the project whose top this is.
+    /// The store of the project with this top folder.
     pub fn of(home: &Home, project_root: &Path) -> RefineStore {
         let root = user_files::real(project_root).unwrap_or_else(|| project_root.to_owned());
         let folder = home.root().join("refine").join(short(root.as_os_str().as_bytes()));
@@ -51,19 +51,19 @@ impl RefineStore {
         &self.root
     }
 
-    /// Makes the folder below Ralph's home.
+    /// Creates the folder in Ralph's home.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn prepare(&self, home: &Home) -> Result<()> {
         home.prepare()?;
         user_files::make_folders(&self.folder, 0o700).map(drop)
     }
 
-    /// All sessions, as they are now.
+    /// Reads the document with all refinements.
     ///
     /// # Errors
-    /// When there is a document that cannot be read; it is left as it is.
+    /// If the document exists but cannot be read; it is left as it is.
     pub fn document(&self) -> Result<RefineDocument> {
         let path = self.root.join(DOCUMENT);
         match safe_read::text(&path, LARGEST)? {
@@ -72,10 +72,12 @@ impl RefineStore {
         }
     }
 
-    /// Reads the document, has it changed, and writes it, in one step. What was refused changes nothing.
+    /// Reads, changes and writes the document under its lock. If `change` fails, nothing is
+    /// written.
     ///
     /// # Errors
-    /// When it cannot be read or written, or leads out of the project; and what `change` says.
+    /// If the document cannot be read or written, or leads out of the project; and the errors of
+    /// `change`.
     pub fn update<T>(&self, change: impl FnOnce(&mut RefineDocument) -> Result<T>) -> Result<T> {
         let _held = lock::take(&self.folder.join("document"), lock::DEADLINE)?;
         let before = self.document()?;
@@ -89,55 +91,55 @@ impl RefineStore {
         Ok(done)
     }
 
-    /// Held by whoever refines this, for as long as they do; none if somebody does already.
+    /// Takes the lock of the running refinement of this plan; `None` if another process holds it.
     ///
     /// # Errors
-    /// When the lock cannot be made.
+    /// If the lock cannot be created.
     pub fn hold(&self, mode: &Mode, plan_file: &str) -> Result<Option<Lock>> {
         let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
-        // Who only asks whether it is held holds it for a moment.
+        // A process that only asks whether the lock is held takes it for a moment.
         match lock::take(&path, Duration::from_millis(300)) {
             Ok(lock) => Ok(Some(lock)),
-            // Of all errors it is the only one of a lock that another has.
+            // With a lock file, the only likely error is that another process holds the lock.
             Err(_) if path.with_extension("lock").is_file() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What a round holds for as long as its client is alive, locked beside what is refined.
+    /// The path that a round locks as long as its client is alive.
     pub fn round(&self, mode: &Mode, plan_file: &str) -> PathBuf {
         self.folder.join(format!("round-{}", artefact(mode, plan_file)))
     }
 
-    /// True if somebody refines this now.
+    /// True if a refinement of this plan is running now.
     pub fn is_held(&self, mode: &Mode, plan_file: &str) -> bool {
         let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
-        // A reader leaves nothing: without the file nobody ever held it.
+        // A reader creates no file; without the file nobody ever held the lock.
         path.with_extension("lock").is_file() && lock::take_existing(&path, Duration::ZERO).is_err()
     }
 
-    /// The versions of a session's plan.
+    /// The versions of a refinement's plan.
     pub fn versions(&self, session: &str) -> Versions {
         Versions::at(self.folder.join(short(session.as_bytes())))
     }
 
-    /// Keeps what a round of this session found, for whoever ends it in another process.
+    /// Stores the findings of a round, for the process that ends the refinement.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If they cannot be written.
     pub fn remember(&self, session: &str, found: &str) -> Result<()> {
         let folder = self.folder.join(short(session.as_bytes()));
         user_files::make_folders(&folder, 0o700)?;
         atomic::write(&folder.join("found.json"), found.as_bytes())
     }
 
-    /// What was kept of it; none if that is gone.
+    /// The stored findings; `None` if they are gone.
     pub fn remembered(&self, session: &str) -> Option<String> {
         let path = self.folder.join(short(session.as_bytes())).join("found.json");
         safe_read::text(&path, LARGEST).ok().flatten()
     }
 
-    /// What a round of this session writes on in place of the plan.
+    /// The copy that a round edits instead of the plan.
     pub fn copy(&self, session: &str, plan: &Path) -> Copy {
         let name = plan.file_name().map_or_else(|| "plan.md".into(), ToOwned::to_owned);
         let folder = self.root.join(".omc/refine").join(short(session.as_bytes()));
@@ -145,11 +147,11 @@ impl RefineStore {
     }
 }
 
-/// The name by which a document knows a plan, and the file itself: from the top of the project where it
-/// is below it, whatever links lead there.
+/// The name of a plan in the document, and the file itself. The name is relative to the top of the
+/// project if the resolved file is below it.
 ///
 /// # Errors
-/// When there is no such file, or it is no text.
+/// If there is no such file, or it is not text.
 pub fn plan(place: &RefineStore, path: &Path) -> Result<(String, PathBuf)> {
     let shown = path.display();
     let real = user_files::real(path)
@@ -162,7 +164,7 @@ pub fn plan(place: &RefineStore, path: &Path) -> Result<(String, PathBuf)> {
     Ok((name.to_owned(), real.clone()))
 }
 
-/// True for the error of a document that is damaged, newer, or not ours to change.
+/// True for the error of a document that is damaged, newer than this Ralph, or not ours to change.
 pub fn is_damaged(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Damaged>().is_some()
 }
@@ -175,12 +177,13 @@ fn artefact(mode: &Mode, plan_file: &str) -> String {
     short(&bytes)
 }
 
-/// A name that any folder takes, the same for the same bytes and for no others.
+/// A name that is valid in any folder: equal for equal bytes only.
 fn short(bytes: &[u8]) -> String {
     sha256(bytes)[..32].to_owned()
 }
 
-/// Makes a folder of the project, and refuses one that leads out of it: a repository may hold a link.
+/// Creates a folder in the project, and refuses one that leads out of it: a repository may contain
+/// a link.
 fn make_inside(root: &Path, folder: &Path) -> Result<()> {
     user_files::make_folders(folder, 0o755)?;
     let real = user_files::real(folder);

@@ -1,14 +1,14 @@
-//! The terminal as a page that is ours alone, and that is given back as it was found, however we go.
+//! A full-screen page in the terminal, restored to what it was however the process ends.
 //!
-//! Keys come one by one and are not echoed, what stood on the screen waits on the terminal's other page.
-//! What it was like before is kept for the whole process, so that a panic can give it back too.
+//! The terminal runs in raw mode on the alternate screen: keys arrive one by one and are not
+//! echoed. The old settings are kept per process, so that the panic hook can restore them too.
 
 use anyhow::{Context, Result, bail};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 use std::io::{Write, stdin, stdout};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// The other page, no cursor, and pasted text marked as such.
+/// Enters the alternate screen, hides the cursor, and turns on bracketed paste.
 const TAKE: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h";
 
 const GIVE_BACK: &[u8] = b"\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
@@ -17,12 +17,12 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 static GUARD: Once = Once::new();
 
-/// True where there is a terminal to read keys from and to draw on.
+/// True if standard input and output are a terminal, for reading keys and drawing.
 pub fn can_be_taken() -> bool {
     isatty(stdin()) && isatty(stdout())
 }
 
-/// A page that was taken.
+/// The terminal while it shows our page; dropping this restores it.
 #[derive(Debug)]
 pub struct Page(());
 
@@ -30,7 +30,7 @@ impl Page {
     /// Takes the terminal.
     ///
     /// # Errors
-    /// When there is none, or it does not do what it is told.
+    /// If there is no terminal, or it rejects the settings.
     pub fn take() -> Result<Page> {
         if !can_be_taken() {
             bail!("there is no terminal");
@@ -60,11 +60,11 @@ impl Drop for Page {
     }
 }
 
-/// Once for each time that it was taken.
+/// Restores the terminal; a second call does nothing.
 fn give_back() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(before) = before {
-        // A terminal that is gone needs nothing back.
+        // Errors are ignored: a terminal that has gone needs no restoring.
         let _ = put(GIVE_BACK);
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
     }

@@ -1,26 +1,27 @@
-//! Tells a person who looks elsewhere that something long is over.
+//! Notifies a user who looks elsewhere that something long has finished.
 //!
-//! By the desktop where it has a program for that; else whoever calls rings the terminal.
+//! Uses a desktop notification program if one is installed; otherwise the caller rings the terminal
+//! bell.
 
 use crate::{process, process::programs};
 use std::process::Command;
 use std::time::Duration;
 
-/// A desktop that does not answer is no reason to wait.
+/// Do not wait longer for a desktop that does not answer.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Both texts are arguments of the script and no part of it.
+/// Title and text are passed as arguments, so neither can inject script.
 const SCRIPT: &str =
     "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
 
-/// True if a program of the desktop has shown it.
+/// Shows a desktop notification; false if no program could.
 pub fn desktop(title: &str, text: &str) -> bool {
     let by = |name: &str, arguments: &[&str]| {
         let Some(program) = programs::find_on_path(name) else { return false };
         let done = process::output(Command::new(program).args(arguments), DEADLINE, 4096);
         done.is_ok_and(|finished| finished.status.success())
     };
-    // Neither may be read as an option.
+    // `--` keeps the title and the text from being read as options.
     by("notify-send", &["--app-name=ralph", "--", title, text])
         || by("osascript", &["-e", SCRIPT, "--", title, text])
 }

@@ -1,8 +1,8 @@
-//! Sessions of tmux: one is started for a command, looked at, joined and ended.
+//! Starts, captures, attaches and ends tmux sessions.
 //!
-//! A session has the environment of tmux's server, which may be another person's day; so what is to be
-//! run there asks for its order at a socket, and gets the environment and the words of whoever started
-//! it. Nothing of that is written down or seen in a list of processes.
+//! A tmux session has the environment of tmux's server, which may be days old or another user's. So
+//! the program started there connects to a socket for its order, and receives the environment and
+//! the command line of the caller. Neither is written to disk or visible in a list of processes.
 
 use crate::{git::scratch, process, process::programs};
 use anyhow::{Context, Result, bail};
@@ -19,22 +19,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// tmux answers at once, or not at all.
+/// tmux answers at once or not at all.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Some screens.
+/// Enough for several screens.
 const MOST_PRINTED: usize = 4 << 20;
 
-/// The option of a session that says whose it is.
+/// The tmux option of a session that names its owner.
 const OWNER: &str = "@ralph_owner";
 
-/// The program.
 #[derive(Debug, Clone)]
 pub struct Tmux {
     program: PathBuf,
 }
 
-/// The error that there is no tmux.
+/// The error for a missing tmux.
 #[derive(Debug)]
 pub struct TmuxMissing;
 
@@ -46,18 +45,19 @@ impl fmt::Display for TmuxMissing {
 
 impl std::error::Error for TmuxMissing {}
 
-/// What is to be run in a session.
+/// A command to run in a new tmux session.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// The session's name, one that [`is_name`] takes.
+    /// The session's name; [`is_name`] must accept it.
     pub name: &'a str,
-    /// Whose it is: a session of another owner is never looked at, joined or ended.
+    /// The owner: a session with another owner is never listed.
     pub owner: &'a str,
-    /// Where it runs.
+    /// The working folder.
     pub folder: &'a Path,
-    /// The program that takes the order: it is given the socket as its last word.
+    /// The program that fetches the order, with its arguments; the socket is appended as the last
+    /// one.
     pub taker: &'a [&'a OsStr],
-    /// What that program becomes.
+    /// The command that the program then executes.
     pub command: &'a [OsString],
 }
 
@@ -68,28 +68,32 @@ struct TmuxOrder {
     environment: BTreeMap<String, Vec<u8>>,
 }
 
-/// True for a name that tmux takes as it is; others it would change, or read as a pattern.
+/// True for a name that tmux keeps as it is. It would change other names, or read them as a
+/// pattern.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 impl Tmux {
-    /// The `tmux` on `PATH`.
+    /// Finds `tmux` on `PATH`.
     ///
     /// # Errors
-    /// [`TmuxMissing`] if there is none.
+    /// [`TmuxMissing`] if it is not there.
     pub fn find() -> Result<Tmux, TmuxMissing> {
         programs::find_on_path("tmux").map(|program| Tmux { program }).ok_or(TmuxMissing)
     }
 
-    /// The sessions of an owner.
+    /// Finds `tmux` on `PATH`.
     ///
     /// # Errors
-    /// When tmux does not answer.
+    /// [`TmuxMissing`] if it is not there.
     pub fn list(&self, owner: &str) -> Result<Vec<String>> {
         let format = format!("#{{session_name}}\t#{{{OWNER}}}");
-        // Without a server there is no session.
+        // Lists the tmux sessions of an owner.
+        //
+        // # Errors
+        // If tmux does not answer.
         let Some(listed) = self.ask(&["list-sessions", "-F", &format])? else {
             return Ok(Vec::new());
         };
@@ -97,10 +101,10 @@ impl Tmux {
         Ok(rows.filter(|(_, whose)| *whose == owner).map(|(name, _)| name.to_owned()).collect())
     }
 
-    /// Starts a session, and returns when what runs there has its order.
+    /// Starts a session, and returns once the program in it has its order.
     ///
     /// # Errors
-    /// When there is a session of this name already, or it does not come up.
+    /// If a session of this name exists, or the session does not come up.
     pub fn start(&self, job: &Job<'_>) -> Result<()> {
         let place = scratch::Scratch::new()?;
         let socket = place.path("order");
@@ -111,7 +115,10 @@ impl Tmux {
             .args(["-u", "new-session", "-d", "-s", job.name, "-c"])
             .arg(job.folder)
             .args(job.taker);
-        // In one breath with its start: a session without its owner would be nobody's.
+        // Starts a tmux session, and returns once the program in it has its order.
+        //
+        // # Errors
+        // If a session of this name exists, or the session does not come up.
         command.arg(&socket).args([
             ";",
             "set-option",
@@ -128,16 +135,19 @@ impl Tmux {
             .with_context(|| format!("the tmux session `{}` did not come up", job.name))
     }
 
-    /// What a session shows now.
+    /// Captures what a session shows now.
     ///
     /// # Errors
-    /// When tmux does not answer, or the session has just ended.
+    /// If tmux does not answer, or the session has just ended.
     pub fn peek(&self, name: &str) -> Result<String> {
         let shown = self.ask(&["capture-pane", "-p", "-t", &format!("={name}:")])?;
         shown.with_context(|| format!("the tmux session `{name}` has just ended"))
     }
 
-    /// Becomes the tmux that shows a session; returns only if that cannot be done.
+    /// Captures what a tmux session shows now.
+    ///
+    /// # Errors
+    /// If tmux does not answer, or the session has just ended.
     pub fn attach(&self, name: &str) -> anyhow::Error {
         let inside = std::env::var_os("TMUX").is_some_and(|value| !value.is_empty());
         let word = if inside { "switch-client" } else { "attach-session" };
@@ -146,16 +156,17 @@ impl Tmux {
         anyhow::Error::from(error).context("could not start `tmux`")
     }
 
-    /// Asks what runs in a session to end, and ends the session where that is not enough.
-    ///
-    /// # Errors
-    /// When tmux does not answer.
+    /// Replaces this process by a tmux that shows the session; returns only on failure.
     pub fn end(&self, name: &str, grace: Duration) -> Result<()> {
         let target = format!("={name}:");
         let pid = self.ask(&["display-message", "-p", "-t", &target, "#{pane_pid}"])?;
         let pid = pid.and_then(|pid| pid.trim().parse().ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It may have ended since.
+            // Sends SIGTERM to the program in a tmux session, and kills the session if it outlives
+            // `grace`.
+            //
+            // # Errors
+            // If tmux does not answer.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
         let until = Instant::now() + grace;
@@ -164,7 +175,7 @@ impl Tmux {
                 self.ask(&["kill-session", "-t", &format!("={name}")])?;
                 break;
             }
-            // tmux tells nobody when a session ends.
+            // tmux does not notify anyone when a session ends, so poll.
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(())
@@ -174,7 +185,7 @@ impl Tmux {
         Ok(self.ask(&["has-session", "-t", &format!("={name}")])?.is_some())
     }
 
-    /// What it prints; none where it says no.
+    /// Runs tmux and returns its output, or `None` if it fails.
     fn ask(&self, arguments: &[&str]) -> Result<Option<String>> {
         Ok(self.run(Command::new(&self.program).arg("-u").args(arguments))?.ok())
     }
@@ -205,7 +216,7 @@ fn hand_over(listener: &UnixListener, command: &[OsString]) -> Result<()> {
     stream.write_all(&order).context("could not hand the order over")
 }
 
-/// Waits for the one who comes for the order, until the deadline.
+/// Waits until the deadline for the program in the session to connect.
 fn accept(listener: &UnixListener) -> Result<UnixStream> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let until = Instant::now() + DEADLINE;
@@ -221,7 +232,7 @@ fn accept(listener: &UnixListener) -> Result<UnixStream> {
     }
 }
 
-/// Takes the order at this socket and becomes what it says; returns only if that cannot be done.
+/// Fetches the order at this socket and executes it; returns only on failure.
 pub fn take_order(socket: &Path) -> anyhow::Error {
     let error = fetch(socket).map(|mut command| command.exec());
     error.map_or_else(
@@ -245,7 +256,7 @@ fn fetch(socket: &Path) -> Result<Command> {
     let program = words.next().context("the order is empty")?;
     let mut command = Command::new(program);
     command.args(words).env_clear();
-    // What the terminal is like, tmux knows better.
+    // The terminal's variables come from tmux, which knows the terminal better.
     let of_terminal = |name: &str| ["TERM", "TMUX", "TMUX_PANE", "COLORTERM"].contains(&name);
     for (name, value) in order.environment {
         if !of_terminal(&name) {

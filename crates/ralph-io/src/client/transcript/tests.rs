@@ -1,3 +1,5 @@
+//! Transcripts that grow, shrink, are replaced, or are no files at all.
+
 use super::*;
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
@@ -108,7 +110,7 @@ fn a_transcript_beyond_all_measure_is_counted_in_parts() {
     let length = MOST_AT_ONCE + 1000;
     fs::OpenOptions::new().write(true).open(place.path()).unwrap().set_len(length).unwrap();
     place.append(&format!("\n{}", row(2, 5)));
-    // The hole is one row, which has no time.
+    // The hole is a single row without a time.
     assert_eq!(place.counts(0), 10);
     assert!(place.usage.sources.values().all(|source| source.offset == MOST_AT_ONCE));
     assert_eq!(place.counts(0), 15);

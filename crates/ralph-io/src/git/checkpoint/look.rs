@@ -1,4 +1,4 @@
-//! Says what a checkpoint holds, and what has changed since. Nothing is left behind.
+//! Shows what a checkpoint contains and what has changed since, without leaving anything behind.
 
 use super::work::{NOT_OURS, Objects, ScratchIndex};
 use super::{Checkpoint, comparing};
@@ -7,16 +7,16 @@ use crate::{git, git::tree};
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// How a difference is told.
+/// The form of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffFormat {
     /// Line by line.
     Patch,
-    /// How much of each file.
+    /// The amount of change in each file.
     Stat,
 }
 
-/// What has changed from the checkpoint to the work tree as it is now, as git prints it.
+/// The diff from the checkpoint to the present working tree, as git prints it.
 pub fn diff(root: &Path, from: &Checkpoint, form: DiffFormat) -> Result<Vec<u8>> {
     let work = now(root)?;
     let mut command = work.command();
@@ -29,8 +29,7 @@ pub fn diff(root: &Path, from: &Checkpoint, form: DiffFormat) -> Result<Vec<u8>>
         .with_context(|| compared(from))
 }
 
-/// The files that were added, removed or changed since the checkpoint, sorted, as a person can read
-/// them.
+/// The files that were added, removed or changed since the checkpoint, sorted and printable.
 pub fn changed(root: &Path, from: &Checkpoint) -> Result<Vec<String>> {
     let work = now(root)?;
     let mut command = work.command();
@@ -42,7 +41,7 @@ pub fn changed(root: &Path, from: &Checkpoint) -> Result<Vec<String>> {
     Ok(paths.map(readable).collect())
 }
 
-/// What the checkpoint is and what it changed of the commit that it stands on.
+/// The checkpoint's description and its changes to the commit that it is based on.
 pub fn show(root: &Path, checkpoint: &Checkpoint) -> Result<String> {
     let mut command = git::command(&top(root)?);
     command.args(["-c", "log.showRoot=true", "-c", "log.showSignature=false"]);

@@ -1,8 +1,8 @@
-//! Brings a checkpoint's files back into the work tree.
+//! Restores a checkpoint's files to the working tree.
 //!
-//! The present state is kept first, so nothing is lost: a file is only overwritten or removed if
-//! that checkpoint holds it. The rest is git's own two-tree merge, which never writes through a
-//! link and does all or nothing.
+//! The present state is kept as a checkpoint first, so nothing is lost: a file is overwritten or
+//! removed only if that checkpoint contains it. Git's own two-tree merge does the rest; it never
+//! writes through a link, and it does all or nothing.
 
 use super::look::{is_ours, top};
 use super::work::{Objects, ScratchIndex};
@@ -15,31 +15,31 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What was done.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The state from before; restoring it takes everything back.
+    /// The checkpoint of the state before; restoring it undoes the restore.
     pub before: Checkpoint,
-    /// Files that have their content of then.
+    /// Files that have their old content again.
     pub written: Vec<String>,
-    /// Files that had come since.
+    /// Files that did not exist then and were removed.
     pub removed: Vec<String>,
-    /// Files that could not be brought back: something that git ignores stands in their place, or
-    /// they are repositories of their own.
+    /// Files that could not be restored: an ignored file stands in their place, or they are nested
+    /// repositories.
     pub left: Vec<String>,
 }
 
-/// One path that differs between now and then.
+/// A path that differs between now and the checkpoint.
 struct RestoreChange<'a> {
     path: &'a [u8],
-    /// Mode and object of then; none if there was no such file.
+    /// Mode and object in the checkpoint; `None` if the file did not exist then.
     then: Option<(&'a [u8], &'a [u8])>,
-    /// True if there is such a file now.
+    /// True if the file exists now.
     is_now: bool,
     is_repository: bool,
 }
 
-/// Makes the work tree what it was at the checkpoint. Ignored files, our own folders, the user's
+/// Makes the working tree what it was at the checkpoint. Ignored files, our own folders, the user's
 /// index and all branches stay as they are.
 pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
     let number = checkpoint.number;
@@ -77,7 +77,8 @@ fn differences(work: &ScratchIndex, checkpoint: &Checkpoint) -> Result<Vec<u8>> 
         .with_context(|| format!("could not read checkpoint {}", checkpoint.number))
 }
 
-/// `:<mode now> <mode then> <object now> <object then> <letter>`, zero byte, path, zero byte.
+/// Parses `:<mode now> <mode then> <object now> <object then> <letter>`, zero byte, path, zero
+/// byte.
 fn parse(listed: &[u8]) -> Vec<RestoreChange<'_>> {
     let mut parts = listed.split(|byte| *byte == 0);
     let mut changes = Vec::new();
@@ -97,8 +98,8 @@ fn parse(listed: &[u8]) -> Vec<RestoreChange<'_>> {
     changes
 }
 
-/// True unless something stands in the place of the file that the checkpoint of the present state
-/// does not hold: an ignored file, or a link or folder of such.
+/// True unless the file's place is taken by something that the checkpoint of the present state does
+/// not contain: an ignored file, or a link or folder with ignored content.
 fn has_room(root: &Path, change: &RestoreChange<'_>, held: &BTreeSet<&[u8]>) -> bool {
     if change.then.is_none() || change.is_now {
         return true;
@@ -108,7 +109,8 @@ fn has_room(root: &Path, change: &RestoreChange<'_>, held: &BTreeSet<&[u8]>) -> 
     for part in above.into_iter().rev() {
         match root.join(part).symlink_metadata() {
             Ok(about) if about.is_dir() => {}
-            // Git takes it away first; what a link leads to is not asked.
+            // Git removes it first if the checkpoint contains it; where a link leads does not
+            // matter.
             Ok(_) => return held.contains(part.as_os_str().as_bytes()),
             Err(_) => return true,
         }
@@ -116,7 +118,7 @@ fn has_room(root: &Path, change: &RestoreChange<'_>, held: &BTreeSet<&[u8]>) -> 
     is_held(root, path, held)
 }
 
-/// True if nothing is there, or only what the checkpoint of the present state holds.
+/// True if the path is free, or holds only what the checkpoint of the present state contains.
 fn is_held(root: &Path, path: &Path, held: &BTreeSet<&[u8]>) -> bool {
     let place = root.join(path);
     match place.symlink_metadata() {
@@ -128,12 +130,12 @@ fn is_held(root: &Path, path: &Path, held: &BTreeSet<&[u8]>) -> bool {
     }
 }
 
-/// Builds the tree that is wanted, and lets git go from the present one to it.
+/// Builds the wanted tree, and lets git move the working tree from the present one to it.
 fn carry_out(work: &ScratchIndex, changes: &[&RestoreChange<'_>]) -> Result<()> {
     let git = || work.command_with("wanted");
     git::output(git().args(["read-tree", work.tree()]))?;
     let mut lines: Vec<u8> = Vec::new();
-    // Removals first: a file may stand where a folder is to be.
+    // Removals first: a folder may have to replace a file.
     for change in changes.iter().filter(|change| change.then.is_none()) {
         lines.extend([b"0 ", super::NONE.as_bytes(), b"\t", change.path, b"\0"].concat());
     }
@@ -146,7 +148,7 @@ fn carry_out(work: &ScratchIndex, changes: &[&RestoreChange<'_>]) -> Result<()> 
     update.args(["update-index", "-z", "--index-info"]);
     git::output(update.stdin(work.input("changes", &lines)?))?;
     let wanted = git::line(git().args(["write-tree", "--missing-ok"]))?;
-    // Without its sparse patterns, which would take files away that stand outside of them.
+    // Without the sparse patterns, which would remove files outside of them.
     let mut merge = work.command();
     merge.args(["read-tree", "-m", "-u", "--no-sparse-checkout", work.tree(), &wanted]);
     git::output(&mut merge).map(drop)

@@ -1,4 +1,4 @@
-//! Checkpoints against real repositories.
+//! Tests checkpoints against real repositories.
 
 use super::*;
 use crate::process::clock;
@@ -15,7 +15,7 @@ fn taken(at: &Sandbox) -> Checkpoint {
     take(&at.root(), LOOP, "AC-T green", clock::now()).unwrap().unwrap()
 }
 
-/// The files that a commit holds.
+/// The files that a commit contains.
 fn held(at: &Sandbox, checkpoint: &Checkpoint) -> Vec<String> {
     let listed = at.git(&format!("ls-tree -r --name-only {}", checkpoint.commit));
     listed.lines().map(str::to_owned).collect()
@@ -25,7 +25,7 @@ fn content(at: &Sandbox, checkpoint: &Checkpoint, path: &str) -> String {
     at.git(&format!("show {}:{path}", checkpoint.commit))
 }
 
-/// Everything below a folder with its bytes and the time of its writing.
+/// Everything below a folder, with its bytes and modification time.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -119,7 +119,7 @@ fn nothing_of_the_users_is_touched() {
     prune(&at.root(), LOOP, 1, Duration::from_secs(9), clock::now()).unwrap();
     assert_eq!(list(&at.root(), None).unwrap(), [second]);
     let mut after = snapshot(&at.root());
-    // Written by this test, with the bytes that it had.
+    // This test wrote the file, with the bytes that it had before.
     after.insert(at.path("new"), before[&at.path("new")].clone());
     assert_eq!(after, before);
     assert!(!witness.exists());
@@ -145,7 +145,7 @@ fn the_same_content_is_kept_once() {
 
 #[test]
 fn an_edit_in_the_moment_of_the_last_add_is_not_missed() {
-    // Of equal size and within the same tick, so that only the index's own time can tell.
+    // Equal size and within one clock tick, so only the index's own time can show the edit.
     for round in 0..30 {
         let at = Sandbox::new();
         at.write("tracked", "aaa\n");

@@ -1,4 +1,4 @@
-//! The work tree as it is now, in an index of our own.
+//! The present working tree in an index of our own.
 
 use crate::git;
 use crate::git::scratch::Scratch;
@@ -11,7 +11,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What git is told to leave out; `progress::is_ours` says the same of a path.
+/// The pathspecs that make git skip our own folders; `progress::is_ours` decides the same for a
+/// path.
 pub(crate) const NOT_OURS: [&str; 5] = [
     ".",
     ":(exclude,glob)**/.omc/**",
@@ -20,25 +21,25 @@ pub(crate) const NOT_OURS: [&str; 5] = [
     ":(exclude,glob)**/.claude/refine-sessions.json",
 ];
 
-/// What becomes of the contents that git stores while it looks.
+/// What happens to the contents that git stores during a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Objects {
-    /// They go to the repository, for a commit.
+    /// They are stored in the repository, for a commit.
     Kept,
-    /// They go with the index: a question leaves nothing behind.
+    /// They are deleted with the index, so that a query leaves nothing behind.
     Dropped,
 }
 
-/// Whether the filters of files are run.
+/// Whether file filters run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filters {
-    /// As git does: a checkpoint must be restored to the same files.
+    /// As git runs them: a checkpoint must restore the same files.
     Run,
-    /// None that the repository may name: nobody has asked for anything but a look.
+    /// No filter that the repository may name: nobody has asked for more than a look.
     Off,
 }
 
-/// The index, and the id of the tree that it makes.
+/// A temporary index, and the id of the tree that it describes.
 #[derive(Debug)]
 pub(crate) struct ScratchIndex {
     root: PathBuf,
@@ -49,22 +50,21 @@ pub(crate) struct ScratchIndex {
     is_whole: bool,
 }
 
-/// Who is named as the maker of a commit.
+/// The author and committer of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Maker {
-    /// We are.
     Ralph,
-    /// The person, as their git is configured; we are where it is not.
+    /// The user, as configured in git; Ralph where nothing is configured.
     Person,
 }
 
 impl ScratchIndex {
-    /// Puts everything into the index that a commit of all work would hold.
+    /// Adds everything to the index that a commit of all work would contain.
     pub(crate) fn gather(root: &Path, objects: Objects) -> Result<ScratchIndex> {
         ScratchIndex::gather_with(root, objects, Filters::Run)
     }
 
-    /// As [`Work::gather`], with or without the filters of the repository.
+    /// As [`ScratchIndex::gather`], with or without the repository's filters.
     pub(crate) fn gather_with(
         root: &Path,
         objects: Objects,
@@ -76,7 +76,7 @@ impl ScratchIndex {
         Ok(work)
     }
 
-    /// The user's index as it is, but for the bits that tell git not to look at a file.
+    /// Copies the user's index, and clears the bits that tell git not to check a file.
     fn copy(root: &Path, objects: Objects, filters: Filters) -> Result<ScratchIndex> {
         let scratch = Scratch::new()?;
         let mut asked = git::command(root);
@@ -108,12 +108,12 @@ impl ScratchIndex {
         &self.tree
     }
 
-    /// False if some files could not be read, and are as the user's index has them.
+    /// False if some files could not be read; they are as in the user's index.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// A git with this index.
+    /// A git command that uses this index.
     pub(crate) fn command(&self) -> Command {
         let mut command = git::command(&self.root);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -123,14 +123,14 @@ impl ScratchIndex {
         command
     }
 
-    /// A git with another index beside this one, of this name.
+    /// A git command that uses another index of this name, next to this one.
     pub(crate) fn command_with(&self, index: &str) -> Command {
         let mut command = self.command();
         command.env("GIT_INDEX_FILE", self.scratch.path(index));
         command
     }
 
-    /// Bytes as a file that git can read as its standard input.
+    /// Writes bytes to a file that git can read as its standard input.
     pub(crate) fn input(&self, name: &str, bytes: &[u8]) -> Result<File> {
         let path = self.scratch.path(name);
         std::fs::write(&path, bytes)
@@ -138,7 +138,7 @@ impl ScratchIndex {
             .with_context(|| format!("could not write `{}`", path.display()))
     }
 
-    /// Makes a commit of the tree, on top of `HEAD` if there is one, and returns its id.
+    /// Commits the tree on top of `HEAD`, if there is one, and returns the commit's id.
     pub(crate) fn commit(&self, maker: Maker, message: &str, now: Timestamp) -> Result<String> {
         let mut asked = self.command();
         let (is_born, head) =
@@ -166,8 +166,9 @@ impl ScratchIndex {
         git::line(command.arg(&self.tree).stdin(self.input("message", message.as_bytes())?))
     }
 
-    /// Takes back the bits that tell git not to look at a file: a hidden edit is work, too. Files
-    /// that a sparse checkout leaves out of the work tree keep theirs, or they would be deletions.
+    /// Clears the bits that tell git not to check a file: a hidden edit is work, too. Files that a
+    /// sparse checkout leaves out of the working tree keep their bit; without it they would count
+    /// as deleted.
     fn look_everywhere(&self) -> Result<()> {
         let listed = git::output(self.command().args(["ls-files", "-v", "-z"]))?;
         let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
@@ -193,18 +194,18 @@ impl ScratchIndex {
         Ok(())
     }
 
-    /// Exit code 1 says that some files could not be read; the others are in, and a checkpoint
-    /// without one unreadable file is better than none.
+    /// Adds all files. Exit code 1 means that some files could not be read; the others are in, and
+    /// a checkpoint without one unreadable file is better than none.
     fn add_all(&self) -> Result<bool> {
         let mut command = self.command();
-        // `--sparse`: files may stand where a sparse checkout would have none.
+        // `--sparse`: files may exist where a sparse checkout would have none.
         command.args(["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--sparse"]);
         let added = git::answer(command.arg("--ignore-errors").arg("--").args(NOT_OURS))?;
         Ok(added.0)
     }
 }
 
-/// Names us as the maker of a commit.
+/// Makes Ralph the author and committer.
 fn by_ralph(command: &mut Command) {
     for who in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{who}_NAME"), "Ralph");
@@ -212,7 +213,7 @@ fn by_ralph(command: &mut Command) {
     }
 }
 
-/// Leaves it to git to name the person, where it is configured to.
+/// Lets git name the user if configured to; otherwise makes Ralph the author and committer.
 pub(crate) fn by_person(root: &Path, command: &mut Command) -> Result<()> {
     for name in ["user.name", "user.email"] {
         if !git::answer(git::command(root).args(["config", "--get", name]))?.0 {
@@ -222,9 +223,9 @@ pub(crate) fn by_person(root: &Path, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The copy has the original's time of writing. Git takes an entry for unchanged if its file's time
-/// is older than the index: with a time of now, an edit made in the same moment as the user's last
-/// `git add`, of equal size, would be taken for what was added.
+/// Copies an index with its modification time. Git takes an entry as unchanged if its file's time
+/// is older than the index. If the copy had the present time, git would miss an edit of equal size
+/// made in the same moment as the user's last `git add`.
 fn copy_index(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {
         let mut from = match File::open(from) {
@@ -241,7 +242,7 @@ fn copy_index(from: &Path, to: &Path) -> Result<()> {
     copy().with_context(|| format!("could not copy `{}`", from.display()))
 }
 
-/// A path in a list of paths, where a colon would part two of them.
+/// Quotes a path for a list of paths, in which a colon would separate two of them.
 fn quoted(path: &Path) -> OsString {
     let mut quoted = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {

@@ -1,7 +1,7 @@
 //! Moves the loop's files, index and branch to the merged commit: `git merge --ff-only`.
 //!
-//! A note of what is meant stands in the git folder until the state says it too. A process that finds the
-//! note knows from `HEAD` whether another, which was killed, had moved the branch.
+//! A note in the git folder records the intent until the state records the result. A process that
+//! finds the note checks `HEAD` to see whether the killed merge had moved the branch.
 
 use super::{MergeTarget, branch};
 use crate::{git, git::worktrees, project::trusted_read, store::atomic};
@@ -10,47 +10,47 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// What is to be done, and what it will mean.
+/// The planned move and the work that it brings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// Whose merge it is.
+    /// The loop that merges.
     pub loop_id: String,
-    /// The commit that the loop stood on.
+    /// The commit that the loop is at.
     pub base: String,
-    /// The commit that it is to stand on.
+    /// The commit that the loop moves to.
     pub merged: String,
     /// The branch that moves; empty for a detached `HEAD`.
     pub branch: String,
-    /// The workers whose work comes with it.
+    /// The workers whose work is merged.
     pub steps: Vec<MergeStep>,
 }
 
 /// One worker's part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeStep {
-    /// What tells the worker from all others.
+    /// The call that identifies the worker.
     pub call: String,
-    /// The commit with all of its work.
+    /// The commit with all of the worker's work.
     pub commit: String,
-    /// The commit by which that was merged.
+    /// The merge commit.
     pub merge: String,
 }
 
-/// Whether it moved.
+/// Whether the branch moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
-    /// All of it. The note stays until [`done`].
+    /// It moved with all files. The note stays until [`done`].
     Forward,
-    /// Nothing did: these files of the work tree would have been lost.
+    /// Nothing moved: these files of the working tree would have been lost.
     InTheWay(Vec<String>),
-    /// Nothing did: somebody else has moved `HEAD` since.
+    /// Nothing moved: `HEAD` has changed since.
     HeadMoved,
 }
 
-/// Moves the branch with its files, if nothing of the user's is lost by it.
+/// Moves the branch with its files, unless something of the user's would be lost.
 ///
 /// # Errors
-/// When git fails, or another git is at work in this work tree.
+/// If git fails, or another git is running in this working tree.
 pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     if !stands_at(place, intent, &intent.base)? {
         return Ok(Moved::HeadMoved);
@@ -58,7 +58,7 @@ pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     let text = serde_json::to_vec_pretty(intent).context("could not write JSON")?;
     atomic::write(&place.note(), &text)?;
     let mut command = git::command(&place.top);
-    // The user finds it in their reflog, and we read git's words.
+    // The user finds this name in the reflog; we parse git's messages, so they must be in English.
     command.env("GIT_REFLOG_ACTION", "ralph parallel merge").env("LC_ALL", "C");
     command.args(["-c", "core.logAllRefUpdates=true", "merge", "--ff-only", "-q", "--no-stat"]);
     command.args(["--no-overwrite-ignore", "--no-autostash", "--no-squash"]);
@@ -87,7 +87,8 @@ pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     }
 }
 
-/// The files that git names, each on a line that a tab begins. Of a folder all that git does not know.
+/// Extracts the file names from git's message, each on a line that starts with a tab. A folder
+/// stands for all untracked files in it.
 fn named(place: &MergeTarget, words: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for name in words.split("; \t").skip(1).filter_map(|part| part.split("; ").next()) {
@@ -103,11 +104,11 @@ fn named(place: &MergeTarget, words: &str) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// What a merge that was killed had done, whichever loop's it was; none if it had not moved the branch.
-/// The project's merges are locked. The note stays until [`done`].
+/// Recovers a merge that was killed, whichever loop's it was; `None` if it had not moved the
+/// branch. The caller holds the project's merge lock. The note stays until [`done`].
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn recover(place: &MergeTarget) -> Result<Option<Intent>> {
     let Some(text) = trusted_read::read(&place.note())? else { return Ok(None) };
     let Ok(intent) = serde_json::from_slice::<Intent>(&text) else {
@@ -120,10 +121,10 @@ pub fn recover(place: &MergeTarget) -> Result<Option<Intent>> {
     Ok(None)
 }
 
-/// Takes the note away: what it says is known elsewhere.
+/// Removes the note, once its content is recorded elsewhere.
 ///
 /// # Errors
-/// When it cannot be removed.
+/// If it cannot be removed.
 pub fn done(place: &MergeTarget) -> Result<()> {
     match std::fs::remove_file(place.note()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {

@@ -1,8 +1,8 @@
-//! The worktree in which merges are made and tried, beside the workers' own.
+//! The worktree in which merges are made and tested, next to the workers' own.
 //!
-//! It stands within the project, so that what a program looks for in the folders above it is found, and
-//! the installed packages that git ignores are linked into it while commands run. It is removed at the
-//! end; one that a killed merge left is removed at the next beginning.
+//! It is inside the project, so that programs find what they look for in parent folders. While
+//! commands run, the installed packages that git ignores are linked into it. It is removed at the
+//! end; the next merge removes the one of a killed merge.
 
 use crate::git::checkpoint::work::by_person;
 use crate::git::tree_id::readable;
@@ -13,37 +13,37 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Ignored files and folders that are looked through for what commands need.
+/// How many ignored files and folders are checked for what commands need.
 const MOST_LOOKED_AT: usize = 20_000;
 
-/// The worktree; dropping it removes it.
+/// The worktree; dropping this removes it.
 #[derive(Debug)]
 pub struct Bench {
     top: PathBuf,
     folder: PathBuf,
-    /// Where it stands: the commit that the loop is to get.
+    /// The commit that is checked out, and that the loop will get.
     head: String,
     links: Vec<PathBuf>,
 }
 
-/// What came of one merge.
+/// The result of one merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tried {
-    /// This commit has both.
+    /// This commit contains both.
     Merged(String),
-    /// There was nothing in it that is not here.
+    /// The commit brought nothing new.
     Nothing,
-    /// Both have changed these files in ways that do not go together.
+    /// Both sides changed these files in conflicting ways.
     Conflict(Vec<String>),
-    /// Git would not do it; its words.
+    /// Git refused, with this message.
     Cannot(String),
 }
 
 impl Bench {
-    /// Makes the worktree at `folder`, at the commit.
+    /// Creates the worktree at `folder`, at this commit.
     ///
     /// # Errors
-    /// When git fails or the disk is full.
+    /// If git fails or the disk is full.
     pub fn set(top: &Path, folder: &Path, commit: &str) -> Result<Bench> {
         remove(top, folder)?;
         let bench = Bench {
@@ -53,27 +53,26 @@ impl Bench {
             links: Vec::new(),
         };
         let mut add = git::command(top);
-        // Force: git may still list one whose folder is gone.
+        // Force: git may still list a worktree whose folder is gone.
         add.args(["worktree", "add", "-q", "--force", "--detach"]).arg(folder).arg(commit);
         git::output(&mut add)
             .with_context(|| format!("could not make the worktree `{}`", folder.display()))?;
         Ok(bench)
     }
 
-    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The commit that it stands on.
+    /// The commit that is checked out.
     pub fn head(&self) -> &str {
         &self.head
     }
 
-    /// Merges a commit into it. Unless the outcome is `Merged`, it is as it was.
+    /// Merges a commit. Unless the result is `Merged`, the worktree is as before.
     ///
     /// # Errors
-    /// When git cannot be asked.
+    /// If git cannot be asked.
     pub fn merge(&mut self, commit: &str, message: &str) -> Result<Tried> {
         if worktrees::contains(&self.folder, &self.head, commit)? {
             return Ok(Tried::Nothing);
@@ -98,20 +97,20 @@ impl Bench {
         })
     }
 
-    /// Goes back to a commit that it stood on.
+    /// Goes back to an earlier commit.
     ///
     /// # Errors
-    /// When git fails.
+    /// If git fails.
     pub fn go_back(&mut self, commit: &str) -> Result<()> {
         commit.clone_into(&mut self.head);
         self.clear()
     }
 
-    /// Takes away what merges and commands have left, but for what git ignores: what was built is of
-    /// use to the next command.
+    /// Removes what merges and commands have left, except ignored files: build results help the
+    /// next command.
     fn clear(&mut self) -> Result<()> {
         for link in self.links.drain(..) {
-            // A link of ours, or nothing.
+            // Skip what is not a link any more.
             if link.symlink_metadata().is_ok_and(|about| about.is_symlink()) {
                 std::fs::remove_file(&link)
                     .with_context(|| format!("could not remove `{}`", link.display()))?;
@@ -121,11 +120,11 @@ impl Bench {
         git::output(git::command(&self.folder).args(["clean", "-q", "-ffd"])).map(drop)
     }
 
-    /// Links what commands need and git ignores from the main work tree, where `is_needed` says so of
-    /// a path. Nothing is ever committed while such a link is there.
+    /// Links ignored files and folders from the main working tree for which `is_needed` returns
+    /// true. Nothing is ever committed while such a link exists.
     ///
     /// # Errors
-    /// When git fails, or a link cannot be made.
+    /// If git fails, or a link cannot be created.
     pub fn link(&mut self, is_needed: fn(&Path) -> bool) -> Result<()> {
         let mut list = git::command(&self.top);
         list.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]);
@@ -148,15 +147,15 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // What stays is removed by the next merge, or by `ralph parallel clean`.
+        // What remains is removed by the next merge, or by `ralph parallel clean`.
         let _ = remove(&self.top, &self.folder);
     }
 }
 
-/// Removes the worktree, in whatever state a killed process has left it.
+/// Removes the worktree, in whatever state a killed process left it.
 ///
 /// # Errors
-/// When it cannot be removed.
+/// If it cannot be removed.
 pub fn remove(top: &Path, folder: &Path) -> Result<()> {
     let _ = worktrees::remove(top, folder);
     match folder.symlink_metadata() {
@@ -167,8 +166,8 @@ pub fn remove(top: &Path, folder: &Path) -> Result<()> {
     .with_context(|| format!("could not remove `{}`", folder.display()))
 }
 
-/// A program that the configuration names for merging files does not run; git's own way is put in its
-/// place, since a driver without a command is an error to git.
+/// Replaces the merge drivers that the configuration names, so that no such program runs. Git's own
+/// merge takes their place, because git rejects a driver without a command.
 fn own_drivers(top: &Path, command: &mut Command) -> Result<()> {
     let mut asked = git::command(top);
     let (_, listed) =
@@ -185,7 +184,7 @@ fn own_drivers(top: &Path, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The files that a merge could not make one.
+/// The files with conflicts.
 fn unmerged(folder: &Path) -> Result<Vec<String>> {
     let listed = git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?;
     let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());

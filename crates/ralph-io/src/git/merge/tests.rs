@@ -1,10 +1,10 @@
-//! Merges that were killed, or that git refuses.
+//! Tests merges that were killed, or that git refuses.
 
 use super::*;
 use crate::process::sandbox::Sandbox;
 use std::fs;
 
-/// A repository whose next commit changes `tracked`, adds `new/one`, and takes `src/a.rs` away.
+/// A repository whose next commit changes `tracked`, adds `new/one` and removes `src/a.rs`.
 struct Killed {
     sandbox: Sandbox,
     place: MergeTarget,
@@ -105,6 +105,6 @@ fn a_second_merge_of_the_project_waits_until_its_deadline_and_says_what_to_do() 
     assert!(error.contains("run `ralph parallel merge` again when it is done"), "{error}");
     lock(&home, &Sandbox::new().root(), Duration::from_millis(5)).unwrap();
     drop(held);
-    // A process that another test starts at this moment holds the file until it is executed.
+    // A process that another test starts at this moment holds the file until it calls exec.
     lock(&home, &sandbox.root(), Duration::from_secs(5)).unwrap();
 }

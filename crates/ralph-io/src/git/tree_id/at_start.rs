@@ -1,7 +1,7 @@
-//! The files that a tree had when the loop began, and the rules by which git left others out.
+//! The files of a tree at the start of the loop, and git's ignore rules at that time.
 //!
-//! A file that is excluded from git later would leave the tree id without a trace. So the files of the
-//! beginning stay a part of every later listing, and a change of the rules is seen.
+//! A file that is ignored later would leave the tree id without a trace. So the files of the start
+//! stay in every later listing, and a change of the rules is detected.
 
 use super::names::{self, Names};
 use super::{Listing, TreeRoot};
@@ -13,22 +13,22 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// More would be a tree of some million files.
+/// A larger note would mean a tree of several million files.
 const LARGEST: u64 = 256 << 20;
 
 const MARK: &[u8] = b"ralph-begun-1\n";
 
-/// What was noted at the beginning.
+/// What was noted at the start.
 #[derive(Debug, Default)]
 pub struct TreeAtStart {
     rules: String,
     names: Vec<u8>,
 }
 
-/// Notes the files of the tree and the rules, where nothing was noted before.
+/// Notes the files of the tree and the ignore rules, unless they are noted already.
 ///
 /// # Errors
-/// When the tree cannot be listed, or the note not be written.
+/// If the tree cannot be listed, or the note cannot be written.
 pub fn note(path: &Path, project_root: &Path) -> Result<()> {
     if path.exists() {
         return Ok(());
@@ -44,7 +44,7 @@ pub fn note(path: &Path, project_root: &Path) -> Result<()> {
     atomic::write(path, &bytes)
 }
 
-/// What was noted; nothing where that cannot be read.
+/// Reads the note; `None` if it cannot be read.
 pub fn load(path: &Path) -> Option<TreeAtStart> {
     let bytes = trusted_read::read_at_most(path, LARGEST).ok().flatten()?;
     let rest = bytes.strip_prefix(MARK)?;
@@ -54,10 +54,10 @@ pub fn load(path: &Path) -> Option<TreeAtStart> {
 }
 
 impl TreeAtStart {
-    /// True if git leaves out other files now than at the beginning, as far as its rules tell.
+    /// True if the ignore rules differ from those at the start.
     ///
     /// # Errors
-    /// When the tree cannot be looked at.
+    /// If the tree cannot be read.
     pub fn rules_changed(&self, project_root: &Path, now: &Listing) -> Result<bool> {
         let place = TreeRoot::of(project_root)?;
         let mut names = Names::default();
@@ -72,8 +72,8 @@ impl TreeAtStart {
     }
 }
 
-/// One value for the rules: the person's own, the repository's, and every `.gitignore` of the tree or
-/// at the top of a folder that is left out as a whole.
+/// A digest of the rules: the user's, the repository's, and every `.gitignore` in the tree or at
+/// the top of a folder that is ignored as a whole.
 fn rules_of(place: &TreeRoot, names: &Names) -> String {
     let mut hash = Sha256::new();
     let mut add = |name: &[u8], text: Option<Vec<u8>>| {
@@ -98,7 +98,7 @@ fn rules_of(place: &TreeRoot, names: &Names) -> String {
     }
     for name in left_out(place).split(|byte| *byte == 0) {
         let path = place.root.join(OsStr::from_bytes(name));
-        // Rules may leave out the file that they stand in.
+        // Rules may ignore the file that contains them.
         let rules = match (name.ends_with(b"/"), is_rules(&name)) {
             (true, _) => text(&path.join(".gitignore")),
             (false, true) => text(&path),
@@ -111,7 +111,7 @@ fn rules_of(place: &TreeRoot, names: &Names) -> String {
     hex(hash.finalize())
 }
 
-/// What git leaves out, a folder as a whole where all of it is.
+/// What git ignores; a fully ignored folder is one entry.
 fn left_out(place: &TreeRoot) -> Vec<u8> {
     if !place.is_repository {
         return Vec::new();

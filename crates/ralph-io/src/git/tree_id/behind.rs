@@ -1,9 +1,9 @@
-//! What stands behind a link that leads out of the tree: it is as much a part of what a command sees as
-//! any file, and nothing else would tell that it changed.
+//! Reads the target of a link that leads out of the tree: a command sees the target like any file,
+//! and nothing else would show its changes.
 //!
-//! Bounded, since such a link can lead to a whole disk: of a folder the first two thousand files in the
-//! order of their names, and of all content 64 MiB; beyond that size and time stand for content. Links
-//! found there are not followed, and what is neither file nor folder is never opened.
+//! Bounded, because such a link can lead to a whole disk: the first two thousand files of a folder
+//! in name order, and 64 MiB of content; beyond that, size and time stand for content. Links in the
+//! target are not followed, and only regular files and folders are opened.
 
 use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata};
@@ -16,14 +16,14 @@ const MOST_FILES: usize = 2_000;
 
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Folders of the system whose files change by being looked at.
+/// System folders whose files change when they are read.
 const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Below `/dev`, and a folder of plain files like any other, which everyone may write.
+/// `/dev/shm` is below `/dev`, but holds ordinary files, and everyone may write to it.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The digest of what the link at `link` leads to; none where that is a part of the tree at `top`, holds
-/// the tree, is not there, or cannot be read.
+/// The digest of the link's target; `None` if the target is part of the tree at `top`, contains the
+/// tree, does not exist, or cannot be read.
 pub(super) fn digest(top: &Path, link: &Path) -> Option<[u8; 32]> {
     let target = link.canonicalize().ok()?;
     let about = target.metadata().ok()?;
@@ -31,7 +31,7 @@ pub(super) fn digest(top: &Path, link: &Path) -> Option<[u8; 32]> {
     if is_of_system && !target.starts_with(SHARED_MEMORY) || top.starts_with(&target) {
         return None;
     }
-    // The files of a folder in the tree are listed by themselves.
+    // The files of a folder inside the tree are listed on their own.
     if target.starts_with(top) && !about.is_file() {
         return None;
     }
@@ -87,7 +87,7 @@ impl Walk {
     }
 
     fn add_content(&mut self, path: &Path, length: u64) -> Option<()> {
-        // It may have become a pipe since it was looked at.
+        // The path may have become a pipe since it was checked.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
         let mut options = File::options();
         let file = options.read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
@@ -106,7 +106,7 @@ impl Walk {
         Some(())
     }
 
-    /// Each part with its length, so that no two files read alike.
+    /// Hashes each part with its length, so that different files have different input.
     fn put(&mut self, what: &[u8], part: &[u8]) {
         self.hash.update(what);
         self.hash.update((part.len() as u64).to_le_bytes());

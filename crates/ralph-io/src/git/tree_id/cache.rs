@@ -1,11 +1,11 @@
-//! Remembers digests by what the system says about a file, so that only changed files are read.
+//! Remembers digests by file metadata, so that only changed files are read.
 //!
-//! A remembered digest counts while size, inode, mode, time of writing and time of change are the
-//! same. The time of change is the system's own: a write of equal size with the time of writing set
-//! back moves it all the same. One case remains. Clocks of file systems tick (4 ms on most, 2 s on
-//! some): a write in the tick in which the file was read leaves both times as they were. So a file
-//! is remembered only if both its times were older than the beginning of the reading by more than
-//! any such tick; a file that changed later is read again next time.
+//! A remembered digest is valid while size, inode, mode, mtime and ctime are unchanged. The kernel
+//! sets ctime itself: a write of equal size with a reset mtime still changes it. One case remains.
+//! File system clocks tick (4 ms on most, 2 s on some), and a write in the tick in which the file
+//! was read leaves both times unchanged. So a file is remembered only if both times are older than
+//! the start of reading by more than any such tick; a file that changed later is read again next
+//! time.
 
 use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::names::Names;
@@ -20,13 +20,13 @@ use std::path::Path;
 
 const MARK: &[u8] = b"ralph-digests-1\n";
 
-/// More than the coarsest clock of a file system in use.
+/// More than the coarsest clock of a file system in use, in nanoseconds.
 pub(super) const MARGIN: i64 = 3_000_000_000;
 
-/// A cache of ten million files; a larger one is not read, and all files are.
+/// A cache of ten million files. A larger one is not read; then all files are.
 const LARGEST: u64 = 1 << 30;
 
-/// What the system says about a file. Times in nanoseconds.
+/// A file's metadata. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) size: i64,
@@ -44,7 +44,7 @@ pub(super) struct CachedFile {
     pub(super) digest: [u8; 32],
 }
 
-/// All remembered files, sorted by their paths.
+/// All remembered files, sorted by path.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
     names: Vec<u8>,
@@ -52,7 +52,7 @@ pub(super) struct Remembered {
     size: usize,
 }
 
-/// What a reading found, and what of it can be remembered.
+/// The result of reading a tree, and which files of it may be remembered.
 pub(super) struct CacheUpdate<'a> {
     pub(super) names: &'a Names,
     pub(super) read: &'a Read,
@@ -60,7 +60,7 @@ pub(super) struct CacheUpdate<'a> {
     pub(super) settled_before: i64,
 }
 
-/// Looks paths up in their order.
+/// Looks up paths in ascending order.
 pub(super) struct Onwards<'a> {
     remembered: &'a Remembered,
     at: usize,
@@ -91,7 +91,7 @@ impl Stamp {
 }
 
 impl Remembered {
-    /// Begins to look at the first path that is not before this one.
+    /// Starts a lookup at the first path that is not before this one.
     pub(super) fn from(&self, path: &[u8]) -> Onwards<'_> {
         let at = self.entries.partition_point(|entry| self.name(entry) < path);
         Onwards { remembered: self, at }
@@ -103,7 +103,7 @@ impl Remembered {
 }
 
 impl<'a> Onwards<'a> {
-    /// What is remembered of a path, which must not be before the last one.
+    /// The entry of a path; each path must not sort before the previous one.
     pub(super) fn find(&mut self, path: &[u8]) -> Option<&'a CachedFile> {
         let remembered = self.remembered;
         loop {
@@ -117,8 +117,8 @@ impl<'a> Onwards<'a> {
     }
 }
 
-/// What is remembered of the tree at `root`. Nothing, if there is no cache, or it cannot be
-/// trusted, or is of another tree: then every file is read.
+/// Loads the cache of the tree at `root`. Empty if there is no cache, if it cannot be trusted, or
+/// if it belongs to another tree; then every file is read.
 pub(super) fn load(path: Option<&Path>, root: &Path) -> Remembered {
     let bytes = path.and_then(|path| trusted_read::read_at_most(path, LARGEST).ok().flatten());
     bytes.and_then(|bytes| parse(&bytes, root)).unwrap_or_default()
@@ -131,7 +131,7 @@ fn parse(bytes: &[u8], root: &Path) -> Option<Remembered> {
     }
     let count = usize::try_from(cursor.number()?).ok()?;
     let mut remembered = Remembered { size: bytes.len(), ..Remembered::default() };
-    // A file that lies about its length must not make us ask for more memory than it has bytes.
+    // A wrong count must not make us allocate more than the file's own size justifies.
     remembered.entries.reserve(count.min(bytes.len() / 64));
     for _ in 0..count {
         let name = cursor.name(&mut remembered.names)?;
@@ -143,14 +143,14 @@ fn parse(bytes: &[u8], root: &Path) -> Option<Remembered> {
     Some(remembered)
 }
 
-/// How many files a cache holds, for the fuzz targets.
+/// The number of files in a cache, for the fuzz targets.
 #[cfg(fuzzing)]
 pub(crate) fn count(bytes: &[u8], root: &Path) -> Option<usize> {
     parse(bytes, root).map(|remembered| remembered.entries.len())
 }
 
-/// Writes the cache anew if that will spare more reading than it costs. It is a help and no
-/// record: what cannot be written is left.
+/// Rewrites the cache if that saves more reading than it costs. Write errors are ignored: the cache
+/// is only an optimisation.
 pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: &CacheUpdate<'_>) {
     let Some(path) = path else { return };
     if seen.is_worth_writing(before) {
@@ -160,7 +160,8 @@ pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: 
 
 impl CacheUpdate<'_> {
     fn is_worth_writing(&self, before: &Remembered) -> bool {
-        // What opening and closing a file costs, in bytes that are read in that time.
+        // The cost of opening and closing a file, as the number of bytes that could be read in that
+        // time.
         const OPENING: usize = 4096;
         let new = self.read.found.iter().flatten().filter(|found| found.was_read);
         let new =
@@ -192,7 +193,7 @@ impl CacheUpdate<'_> {
     }
 }
 
-/// Not synced to the disk: a cache that a crash has torn does not match its seal and is not used.
+/// Not synced to disk: after a crash, a torn cache does not match its checksum and is not used.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
     let mut options = OpenOptions::new();

@@ -1,4 +1,4 @@
-//! Keeps a listing in a file, and says what changed since.
+//! Stores a listing in a file, and compares two listings.
 
 use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::{Listing, PathKind};
@@ -10,11 +10,11 @@ use std::path::Path;
 
 const MARK: &[u8] = b"ralph-listing-1\n";
 
-/// A listing of ten million files.
+/// Enough for a listing of ten million files.
 const LARGEST: u64 = 1 << 30;
 
 impl Listing {
-    /// The paths that were added, removed or changed, sorted, as a person can read them.
+    /// The paths that were added, removed or changed, sorted and printable.
     pub fn changed_since(&self, earlier: &Listing) -> Vec<String> {
         let mut changed = Vec::new();
         let (mut now, mut then) = (self.iter().peekable(), earlier.iter().peekable());
@@ -37,7 +37,7 @@ impl Listing {
         }
     }
 
-    /// Writes it to a private file.
+    /// Writes the listing to a private file.
     pub fn save(&self, path: &Path) -> Result<()> {
         let mut bytes = begin(MARK);
         put(&mut bytes, &self.base);
@@ -52,10 +52,10 @@ impl Listing {
         atomic::write(path, &end(bytes))
     }
 
-    /// Reads what [`Listing::save`] wrote; none if there is no such file.
+    /// Reads what [`Listing::save`] wrote; `None` if there is no such file.
     ///
     /// # Errors
-    /// When the file is not a private one of ours, or is not whole.
+    /// If the file is not a private file of ours, or is damaged.
     pub fn load(path: &Path) -> Result<Option<Listing>> {
         let Some(bytes) = trusted_read::read_at_most(path, LARGEST)? else { return Ok(None) };
         let listing = parse(&bytes);
@@ -75,7 +75,8 @@ fn parse(bytes: &[u8]) -> Option<Listing> {
     Some(listing)
 }
 
-/// A path for people: what acts on a terminal is shown instead, and so is what is no text.
+/// Makes a path printable: terminal control characters are escaped, and bytes that are not UTF-8
+/// replaced.
 pub(crate) fn readable(path: &[u8]) -> String {
     let mut shown = String::with_capacity(path.len());
     for letter in String::from_utf8_lossy(path).chars() {

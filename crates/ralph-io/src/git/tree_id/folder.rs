@@ -1,20 +1,21 @@
-//! Opens folders below the top of a tree, one after another in the order of sorted paths.
+//! Opens folders below the top of a tree, in the order of sorted paths.
 //!
-//! Each step is opened from the one above and never through a link: a tracked `a/b` whose `a` is a
-//! link by now is not there any more, whatever the link leads to. It is faster than whole paths, too.
+//! Each folder is opened from its parent and never through a link. If the `a` of a tracked `a/b`
+//! has become a link, `a/b` no longer exists, wherever the link leads. This is also faster than
+//! opening whole paths.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// Enough to pass through; where the system knows it, without the right to list the folder.
+/// Access for traversal only. On Linux this does not need the right to list the folder.
 #[cfg(target_os = "linux")]
 const PASS: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PASS: OFlags = OFlags::RDONLY;
 
-/// The folders from the top to the one that was asked for last.
+/// The open folders from the top to the one used last.
 pub(super) struct Folders {
     top: OwnedFd,
     open: Vec<(Vec<u8>, OwnedFd)>,
@@ -26,7 +27,7 @@ impl Folders {
         Ok(Folders { top: rustix::fs::open(top, flags, Mode::empty())?, open: Vec::new() })
     }
 
-    /// The folder of a path and the name in it.
+    /// The folder of a path, and the name in it.
     pub(super) fn of<'a>(&mut self, path: &'a [u8]) -> Result<(BorrowedFd<'_>, &'a [u8]), Errno> {
         let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(slash) => (&path[..slash], &path[slash + 1..]),

@@ -1,23 +1,23 @@
-//! How listings and digests are written to files: names without what they share with the one
-//! before, numbers with their lowest byte first, and a seal over all of it at the end.
+//! The file format of listings and digests: names without the prefix that they share with the
+//! previous one, little-endian numbers, and a checksum at the end.
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The seal's length.
+/// The length of the checksum.
 const SEAL: usize = 16;
 
-/// Begins a file with the mark that says what it is.
+/// Begins a file with its format mark.
 pub(super) fn begin(mark: &[u8]) -> Vec<u8> {
     mark.to_vec()
 }
 
-/// Some bytes with their length before them.
+/// Writes bytes with their length in front.
 pub(super) fn put(bytes: &mut Vec<u8>, some: &[u8]) {
     bytes.extend((some.len() as u64).to_le_bytes());
     bytes.extend(some);
 }
 
-/// A name, as how many bytes it shares with the last one and the rest.
+/// Writes a name as the length of the prefix shared with the previous one, and the rest.
 pub(super) fn put_name(bytes: &mut Vec<u8>, last: &[u8], name: &[u8]) {
     let shared = last.iter().zip(name).take_while(|(a, b)| a == b).count();
     let rest = &name[shared..];
@@ -26,14 +26,14 @@ pub(super) fn put_name(bytes: &mut Vec<u8>, last: &[u8], name: &[u8]) {
     bytes.extend(rest);
 }
 
-/// Puts the seal under it.
+/// Appends the checksum.
 pub(super) fn end(mut bytes: Vec<u8>) -> Vec<u8> {
     let seal = xxh3_128(&bytes);
     bytes.extend(seal.to_le_bytes());
     bytes
 }
 
-/// What is between the mark and the seal; none unless both are right.
+/// The bytes between the mark and the checksum; `None` unless both are right.
 pub(super) fn open_sealed<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     let inner = bytes.len().checked_sub(SEAL)?;
     let (body, seal) = bytes.split_at(inner);
@@ -41,7 +41,7 @@ pub(super) fn open_sealed<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> 
     body.strip_prefix(mark)
 }
 
-/// Reads one thing after another; none where the bytes are at their end.
+/// Reads values in order; `None` at the end of the bytes.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
     last: (usize, usize),
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
         self.take(length)
     }
 
-    /// Reads a name to the end of `names`, which holds the one before; returns where it stands.
+    /// Appends a name to `names`, which ends with the previous one, and returns its position.
     pub(super) fn name(&mut self, names: &mut Vec<u8>) -> Option<(usize, usize)> {
         let shared = u32::from_le_bytes(self.array()?) as usize;
         let length = u32::from_le_bytes(self.array()?) as usize;

@@ -1,7 +1,7 @@
-//! Which files a work tree has: tracked and untracked ones, not ignored ones.
+//! Lists the files of a working tree: tracked and untracked ones, not ignored ones.
 //!
-//! A listed folder is a repository of its own (a submodule, or one that nobody has added yet) and
-//! is asked in turn; git does not look into it for us.
+//! A folder in git's listing is a nested repository (a submodule, or one that nobody has added
+//! yet). It is listed separately, because git does not descend into it.
 
 use super::TreeRoot;
 use crate::git;
@@ -12,10 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Repositories within repositories; deeper ones would be a mistake that feeds itself.
+/// How deeply repositories may be nested; a deeper nesting would be endless by mistake.
 const DEEPEST: usize = 32;
 
-/// Paths below the top of the tree, sorted, each once.
+/// Paths below the top of the tree, sorted and unique.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
@@ -50,13 +50,13 @@ impl Names {
 
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
-        // Git prints sorted runs, which this kind of sort takes as they are.
+        // Git prints sorted runs, which a stable sort takes as they are.
         self.spans.sort_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
         self.spans.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
     }
 }
 
-/// The names of all files of the place.
+/// The names of all files of the tree.
 pub(super) fn gather(place: &TreeRoot) -> Result<Names> {
     let mut names = Names::default();
     if !place.is_repository {
@@ -65,20 +65,20 @@ pub(super) fn gather(place: &TreeRoot) -> Result<Names> {
         if !git::is_missing(&error) {
             return Err(error);
         }
-        // Without git nobody can say what is ignored; more than that is no harm, less would be.
+        // Without git, nobody knows what is ignored. Extra files do no harm; missing ones would.
         names = Names::default();
         walk(&place.root, b"", &mut names);
     }
     let project = [&place.base[..], b"/"].concat();
     if !place.base.is_empty() && !names.iter().any(|path| path.starts_with(&project)) {
-        // A project in a folder that the repository around it ignores (a home folder under git).
+        // The repository ignores the project's folder, for example in a home folder under git.
         of_plain_folder(&place.root, &project, &mut names, 0)?;
     }
     names.sort();
     Ok(names)
 }
 
-/// `below` is the repository's place under the top of the tree, empty or with a slash at its end.
+/// `below` is the repository's path below the top of the tree: empty, or ending with a slash.
 fn of_repository(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
     let folder = top.join(OsStr::from_bytes(below));
     let mut command = git::command(&folder);
@@ -87,8 +87,8 @@ fn of_repository(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> R
         .with_context(|| format!("could not list the files of `{}`", folder.display()))
 }
 
-/// A folder that is no repository: an empty one elsewhere, with this folder as its work tree, lets
-/// a `.gitignore` count all the same.
+/// Lists a folder that is not a repository. An empty repository elsewhere, with this folder as its
+/// working tree, makes git apply a `.gitignore` all the same.
 fn of_plain_folder(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
     let folder = top.join(OsStr::from_bytes(below));
     let scratch = Scratch::new()?;
@@ -106,7 +106,7 @@ fn of_plain_folder(top: &Path, below: &[u8], names: &mut Names, depth: usize) ->
     }
 }
 
-/// The least that git takes for a repository.
+/// Creates the minimum that git accepts as a repository.
 fn make_git_dir(folder: &Path) -> std::io::Result<()> {
     for name in ["objects", "refs"] {
         std::fs::create_dir(folder.join(name))?;
@@ -114,8 +114,8 @@ fn make_git_dir(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")
 }
 
-/// With a letter before each name and, for tracked files, the mode: only that tells a submodule
-/// from a file without asking the system about each. Git's own full stop for a path is a zero byte.
+/// Lists with a status letter before each name and, for tracked files, the mode: only the mode
+/// tells a submodule from a file without a system call for each. Names end with a zero byte.
 fn list(command: &mut Command, which: &[&str]) -> Result<Vec<u8>> {
     git::output(command.args(["ls-files", "-z", "-t", "--stage", "--exclude-standard"]).args(which))
 }
@@ -131,8 +131,8 @@ fn take(top: &Path, below: &[u8], listed: &[u8], names: &mut Names, depth: usize
     Ok(())
 }
 
-/// The name, and whether it is a repository within this one: `? name`, `? folder/`, or
-/// `H 100644 <object> 0<tab>name`.
+/// Parses `? name`, `? folder/` or `H 100644 <object> 0<tab>name` into the name and whether it is a
+/// nested repository.
 pub(crate) fn parse(line: &[u8]) -> Option<(bool, &[u8])> {
     let (letter, rest) = (line.first()?, line.get(2..)?);
     if *letter == b'?' {
@@ -148,28 +148,28 @@ fn nested(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<(
     if ours || depth == DEEPEST || !is_real_folder(top, below) {
         return Ok(());
     }
-    // A `.git` that leads nowhere must not keep the whole tree from having an id.
+    // A `.git` that leads nowhere must not prevent the whole tree from having an id.
     of_repository(top, below, names, depth + 1)
         .or_else(|_| of_plain_folder(top, below, names, depth + 1))
 }
 
-/// False if it is gone, or if it or a folder above it is a link by now: what is there is not this
-/// tree's.
+/// False if the folder is gone, or if it or a parent has become a link: the target does not belong
+/// to this tree.
 fn is_real_folder(top: &Path, below: &[u8]) -> bool {
     let below = Path::new(OsStr::from_bytes(below));
     below.ancestors().filter(|part| !part.as_os_str().is_empty()).all(|part| {
         let path = top.join(part);
-        // Without the slash at its end, which would follow the link.
+        // Without the trailing slash, which would follow the link.
         path.components().as_path().symlink_metadata().is_ok_and(|about| about.is_dir())
     })
 }
 
-/// Everything but `.git`, links not followed.
+/// Lists everything except `.git`, without following links.
 pub(super) fn walk(top: &Path, below: &[u8], names: &mut Names) {
     let mut folders = vec![below.to_owned()];
     while let Some(folder) = folders.pop() {
         let path = top.join(OsStr::from_bytes(&folder));
-        // A folder that cannot be read, or is gone again, has no files that anyone could tell.
+        // A folder that cannot be read, or has disappeared, has no files to list.
         let Ok(entries) = std::fs::read_dir(&path) else { continue };
         for entry in entries.flatten() {
             let name = entry.file_name();

@@ -1,6 +1,6 @@
-//! Reads what stands at many paths, on as many threads as there are processors.
+//! Reads the content of many paths, on as many threads as there are processors.
 //!
-//! Memory does not grow with the size of a file: each thread has one buffer.
+//! Memory does not grow with file size: each thread has one buffer.
 
 use super::PathKind;
 use super::cache::{Remembered, Stamp};
@@ -13,33 +13,34 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Paths that a thread takes at once. Neighbours share their folders; large files spread all the
-/// same.
+/// How many paths a thread takes at once. Neighbours share their folders, and large files are still
+/// spread over the threads.
 const AT_ONCE: usize = 128;
 
-/// More would only wait for the same disk.
+/// More threads would only wait for the same disk.
 const MOST_THREADS: usize = 8;
 
-/// What stands at a path.
+/// The content of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PathContent {
     pub(super) kind: PathKind,
     pub(super) digest: [u8; 32],
-    /// The stamp of the content that was read; none if the file changed meanwhile.
+    /// The metadata of the content that was read; `None` if the file changed meanwhile.
     pub(super) stamp: Option<Stamp>,
-    /// True if its bytes were read and not remembered.
+    /// True if the bytes were read, false if the digest was remembered.
     pub(super) was_read: bool,
 }
 
-/// All that was found, in the order of the names.
+/// All results, in the order of the names.
 pub(super) struct Read {
-    /// None where there is nothing, or a folder.
+    /// `None` for a missing path or a folder.
     pub(super) found: Vec<Option<PathContent>>,
-    /// When it began, in nanoseconds: a file that changed later may have changed after it was read.
+    /// When reading began, in nanoseconds: a file that changed later may have changed after it was
+    /// read.
     pub(super) began: i64,
 }
 
-/// Reads what stands at all the names.
+/// Reads the content of all names.
 pub(super) fn all(top: &Path, names: &Names, remembered: &Remembered) -> Result<Read> {
     let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut found: Vec<Option<PathContent>> = vec![None; names.len()];

@@ -1,4 +1,4 @@
-//! Reads what stands at one path, without ever waiting for anyone: a pipe is never opened.
+//! Reads the content of one path without ever blocking: a pipe is never opened.
 
 use super::PathKind;
 use super::behind;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const BUFFER: usize = 128 * 1024;
 
-/// What one thread needs to read files.
+/// The state that one thread needs to read files.
 pub(super) struct FileReader<'a> {
     top: &'a Path,
     folders: Folders,
@@ -27,8 +27,8 @@ impl<'a> FileReader<'a> {
         FileReader { top, folders, buffer: vec![0; BUFFER] }
     }
 
-    /// What stands at the path; none if nothing does, or a folder. A file that is as it was
-    /// remembered is not read again.
+    /// The content of a path; `None` for a missing path or a folder. A file with unchanged metadata
+    /// is not read again.
     pub(super) fn look(&mut self, path: &[u8], known: Option<&CachedFile>) -> Option<PathContent> {
         let (folder, name) = match self.folders.of(path) {
             Ok(place) => place,
@@ -70,7 +70,7 @@ fn read(
     name: &[u8],
     buffer: &mut [u8],
 ) -> Result<Option<PathContent>, Errno> {
-    // Not blocking and not through a link: it may have become something else since it was looked at.
+    // Non-blocking and not through a link: the path may have changed since it was checked.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
     let before = rustix::fs::fstat(&file)?;
@@ -79,7 +79,7 @@ fn read(
     }
     let digest = digest(&file, buffer)?;
     let stamp = Stamp::of(&before);
-    // What was written to while it was read has no stamp that its digest belongs to.
+    // For a file that was written to during reading, the metadata and the digest do not match.
     let unchanged = Stamp::of(&rustix::fs::fstat(&file)?) == stamp;
     Ok(Some(PathContent {
         kind: kind_of(&before),
@@ -101,7 +101,7 @@ fn digest(file: &OwnedFd, buffer: &mut [u8]) -> Result<[u8; 32], Errno> {
     }
 }
 
-/// The executable bit is the owner's, as git has it.
+/// As in git, the owner's executable bit counts.
 fn kind_of(about: &Stat) -> PathKind {
     if about.st_mode & 0o100 == 0 { PathKind::Plain } else { PathKind::Executable }
 }
@@ -120,8 +120,9 @@ fn only(kind: PathKind, content: &[u8]) -> PathContent {
     PathContent { kind, digest, stamp: None, was_read: false }
 }
 
-/// Nothing if it is gone; else something that changes when the file is written to, as far as that
-/// can be seen from outside. It must not end the whole listing: a tree may always hold such a file.
+/// `None` if the file is gone. Otherwise content that changes when the file is written to, as far
+/// as its metadata shows. An error would end the whole listing, and a tree may always contain such
+/// a file.
 pub(super) fn unreachable_file(error: Errno, about: Option<&Stat>) -> Option<PathContent> {
     match error {
         // A folder that became a file or a link has no files any more.

@@ -1,4 +1,4 @@
-//! The tree id against real repositories.
+//! Tests the tree id against real repositories.
 
 use super::*;
 use crate::process::sandbox::{Sandbox, git_in};
@@ -144,7 +144,7 @@ fn a_link_to_a_folder_is_one_path_and_what_is_behind_it_counts() {
     });
     assert_eq!(paths(&listed(&at.root())), [".gitignore", "src", "tracked"]);
     check(&at, "an edit behind the link", true, |_| outside.write("a.rs", "x"));
-    // The same with a link that is ignored, which git does not name.
+    // The same with an ignored link, which git does not list.
     at.write(".gitignore", "*.ignored\nsrc\n");
     check(&at, "an edit behind an ignored link", false, |_| outside.write("a.rs", "y"));
 }
@@ -168,7 +168,7 @@ fn an_unreadable_file_stands_with_its_size_and_time() {
     at.write("secret", "1");
     at.chmod("secret", 0);
     if std::fs::read(at.path("secret")).is_ok() {
-        // Nothing is unreadable for the superuser.
+        // The superuser can read every file.
         let about = rustix::fs::stat(at.path("secret")).unwrap();
         let found = |about| reader::unreachable_file(rustix::io::Errno::ACCESS, about).unwrap();
         assert_eq!(found(Some(&about)).kind, PathKind::Unreadable);
@@ -327,7 +327,7 @@ fn a_listing_comes_back_from_its_file_and_a_torn_one_does_not() {
     assert!(Listing::load(&place).is_err());
 }
 
-/// A repository with a cache beside it.
+/// A repository with a cache outside of it.
 struct Cached {
     at: Sandbox,
     beside: Sandbox,
@@ -367,7 +367,7 @@ impl Cached {
     }
 }
 
-/// Takes files of this very moment for settled, which a test of what is remembered needs.
+/// Treats files of this moment as old enough, for tests of the cache.
 const NO_MARGIN: i64 = -1_000_000_000;
 
 #[test]
@@ -387,8 +387,8 @@ fn only_changed_files_are_read_again() {
     assert_eq!(cached.id(NO_MARGIN), id(&cached.at));
 }
 
-/// A kernel may give two edits of one moment the same times; newer ones look at who asked between.
-/// So the rule is tested, and not only its effect here.
+/// A kernel may give two edits of one moment the same times; newer kernels update the time if
+/// someone asked in between. So this tests the rule, not only its effect here.
 #[test]
 fn a_file_of_this_moment_is_not_remembered() {
     let cached = Cached::new();
@@ -396,7 +396,7 @@ fn a_file_of_this_moment_is_not_remembered() {
     cached.at.write("tracked", "000\n");
     cached.id(cache::MARGIN);
     let to_read = cached.to_read();
-    // A machine that stood still in between proves nothing.
+    // After a pause of the machine, the result proves nothing.
     if began.elapsed() < std::time::Duration::from_secs(2) {
         assert!(to_read.contains(&"tracked".to_owned()), "{to_read:?}");
     }
@@ -411,7 +411,7 @@ fn an_edit_with_its_time_set_back_is_seen() {
     let cached = Cached::new();
     let written = cached.at.path("tracked").metadata().unwrap().modified().unwrap();
     cached.id(NO_MARGIN);
-    // The clock of the file system must have moved on; only then is the file settled in truth.
+    // Wait until the file system's clock has moved on; only then is the file really old enough.
     let stands = |at: &Sandbox| {
         at.write("clock", "");
         at.path("clock").metadata().unwrap().modified().unwrap() <= written

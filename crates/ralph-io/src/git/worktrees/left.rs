@@ -1,21 +1,21 @@
-//! The work trees that the client made for workers, and has left.
+//! Finds the worktrees that the client made for workers and left behind.
 //!
-//! It removes those in which nothing was changed. The others stay below the repository's main work
-//! tree, each with a branch, until somebody removes them. Measured with 2.1.328: while a worker is at
-//! work, git's lock on its work tree names the client's process.
+//! The client removes the worktrees in which nothing changed. The others stay below the
+//! repository's main working tree, each with a branch, until someone removes them. Measured with
+//! 2.1.328: while a worker is running, git's lock on its worktree names the client's process.
 
 use crate::{client, git::repository, project::safe_read, project::user_files};
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
-/// Below the top of a work tree.
+/// Below the top of a working tree.
 const FOLDER: &str = ".claude/worktrees";
 
-/// More than any reason for a lock.
+/// Longer than any lock reason.
 const LARGEST: u64 = 1 << 16;
 
-/// The folder that holds them, and the names of those in which no worker is at work, sorted. None where
-/// there is no repository.
+/// The folder of these worktrees, and the sorted names of those in which no worker is running;
+/// `None` if there is no repository.
 pub fn left(project: &Path) -> Option<(PathBuf, Vec<String>)> {
     let repository = repository::around(&project.canonicalize().ok()?)?;
     let top = repository.main_work_tree().unwrap_or_else(|| repository.top.clone());
@@ -29,7 +29,7 @@ pub fn left(project: &Path) -> Option<(PathBuf, Vec<String>)> {
     Some((folder, names))
 }
 
-/// `claude agent agent-1f (pid 123 start 456)`, of a process that still runs.
+/// True for a reason like `claude agent agent-1f (pid 123 start 456)`, if that process still runs.
 fn is_at_work(reason: &str) -> bool {
     let holder = || {
         let (_, words) = reason.rsplit_once("(pid ")?;

@@ -1,7 +1,8 @@
-//! Makes the worktree of a worker, and says what was done in it.
+//! Creates a worker's worktree, and finds what was changed in it.
 //!
-//! It stands below the project, where the client keeps its own: what a person trusts the client with
-//! in a folder holds below it. Nothing of the repository's hooks runs, and the main work tree is as before.
+//! The worktree is below the project, where the client keeps its own, so the trust that the user
+//! gave the client for the folder also covers the worktree. None of the repository's hooks runs,
+//! and the main working tree does not change.
 
 use crate::git::worker_base::NoBase;
 use crate::git::{command, line, output};
@@ -17,26 +18,26 @@ use std::path::{Path, PathBuf};
 /// Where the client keeps its worktrees, below the project.
 pub const FOLDER: &str = ".claude/worktrees";
 
-/// From where the worktrees of a project begin.
+/// What the worktrees of a project begin from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
-    /// The top of the main work tree.
+    /// The top of the main working tree.
     top: PathBuf,
-    /// The project's folder below it; empty where the project is the whole.
+    /// The project's folder below it; empty if the project is the whole repository.
     below: PathBuf,
-    /// The commit.
     pub commit: String,
 }
 
 /// The commit that the project is at, or why there is none.
 ///
 /// # Errors
-/// When git cannot be asked.
+/// If git cannot be asked.
 pub fn base(root: &Path) -> Result<Result<Base, NoBase>> {
     let root = fs::canonicalize(root)
         .with_context(|| format!("could not find the folder `{}`", root.display()))?;
     let Some(top) = tree::repository_root(&root) else { return Ok(Err(NoBase::NoRepository)) };
-    // Asked first: a repository that git does not want to open is none without a commit.
+    // Checked first: a repository that git refuses to open must not be reported as one without a
+    // commit.
     line(command(&top).args(["rev-parse", "--git-dir"]))
         .context("could not read the repository")?;
     let mut head = command(&top);
@@ -58,23 +59,23 @@ impl Base {
     /// True if there is a branch of this name.
     ///
     /// # Errors
-    /// When git cannot be asked.
+    /// If git cannot be asked.
     pub fn has_branch(&self, name: &str) -> Result<bool> {
         let reference = format!("refs/heads/{name}");
         crate::git::agreed(command(&self.top).args(["show-ref", "--verify", "--quiet", &reference]))
     }
 
-    /// Makes a worktree with a new branch at the commit.
+    /// Creates a worktree with a new branch at the commit.
     ///
     /// # Errors
-    /// When git fails, or the commit does not have the project's folder.
+    /// If git fails, or the commit does not contain the project's folder.
     pub fn make(&self, worktree: &Path, branch: &str) -> Result<()> {
         let made = || -> Result<()> {
             let parent = worktree.parent().context("the worktree has no folder around it")?;
             user_files::make_folders(parent, 0o755)?;
             keep_from_git(parent)?;
             let mut add = command(&self.top);
-            // It would be the work tree of the new one as well.
+            // Otherwise git would use it as the new worktree's folder, too.
             add.env_remove("GIT_WORK_TREE").args([
                 "worktree",
                 "add",
@@ -93,8 +94,8 @@ impl Base {
     }
 }
 
-/// Worktrees are no content of the project: git, and whoever asks it, would take them for that. The
-/// file names itself as well, so that nothing has to be committed.
+/// Hides the worktrees from git, which would list them as content of the project. The `.gitignore`
+/// also covers itself, so nothing has to be committed.
 fn keep_from_git(folder: &Path) -> Result<()> {
     let path = folder.join(".gitignore");
     match path.symlink_metadata() {
@@ -103,11 +104,11 @@ fn keep_from_git(folder: &Path) -> Result<()> {
     }
 }
 
-/// The files that differ from the commit, by their paths from the top of the worktree: committed
-/// since, changed, or new and not ignored.
+/// The files that differ from the commit, as paths from the top of the worktree: committed since,
+/// changed, or new and not ignored.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub fn changed(worktree: &Path, base: &str) -> Result<Vec<String>> {
     let mut tracked = command(worktree);
     tracked.args(["diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"]);

@@ -1,23 +1,25 @@
-//! Who descends from a process, read from `/proc`, and signals to them.
+//! Finds the descendants of a process in `/proc`, and signals them.
 //!
-//! Groups and sessions say nothing here: a process can leave both. It can not leave its ancestors
-//! where the nearest living one adopts orphans. Without `/proc` only the process group is left.
+//! Process groups and POSIX sessions are no help: a process can leave both. It cannot leave its
+//! ancestors if the nearest living one adopts orphans. Without `/proc`, only the process group is
+//! known.
 
 use rustix::process::{
     Pid, Signal, getpid, kill_process, kill_process_group, test_kill_process_group,
 };
 use std::collections::HashMap;
 
-/// A process that is alive, or a whole group where nothing better is known.
+/// A living process, or a whole group if its processes are unknown.
 pub(crate) struct Member {
-    /// What people call it.
+    /// The name shown to the user.
     pub(crate) name: String,
     pub(crate) pid: Pid,
     is_group: bool,
 }
 
 impl Member {
-    /// One that is gone already is what was wanted; one that is not ours cannot be helped.
+    /// Errors are ignored: a process that has ended needs no signal, and a process of another user
+    /// cannot get one.
     pub(crate) fn signal(&self, signal: Signal) {
         let _ = match self.is_group {
             true => kill_process_group(self.pid, signal),
@@ -26,7 +28,7 @@ impl Member {
     }
 }
 
-/// Everything alive that descends from us; `group` stands for it where nobody can tell.
+/// All living descendants of this process; `group` stands for them without `/proc`.
 pub(crate) fn members(group: Pid) -> Vec<Member> {
     match processes() {
         Some(all) => living(below(&all, &[raw(getpid())])),
@@ -37,16 +39,16 @@ pub(crate) fn members(group: Pid) -> Vec<Member> {
     }
 }
 
-/// Children of ours that came to us as orphans: they are in another session than we are, and
-/// are none of these.
+/// Our children that came to us as orphans, recognised by a POSIX session other than ours, with
+/// their descendants.
 pub(crate) struct Orphans {
-    /// They and their descendants, as far as they are alive.
+    /// The living orphans and their living descendants.
     pub(crate) living: Vec<Member>,
-    /// Those of them that we have to wait for.
+    /// The orphans themselves, which we have to wait for.
     pub(crate) children: Vec<Pid>,
 }
 
-/// All children of ours, as far as anyone can tell.
+/// All our children; empty without `/proc`.
 pub(crate) fn children() -> Vec<Pid> {
     let us = raw(getpid());
     let all = processes().unwrap_or_default();
@@ -54,8 +56,8 @@ pub(crate) fn children() -> Vec<Pid> {
     ours.filter_map(|one| Pid::from_raw(one.pid)).collect()
 }
 
-/// Everything alive that descends from us, but for these children of ours and what descends from
-/// them; `group` stands for it where nobody can tell.
+/// All living descendants of this process except `others` and their descendants; `group` stands for
+/// them without `/proc`.
 pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
     let Some(all) = processes() else { return members(group) };
     let us = raw(getpid());
@@ -67,8 +69,8 @@ pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
     living(family)
 }
 
-/// Everything alive that descends from us, but for these children of ours and what descends from
-/// them. Nothing where nobody can tell.
+/// All living descendants of this process except `others` and their descendants; empty without
+/// `/proc`.
 pub(crate) fn left_to_us(others: &[Pid]) -> Vec<Member> {
     match processes() {
         Some(_) => members_without(others, getpid()),
@@ -76,7 +78,8 @@ pub(crate) fn left_to_us(others: &[Pid]) -> Vec<Member> {
     }
 }
 
-/// A child that we started ourselves is in our session, unless it is one of `ours`.
+/// Finds our orphans. A child that we started ourselves is in our POSIX session, or listed in
+/// `ours`.
 pub(crate) fn orphans(ours: &[Pid]) -> Orphans {
     let all = processes().unwrap_or_default();
     let us = raw(getpid());
@@ -107,7 +110,7 @@ fn living(family: Vec<&Process>) -> Vec<Member> {
     family.into_iter().filter(|one| !one.has_ended).filter_map(member).collect()
 }
 
-/// All descendants of these, not they themselves.
+/// All descendants of these processes, without the processes themselves.
 fn below<'a>(all: &'a [Process], above: &[i32]) -> Vec<&'a Process> {
     let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
     for one in all {
@@ -116,7 +119,8 @@ fn below<'a>(all: &'a [Process], above: &[i32]) -> Vec<&'a Process> {
     let mut family = Vec::new();
     let mut parents = above.to_vec();
     while let Some(parent) = parents.pop() {
-        // Taken out, so that a table that was read while it changed cannot lead in a circle.
+        // Removed from the map, so that a process table that changed during reading cannot cause an
+        // endless loop.
         for child in children.remove(&parent).unwrap_or_default() {
             parents.push(child.pid);
             family.push(child);
@@ -131,24 +135,24 @@ struct Process {
     name: String,
     parent: i32,
     session: i32,
-    /// Dead, and its parent has not asked yet.
+    /// A zombie: it has ended, and its parent has not waited for it.
     has_ended: bool,
 }
 
-/// Every process that can be seen; none where there is no `/proc`.
+/// Every visible process; `None` without `/proc`.
 fn processes() -> Option<Vec<Process>> {
     let entries = std::fs::read_dir("/proc").ok()?;
     let stat = |entry: std::io::Result<std::fs::DirEntry>| {
         let entry = entry.ok()?;
         entry.file_name().to_str()?.parse::<i32>().ok()?;
-        // One that ends while we look has no file any more.
+        // The file of a process that ends meanwhile disappears.
         parse(&std::fs::read(entry.path().join("stat")).ok()?)
     };
     let all: Vec<Process> = entries.filter_map(stat).collect();
     (!all.is_empty()).then_some(all)
 }
 
-/// `pid (name) state parent group session …`; the name may hold spaces and brackets.
+/// Parses `pid (name) state parent group session …`; the name may contain spaces and parentheses.
 fn parse(stat: &[u8]) -> Option<Process> {
     let stat = String::from_utf8_lossy(stat);
     let (pid, rest) = stat.split_once(" (")?;
@@ -165,7 +169,7 @@ fn parse(stat: &[u8]) -> Option<Process> {
     })
 }
 
-/// Process id and name, for the fuzz targets.
+/// The process id and name, for the fuzz targets.
 #[cfg(fuzzing)]
 pub(crate) fn process_of(stat: &[u8]) -> Option<(i32, String)> {
     parse(stat).map(|process| (process.pid, process.name))

@@ -1,7 +1,7 @@
-//! Keeps the output of a command in a file, bounded: its first half and its last half.
+//! Keeps a bounded part of a command's output in a file: the first 8 MiB and the last 8 MiB.
 //!
-//! The first half is written as it comes. The last half is known only at the end and waits in a
-//! ring, so that a gigabyte costs no more memory than 8 MiB.
+//! The first half is written as it arrives. The last half is known only at the end, so it stays in
+//! a ring buffer, and a gigabyte of output costs 8 MiB of memory.
 
 use crate::store::atomic;
 use ralph_core::text::plural::noun;
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 /// How much is kept of the beginning, and how much of the end.
 pub(super) const HALF: usize = 8 << 20;
 
-/// A file that is being written.
+/// An output file being written.
 pub(super) struct Keep {
     path: PathBuf,
-    /// None once something could not be written.
+    /// Not set after a failed write.
     part: Option<File>,
     head_left: usize,
     end: Ring,
@@ -45,24 +45,24 @@ impl Keep {
         self.left_out += self.end.push(rest) as u64;
     }
 
-    /// True once the first half is whole.
+    /// True once the first half is complete.
     pub(super) fn has_its_head(&self) -> bool {
         self.head_left == 0
     }
 
-    /// Counts bytes that are left out without being fed.
+    /// Counts bytes that the caller leaves out without feeding them.
     pub(super) fn leave_out(&mut self, n: u64) {
         self.left_out += n;
     }
 
-    /// A disk that is full is no reason to disturb the command: the rest is not kept.
+    /// After a failed write nothing more is kept: a full disk must not disturb the command.
     fn write(&mut self, bytes: &[u8]) {
         if self.part.as_mut().is_some_and(|part| part.write_all(bytes).is_err()) {
             self.part = None;
         }
     }
 
-    /// Gives the file its name; false if it could not be written.
+    /// Renames the file to its final name; false if it could not be written.
     pub(super) fn finish(mut self) -> bool {
         if self.left_out > 0 {
             let bytes = noun(self.left_out, "byte", "bytes");
@@ -82,24 +82,24 @@ impl Keep {
     }
 }
 
-/// Removes what an interrupted run left beside the file.
+/// Removes the partial file of an interrupted run.
 pub(super) fn remove_part(path: &Path) {
-    // As a rule there is none.
+    // Usually there is none.
     let _ = std::fs::remove_file(part_of(path));
 }
 
-/// The name until all is written: one command at a time writes to a path.
+/// The file's name until it is complete. Only one command at a time writes to a path.
 fn part_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     path.with_file_name(name)
 }
 
-/// The last bytes of a stream.
+/// A ring buffer of the last bytes of a stream.
 pub(super) struct Ring {
     bytes: Vec<u8>,
     capacity: usize,
-    /// Where the oldest byte is, once the ring is full.
+    /// The index of the oldest byte once the ring is full.
     oldest: usize,
 }
 
@@ -108,7 +108,7 @@ impl Ring {
         Ring { bytes: Vec::new(), capacity, oldest: 0 }
     }
 
-    /// Adds to the end; says how many bytes had to go.
+    /// Appends bytes; returns how many were dropped.
     pub(super) fn push(&mut self, new: &[u8]) -> usize {
         let kept = &new[new.len().saturating_sub(self.capacity)..];
         let (fill, over) = kept.split_at(kept.len().min(self.capacity - self.bytes.len()));
@@ -122,7 +122,7 @@ impl Ring {
         new.len() - kept.len() + over.len()
     }
 
-    /// What is kept, oldest first.
+    /// The kept bytes, oldest first.
     pub(super) fn parts(&self) -> [&[u8]; 2] {
         let (new, old) = self.bytes.split_at(self.oldest);
         [old, new]

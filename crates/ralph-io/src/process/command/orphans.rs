@@ -1,7 +1,7 @@
-//! What is left when a command has killed its own supervisor: orphans, which come to us.
+//! Ends the orphans of a command that has killed its own supervisor; they become our children.
 //!
-//! Only a process that has asked for orphans gets them. Those that it started itself are told from
-//! the orphans by their session, and supervisors by a list, which is why both are kept here.
+//! Only a process that has asked for orphans gets them. Our own children are told from orphans by
+//! their POSIX session, and supervisors by a list; so both are handled here.
 
 use super::family;
 use anyhow::{Context, Result};
@@ -10,21 +10,21 @@ use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// More than it takes to kill what can be killed.
+/// More than the kernel needs to kill what can be killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The supervisors that are at work. Held while one is started and while orphans are ended, so that
-/// no new one is taken for an orphan.
+/// The supervisors that are running. Locked while one is started and while orphans are ended, so
+/// that no new supervisor is taken for an orphan.
 static SUPERVISORS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 fn supervisors() -> MutexGuard<'static, Vec<Pid>> {
     SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, whatever loses its parent among our descendants becomes our child.
+/// From now on, a descendant that loses its parent becomes our child.
 ///
 /// # Errors
-/// When the system refuses. Where it has no such thing, nothing happens.
+/// If the system refuses. On a system without this feature, nothing happens.
 pub fn adopt() -> Result<()> {
     #[cfg(target_os = "linux")]
     unless_unknown(rustix::process::set_child_subreaper(Some(rustix::process::getpid())))
@@ -32,8 +32,8 @@ pub fn adopt() -> Result<()> {
     Ok(())
 }
 
-/// A container for another processor runs in an emulator, which has fewer calls than Linux: measured
-/// with qemu-user 7.2. Without orphans a command is supervised as on macOS.
+/// A container for another processor runs in an emulator that knows fewer calls than Linux
+/// (measured with qemu-user 7.2). Without orphans, a command is supervised as on macOS.
 #[cfg(target_os = "linux")]
 fn unless_unknown(asked: rustix::io::Result<()>) -> rustix::io::Result<()> {
     use rustix::io::Errno;
@@ -43,12 +43,12 @@ fn unless_unknown(asked: rustix::io::Result<()>) -> rustix::io::Result<()> {
     }
 }
 
-/// A supervisor, listed as long as this lives.
+/// A supervisor, listed as long as this value lives.
 pub(super) struct Supervisor {
     pub(super) child: Child,
 }
 
-/// Starts a supervisor.
+/// Starts a supervisor and lists it.
 pub(super) fn start(command: &mut Command) -> Result<Supervisor> {
     let mut list = supervisors();
     let child = command.spawn().context("could not start a process")?;
@@ -63,8 +63,8 @@ impl Drop for Supervisor {
     }
 }
 
-/// Kills every orphan that came to us, with all its descendants, and waits until they are gone.
-/// They killed their supervisor, or were its neighbours: they are not asked first.
+/// Kills every orphan of ours with all its descendants, and waits until they are gone. They get no
+/// SIGTERM first: they killed their supervisor, or ran beside the process that did.
 pub(super) fn end_all() {
     let list = supervisors();
     let until = Instant::now() + PATIENCE;
@@ -82,7 +82,7 @@ pub(super) fn end_all() {
     }
 }
 
-/// Waits for the end of a child that was killed, and takes it off the system's list.
+/// Waits for a killed child to end, and reaps it.
 fn wait_for(child: Pid, until: Instant) {
     #[cfg(target_os = "linux")]
     {

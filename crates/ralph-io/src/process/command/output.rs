@@ -1,7 +1,7 @@
-//! What a command writes, on its way to everyone who wants it.
+//! Passes a command's output to everything that needs it.
 //!
-//! The digest and the observer see every byte as it was written. What is stored, and the tail, go
-//! through the redaction first: no secret reaches a file.
+//! The digest and the observer get every byte as written. The stored file and the tail get redacted
+//! bytes only: no secret reaches a file.
 
 use super::keep::{HALF, Keep, Ring};
 use super::wire::CommandRequest;
@@ -12,16 +12,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How many characters of plain text the tail has at most.
+/// The most characters of plain text in the tail.
 const TAIL_LETTERS: usize = 2000;
 
-/// Enough for the tail, even where colours take more room than the text.
+/// Enough for the tail even if colour codes take more room than the text.
 const TAIL_BYTES: usize = 32 * 1024;
 
-/// So much before the last half is read by the redaction, too: a private key may begin there.
+/// How much before the last half also goes through the redaction: a private key may begin there.
 const REDACTED_BEFORE: usize = 128 * 1024;
 
-/// How much is redacted at once at the end.
+/// How much is redacted at a time at the end.
 const PIECE: usize = 64 * 1024;
 
 /// The output of one command.
@@ -33,14 +33,14 @@ pub(super) struct Output<'a> {
     redacted: Vec<u8>,
     keep: Keep,
     recent: Ring,
-    /// What may become the last half, as it was written: what is between the halves is never redacted, since
-    /// redacting a gigabyte takes half a minute.
+    /// The bytes that may become the last half, unredacted. What falls between the halves is never
+    /// redacted: redacting a gigabyte takes half a minute.
     waiting: Ring,
-    /// How many bytes went out of `waiting`.
+    /// How many bytes left `waiting` at its front.
     passed_over: u64,
 }
 
-/// What is known at its end.
+/// The facts about an output that has ended.
 pub(super) struct Summary {
     pub(super) sha256: String,
     pub(super) bytes: u64,

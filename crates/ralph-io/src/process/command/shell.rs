@@ -1,6 +1,6 @@
-//! Starts a command with a shell, as a person would, but with nobody to talk to.
+//! Starts a command in a shell, as a person would, but with no standard input.
 //!
-//! Both outputs go into one pipe, so that what was written first is read first.
+//! Standard output and standard error share one pipe, so the order of writing is kept.
 
 use super::wire::CommandRequest;
 use crate::process::programs;
@@ -13,17 +13,19 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The command, which leads a group of its own, and what it writes; reading never blocks.
+/// Starts the command as the leader of its own process group. Returns its output as a pipe whose
+/// reads never block.
 pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader)> {
     let folder = Path::new(OsStr::from_bytes(&request.folder));
-    // Asked before: the failure to start a program would not tell which of the two is missing.
+    // Checked first: the error of a failed start would not tell whether the folder or the shell is
+    // missing.
     std::fs::metadata(folder)
         .with_context(|| format!("could not enter the folder `{}`", folder.display()))?;
     let shell = ["bash", "sh"].into_iter().find_map(programs::find_on_path);
     let shell = shell.unwrap_or_else(|| PathBuf::from("/bin/sh"));
     let (reader, writer) = pipe().context("could not make a pipe")?;
     rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
-    // The command holds both write ends, and lets go of them at the end of this function.
+    // The command owns both write ends, and closes them at the end of this function.
     let mut command = Command::new(&shell);
     command
         .arg("-c")

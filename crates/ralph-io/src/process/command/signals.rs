@@ -1,4 +1,4 @@
-//! Signals as something to poll for, beside pipes.
+//! Makes signals pollable, like pipes.
 //!
 //! A handler writes one byte; everything else happens in the loop that reads it.
 
@@ -8,22 +8,22 @@ use signal_hook::low_level::pipe;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 
-/// What a supervisor listens to.
+/// The signals that a supervisor handles.
 pub(super) struct Signals {
-    /// A child ended.
+    /// Readable when a child has ended.
     pub(super) child: UnixStream,
-    /// We are to end.
+    /// Readable when we must end.
     pub(super) stop: UnixStream,
 }
 
 impl Signals {
-    /// From now on these signals do nothing but make a stream readable.
+    /// Catches the signals: from now on they only make a stream readable.
     pub(super) fn catch() -> Result<Signals> {
         Ok(Signals { child: stream(&[SIGCHLD])?, stop: stream(&[SIGTERM, SIGINT, SIGHUP])? })
     }
 }
 
-/// A stream that gets a byte for each of these signals.
+/// A stream that receives one byte for each of these signals.
 pub(crate) fn stream(signals: &[i32]) -> Result<UnixStream> {
     let caught = || -> std::io::Result<UnixStream> {
         let (read, write) = UnixStream::pair()?;
@@ -36,12 +36,12 @@ pub(crate) fn stream(signals: &[i32]) -> Result<UnixStream> {
     caught().context("could not catch signals")
 }
 
-/// Takes what has arrived, so that the stream is readable again at the next signal only.
+/// Empties the stream, so that only the next signal makes it readable again.
 pub(crate) fn clear(stream: &UnixStream) {
     let _ = count(stream);
 }
 
-/// How many signals have arrived since the last time.
+/// Counts the signals since the last call.
 pub(crate) fn count(mut stream: &UnixStream) -> usize {
     let mut bytes = [0; 256];
     let mut n_signals = 0;

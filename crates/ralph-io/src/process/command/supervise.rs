@@ -1,8 +1,8 @@
-//! The supervisor of one command: starts it, watches it, ends whatever it leaves.
+//! The supervisor of one command: starts it, watches it, and ends whatever it leaves.
 //!
-//! One loop waits for everything at once: output, the end of a child, signals, the deadline, and
-//! the end of our standard input, which means that whoever started us is gone. What the command
-//! leaves is ended before we answer; its own exit code is what counts.
+//! One loop waits for output, the end of a child, signals, the deadline, and the end of our
+//! standard input, which means that our caller has died. What the command leaves is ended before we
+//! answer; the result is still the command's own exit code.
 
 use super::family;
 use super::output::Output;
@@ -18,19 +18,19 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::io::{PipeReader, Read};
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end itself once it was asked.
+/// How long a process may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// When processes are killed again, in case some were born while we looked.
+/// The interval between SIGKILLs: processes may have been started since the last list was read.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// When we stop trying: what is alive then cannot be killed by us.
+/// When we give up: a process that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
 
-/// Runs what was asked for. The observer sees every byte of the output, as it is written.
+/// Runs the requested command. The observer gets every byte of the output as it is written.
 pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandReport {
     let began = Instant::now();
     let started = prepare().and_then(|signals| Ok((signals, shell::start(request)?)));
@@ -52,28 +52,29 @@ pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> C
     }
 }
 
-/// Makes us someone to whom orphans come, and whom no terminal and no neighbour's signal reaches.
+/// Makes this process adopt orphans, and shields it from the terminal and from signals to its old
+/// process group.
 fn prepare() -> Result<Signals> {
-    // Without a terminal, a command that asks for a password fails at once instead of waiting.
-    // We may lead a session already.
+    // Without a terminal, a command that asks for a password fails at once instead of waiting. An
+    // error means that we already lead a POSIX session.
     let _ = rustix::process::setsid();
     adopt_orphans()?;
     Signals::catch()
 }
 
-/// A command that runs, or whose leftovers do.
+/// A command that is running, or whose leftovers are.
 struct CommandWatch<'a> {
     began: Instant,
     deadline: Instant,
-    /// The command itself, which leads a group.
+    /// The command's process, which leads a group.
     command: Pid,
     signals: Signals,
-    /// None once its other end is closed.
+    /// Not set after the other end is closed.
     pipe: Option<PipeReader>,
     output: Output<'a>,
-    /// How the command itself ended.
+    /// The command's own exit status.
     exit: Option<WaitStatus>,
-    /// Whoever started us is gone, or we were told to end.
+    /// True if our caller has died, or we were told to end.
     is_stopped: bool,
 }
 
@@ -92,12 +93,12 @@ impl CommandWatch<'_> {
             tail: output.tail,
             left,
             stored: output.stored,
-            // Whoever read the output along says so.
+            // Filled in by the observer of the output.
             tests: Summary::default(),
         }
     }
 
-    /// Until the command itself has ended, or has to.
+    /// Waits until the command itself has ended, or has to be ended.
     fn watch(&mut self) -> CommandEnd {
         loop {
             match self.exit.map(|status| (status.exit_status(), status.terminating_signal())) {
@@ -110,7 +111,8 @@ impl CommandWatch<'_> {
         }
     }
 
-    /// Asks everything that is left to end, then kills it; returns the names of what was left.
+    /// Sends SIGTERM and then SIGKILL to everything that is left; returns the names of what was
+    /// left.
     fn end_family(&mut self) -> Vec<String> {
         if self.is_alone() {
             return Vec::new();
@@ -132,15 +134,15 @@ impl CommandWatch<'_> {
         members.into_iter().map(|member| member.name).collect()
     }
 
-    /// True when nothing that the command started is alive.
+    /// True if nothing that the command started is alive.
     fn is_alone(&mut self) -> bool {
-        // Who adopts every orphan and has no child has no descendant either: the system's own
-        // word, where a list of processes is old by the time it is read.
+        // A process that adopts every orphan and has no child has no descendants either. That
+        // answer comes from the kernel; a process list is stale by the time it is read.
         let childless = self.reap();
         childless && (cfg!(target_os = "linux") || family::members(self.command).is_empty())
     }
 
-    /// Waits until something happens, at most until then, and takes it in.
+    /// Waits until something happens or until `until`, and handles it.
     fn turn(&mut self, until: Instant) {
         let happened = self.wait(until);
         if happened.output {
@@ -158,7 +160,7 @@ impl CommandWatch<'_> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).unwrap_or_default();
         let mut ends = vec![PollFd::new(&self.signals.child, PollFlags::IN)];
-        // Once told to end, we need not be told again, and the end of the input would be seen
+        // Once told to end we need no second notice, and the end of the input would stay readable
         // for ever.
         if !self.is_stopped {
             ends.push(PollFd::new(&self.signals.stop, PollFlags::IN));
@@ -168,7 +170,7 @@ impl CommandWatch<'_> {
             ends.push(PollFd::new(pipe, PollFlags::IN));
         }
         if poll(&mut ends, Some(&left)).is_err() {
-            // A signal: it is in its stream, and the next turn reads it.
+            // Interrupted by a signal: its byte is in its stream, and the next turn reads it.
             return Happened::default();
         }
         let ready: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
@@ -177,7 +179,7 @@ impl CommandWatch<'_> {
         Happened { child: ready[0], stop: told, output }
     }
 
-    /// Reads one piece; says whether there may be more.
+    /// Reads one piece; returns whether there may be more.
     fn read(&mut self) -> bool {
         let Some(pipe) = &mut self.pipe else { return false };
         let mut piece = [0; PIECE];
@@ -189,8 +191,8 @@ impl CommandWatch<'_> {
         self.pipe.is_some()
     }
 
-    /// What is still in the pipe when everything has ended. Bounded, in case something that we
-    /// could not end goes on writing.
+    /// Reads what is still in the pipe after everything has ended. Bounded, because a process that
+    /// we could not end may go on writing.
     fn drain(&mut self) {
         for _ in 0..64 {
             if !self.read() {
@@ -199,8 +201,7 @@ impl CommandWatch<'_> {
         }
     }
 
-    /// Takes children that have ended off the system's list: the command, and orphans. True if
-    /// no child is left.
+    /// Reaps children that have ended: the command and orphans. True if no child remains.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -213,7 +214,7 @@ impl CommandWatch<'_> {
     }
 }
 
-/// What woke us.
+/// What ended a wait.
 #[derive(Default)]
 struct Happened {
     output: bool,
@@ -221,7 +222,7 @@ struct Happened {
     stop: bool,
 }
 
-/// Only the end matters: nothing more is said to us after the first line.
+/// Only the end of the input matters: the caller sends nothing after the first line.
 fn is_at_end(stdin: &std::io::Stdin) -> bool {
     matches!(rustix::io::read(stdin, &mut [0; 64]), Ok(0))
 }

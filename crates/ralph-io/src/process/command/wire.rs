@@ -1,7 +1,7 @@
-//! What a supervisor is told and what it answers: one line of JSON each.
+//! The request to a supervisor and its answer: one line of JSON each.
 //!
-//! The secrets are on this line and nowhere else: a pipe is not seen by the command, as the
-//! arguments or the environment of its parent would be.
+//! Secrets travel in this line and nowhere else: the command cannot see a pipe, but it can see its
+//! parent's arguments and environment.
 
 use super::{CommandEnd, CommandRun};
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-/// What to run. Paths are bytes, because a path need not be text.
+/// What to run. Paths are bytes, because a path need not be UTF-8.
 #[derive(Serialize, Deserialize)]
 pub struct CommandRequest {
     /// One line for a shell.
@@ -19,28 +19,28 @@ pub struct CommandRequest {
     pub(super) folder: Vec<u8>,
     pub(super) output: Vec<u8>,
     pub(super) deadline_ms: u64,
-    /// Names and values of what is taken out of the output.
+    /// Names and values to be redacted from the output.
     pub(super) secrets: Vec<(String, Vec<u8>)>,
 }
 
-/// What came of it.
+/// A supervisor's report on its command.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CommandReport {
     pub(super) ended: CommandEnd,
     pub(super) duration_ms: u64,
     pub(super) output_sha256: String,
     pub(super) output_bytes: u64,
-    /// The end of what it wrote.
+    /// The end of the command's output.
     pub tail: String,
     pub(super) left: Vec<String>,
     pub(super) stored: bool,
-    /// What the runners' own summaries said of the tests that ran.
+    /// The test counts from the runners' own summaries.
     #[serde(default)]
     pub tests: Summary,
 }
 
 impl CommandReport {
-    /// The report on a command of which there is no output.
+    /// The report on a command without output.
     pub(super) fn nothing(ended: CommandEnd, took: Duration) -> CommandReport {
         CommandReport {
             ended,
@@ -73,22 +73,22 @@ pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A document as a line.
+/// Serializes a document as one line.
 pub(super) fn line(document: &impl Serialize) -> Result<Vec<u8>> {
     let mut line = serde_json::to_vec(document).context("could not write JSON")?;
     line.push(b'\n');
     Ok(line)
 }
 
-/// The report, if all of it is there.
+/// Parses the report; `None` if it is incomplete.
 pub(super) fn read(answer: &[u8]) -> Option<CommandReport> {
     serde_json::from_slice(answer.strip_suffix(b"\n")?).ok()
 }
 
-/// Reads on standard input what to run.
+/// Reads the request from standard input.
 ///
 /// # Errors
-/// When whoever started us is already gone, or is no caller of ours.
+/// If the caller has died already, or is not Ralph.
 pub fn receive() -> Result<CommandRequest> {
     let mut line = Vec::new();
     let read = std::io::stdin().lock().read_until(b'\n', &mut line);
@@ -102,7 +102,7 @@ pub fn receive() -> Result<CommandRequest> {
 /// Prints the report on standard output.
 ///
 /// # Errors
-/// When nobody reads it any more.
+/// If nobody reads it any more.
 pub fn send(report: &CommandReport) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&line(report)?).context("could not tell what came of it")?;

@@ -1,4 +1,4 @@
-//! Ends what a client has left: itself, what it started, and what that has started, wherever it went.
+//! Ends the client and all its descendants, wherever they went.
 
 use crate::process::command::family::{self, Member};
 use crate::process::interrupts::Interrupts;
@@ -6,32 +6,33 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end itself once it was asked. The client ends its own shells, and
-/// has its hooks of the session's end to run.
+/// How long a process may take to end after SIGTERM. The client ends its own shells, and runs its
+/// session-end hooks.
 const POLITE: Duration = Duration::from_secs(2);
 
-/// When processes are killed again, in case some were born while we looked.
+/// The interval between SIGKILLs: processes may have been started since the last list was read.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// When we stop trying: what is alive then cannot be killed by us.
+/// When we give up: a process that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A client and all that descends from it.
+/// A client and all its descendants.
 pub(super) struct Family {
-    /// Children of ours from before: they and theirs are none of this.
+    /// Our children from before the client; they and their descendants do not belong to it.
     pub(super) others: Vec<Pid>,
     /// The client, which leads a group.
     pub(super) client: Pid,
 }
 
 impl Family {
-    /// True if anything but zombies is left; those that have come to us are taken off the list.
+    /// Reaps our new children; true if anything but zombies is left.
     pub(super) fn is_alive(&self) -> bool {
         self.reap();
         !self.members().is_empty()
     }
 
-    /// Ends everything, and names what there was: processes other than the client, or the client alone.
+    /// Ends everything. Returns the names of the client's descendants, or the client's own if it
+    /// had none.
     pub(super) fn end(
         &self,
         child: &mut Child,
@@ -61,7 +62,8 @@ impl Family {
         names
     }
 
-    /// The client first: it must not take the end of a shell for news, and ask the model about it.
+    /// Signals the client first: otherwise it would report the end of a shell to the model as an
+    /// event.
     fn signal(&self, members: &[Member], signal: Signal) {
         if members.iter().any(|one| one.pid == self.client) {
             let _ = kill_process_group(self.client, signal);
@@ -80,7 +82,7 @@ impl Family {
         family::members_without(&self.others, self.client)
     }
 
-    /// The client itself is left to its `Child`.
+    /// Reaps adopted orphans. The client itself is reaped through its `Child`.
     fn reap(&self) {
         let of_us = family::children();
         for child in of_us.iter().filter(|pid| **pid != self.client && !self.others.contains(pid)) {

@@ -1,6 +1,6 @@
-//! All that a client printed, kept in a file that only its owner can read, without secrets.
+//! Keeps everything that a client printed, without secrets, in a file that only its owner can read.
 //!
-//! What cannot be written is missing from the log and from nothing else: a full disk ends no round.
+//! A failed write costs only the log: a full disk does not end a round.
 
 use anyhow::{Context, Result};
 use ralph_core::text::redact::Redactor;
@@ -23,11 +23,11 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins the log, or goes on with it; the values of these variables are kept out of it, besides
-    /// those of our own environment.
+    /// Creates the log or appends to it. The values of `given` and of our own environment that look
+    /// like secrets are redacted.
     ///
     /// # Errors
-    /// When the file cannot be made, or is a link.
+    /// If the file cannot be created, or is a link.
     pub fn open(path: &Path, given: &[(String, String)]) -> Result<Log> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             DirBuilder::new()
@@ -44,7 +44,7 @@ impl Log {
         Ok(Log { file, redactor, clean: Vec::new(), problem: None, ends_a_line: true })
     }
 
-    /// The next piece.
+    /// Logs the next piece of output.
     pub fn feed(&mut self, piece: &[u8]) {
         if let Some(last) = piece.last() {
             self.ends_a_line = *last == b'\n';
@@ -53,7 +53,7 @@ impl Log {
         self.write();
     }
 
-    /// A line of our own, after what has come so far.
+    /// Adds a line of our own after the output so far.
     pub fn note(&mut self, line: &str) {
         if !self.ends_a_line {
             self.feed(b"\n");
@@ -62,7 +62,7 @@ impl Log {
         self.feed(b"\n");
     }
 
-    /// Writes what was held back; says what could not be written.
+    /// Writes what the redaction held back; returns the first write error, if any.
     pub fn finish(mut self) -> Option<String> {
         self.redactor.finish(&mut self.clean);
         self.write();
@@ -79,7 +79,7 @@ impl Log {
     }
 }
 
-/// A text without the secrets of our environment and of these variables.
+/// Redacts the secrets of our environment and of `given` from a text.
 pub fn without_secrets(text: &str, given: &[(String, String)]) -> String {
     let mut redactor = redactor(given);
     let mut clean = Vec::new();
@@ -88,7 +88,7 @@ pub fn without_secrets(text: &str, given: &[(String, String)]) -> String {
     String::from_utf8_lossy(&clean).into_owned()
 }
 
-/// Values as they are, and as they stand in a JSON text.
+/// Redacts values both as they are and as JSON escapes them.
 fn redactor(given: &[(String, String)]) -> Redactor {
     let ours = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.as_bytes().to_vec())));
@@ -101,7 +101,7 @@ fn redactor(given: &[(String, String)]) -> Redactor {
     Redactor::new(all.iter().map(|(name, value)| (name.as_str(), &value[..])))
 }
 
-/// As JSON writes it, where that is something else.
+/// The value as JSON escapes it; `None` if that is the same.
 fn quoted(value: &[u8]) -> Option<Vec<u8>> {
     let written = serde_json::to_string(std::str::from_utf8(value).ok()?).ok()?;
     let inner = written.strip_prefix('"')?.strip_suffix('"')?.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! The surroundings of an edited file, on disk.
+//! The files and tools around an edited file, read from disk.
 
 use super::CheckStore;
 use crate::{git::tree, process::programs, project::reader::DiskReader};
@@ -6,10 +6,10 @@ use ralph_core::project::check::workspace::{Around, ToolCommand};
 use ralph_core::project::reader::{Folder, ProjectReader};
 use std::path::{Path, PathBuf};
 
-/// Where a project keeps its own tools, from any of its folders.
+/// Where a project keeps its own tools, relative to any of its folders.
 const OWN: [&str; 4] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
 
-/// Files that say where a project begins, where there is no repository.
+/// Files that mark the root of a project without a repository.
 const MANIFESTS: [&str; 10] = [
     "package.json",
     "tsconfig.json",
@@ -23,10 +23,10 @@ const MANIFESTS: [&str; 10] = [
     ".claude",
 ];
 
-/// Files that say that mise or asdf chooses the versions of a project's tools.
+/// Files that show that mise or asdf selects the versions of a project's tools.
 const VERSIONS: [&str; 3] = ["mise.toml", ".mise.toml", ".tool-versions"];
 
-/// An edited file and what stands around it.
+/// An edited file and its project.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     file: PathBuf,
@@ -35,8 +35,8 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// The root of the project that holds this file: the top of its work tree, else the outermost
-    /// folder with a manifest (not the home folder), else the file's own folder.
+    /// The root of the project that holds this file: the top of its working tree, else the
+    /// outermost folder with a manifest (but not the home folder), else the file's own folder.
     pub fn root_of(file: &Path) -> PathBuf {
         let folder = file.parent().unwrap_or(Path::new("/"));
         let home = std::env::var_os("HOME").map(PathBuf::from);
@@ -50,7 +50,7 @@ impl Surroundings {
             .unwrap_or_else(|| folder.to_owned())
     }
 
-    /// What stands around the file, in a project whose root and kept things are known.
+    /// The surroundings of the file, in a project whose root and store are known.
     pub fn of(file: &Path, root: &Path, kept: &CheckStore) -> Surroundings {
         Surroundings { file: file.to_owned(), project: DiskReader::of(root), tools: kept.tools() }
     }
@@ -60,14 +60,14 @@ impl Surroundings {
         self.file.ancestors().skip(1).take_while(below)
     }
 
-    /// Where a version manager or a package manager has put this tool for the project.
+    /// Where a version manager or a package manager installed this tool for the project.
     fn managed(&self, name: &str) -> Option<ToolCommand> {
         let absolute = |name: &str| {
             std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
         };
         let below_home = |rest: &str| absolute("HOME").map(|home| home.join(rest));
         if let Some(lock) = self.nearest(&["uv.lock"]) {
-            // What `uv run` would take; the environment in the project itself was looked at.
+            // What `uv run` would use. The environment inside the project has been checked before.
             let environment = std::env::var_os("UV_PROJECT_ENVIRONMENT")?;
             let place = lock.with_file_name(environment).join("bin");
             return found(&place, name, "the environment of uv");

@@ -1,8 +1,8 @@
-//! The project as it was before the work, in a folder of its own: what a tool finds there is not
-//! blamed on the work.
+//! A copy of the project as it was before the work: findings in the copy are not blamed on the
+//! work.
 //!
-//! Files come from the tree of git; what git ignores (installed packages, environments) is linked to,
-//! since the tools need it and the work does not make it.
+//! Its files come from git's tree. Ignored files (installed packages, environments) are linked,
+//! because the tools need them and the work does not produce them.
 
 use super::CheckStore;
 use crate::git;
@@ -13,22 +13,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Ignored files and folders that are linked to. More is no project that people work in.
+/// The most ignored files and folders that are linked. No project that people work on has more.
 const MOST_LINKS: usize = 20_000;
 
-/// A copy that nobody has used for so long is removed when the next is made.
+/// A copy unused for this long is removed when the next one is made.
 const KEPT_FOR: Duration = Duration::from_secs(2 * 24 * 3600);
 
 /// The copy of one tree.
 #[derive(Debug, Clone)]
 pub struct Copy {
     folder: PathBuf,
-    /// The id of its tree.
     tree: String,
 }
 
 impl Copy {
-    /// The id of the tree that a loop started from, or of `HEAD`: none where there is no repository,
+    /// The id of the tree that a loop started from, or of `HEAD`; `None` if there is no repository,
     /// or no commit yet.
     pub fn tree(root: &Path, since: Option<&str>) -> Option<String> {
         let of = |name: &str| {
@@ -39,10 +38,10 @@ impl Copy {
         since.and_then(of).or_else(|| of("HEAD"))
     }
 
-    /// The copy of this tree of the repository at `root`, made if there is none.
+    /// The copy of this tree of the repository at `root`, created if missing.
     ///
     /// # Errors
-    /// When git fails, the disk is full, or another process makes it for too long.
+    /// If git fails, the disk is full, or another process takes too long to create it.
     pub fn of(kept: &CheckStore, root: &Path, tree: &str, patience: Duration) -> Result<Copy> {
         let copies = kept.folder().join("copies");
         let name = format!("{tree}-{}", boot());
@@ -54,7 +53,7 @@ impl Copy {
         if !copy.folder.is_dir() {
             remove_old(&copies);
             let part = copies.join(format!("{name}.part"));
-            // Of a process that was killed: the lock says that nobody works on it.
+            // Left by a killed process: we hold the lock, so nobody is using it.
             let _ = std::fs::remove_dir_all(&part);
             fill(&part, root, tree, patience)?;
             std::fs::rename(&part, &copy.folder)
@@ -63,7 +62,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// The id of its tree.
+    /// The id of the tree.
     pub fn id(&self) -> &str {
         &self.tree
     }
@@ -74,8 +73,8 @@ impl Copy {
     }
 }
 
-/// Which start of the machine this is. Thousands of files are not synced: after a power cut they may
-/// be torn, and are made anew.
+/// An id of the machine's current boot. The thousands of copied files are not synced, so after a
+/// power cut they may be torn and are copied again.
 fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.chars().filter(char::is_ascii_hexdigit).take(12).collect()
@@ -119,7 +118,7 @@ fn link_ignored(part: &Path, root: &Path, left: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Best effort: what stays is found again the next time.
+/// Best effort: what remains is found again next time.
 fn remove_old(copies: &Path) {
     let Some(since) = SystemTime::now().checked_sub(KEPT_FOR) else { return };
     for entry in std::fs::read_dir(copies).into_iter().flatten().flatten() {

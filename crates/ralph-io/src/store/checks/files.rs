@@ -1,32 +1,32 @@
-//! The edited file itself: its bytes before and after a fixer.
+//! Reads and writes the edited file, before and after a fixer.
 
 use crate::{project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What is larger is no source that a person reads, and no tool is asked about it.
+/// A larger file is not source code that a person reads, and no tool runs on it.
 const LARGEST: u64 = 8 << 20;
 
-/// True if a check can look at it: a regular file of a size that people write.
+/// True if a check can read it: a regular file within the size limit.
 pub fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST)
 }
 
-/// True if there is such a folder.
 pub fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
-/// Its bytes; none if it is no regular file by now, or grew too large.
+/// The file's bytes; `None` if it is not a regular file any more, or has grown too large.
 pub fn content(path: &Path) -> Option<Vec<u8>> {
     safe_read::read(path, LARGEST).ok().flatten()
 }
 
-/// Writes what a formatter printed, unless the file has changed since it was `read`. Its mode stays.
+/// Writes a formatter's output, unless the file has changed since it was `read`. The file keeps its
+/// mode.
 ///
 /// # Errors
-/// When it has changed, or cannot be written.
+/// If the file has changed, or cannot be written.
 pub fn put_back(path: &Path, read: &[u8], new: &[u8]) -> Result<()> {
     if content(path).as_deref() != Some(read) {
         bail!("`{}` was changed by someone else at the same time", path.display());

@@ -1,5 +1,5 @@
-//! What the checks know of one loop, in the loop's own folder: the tree that it started from, and the
-//! files that are still to be looked at.
+//! What the checks keep in a loop's folder: the tree that the loop started from, and the files
+//! still to be checked.
 
 use super::Surroundings;
 use crate::{git::checkpoint, project::trusted_read, store::atomic, store::lock};
@@ -7,22 +7,23 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Files that are remembered. More edits than that in one turn are looked at by the criteria.
+/// The most files remembered. With more edits than that in one turn, the criteria have to find the
+/// rest.
 const MOST_LATER: usize = 500;
 
 /// The project as it was when the loop started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopBaseline {
-    /// The top of its work tree.
+    /// The top of its working tree.
     pub root: PathBuf,
-    /// The id of the tree with everything in it, committed or not.
+    /// The id of the tree with all files, committed or not.
     pub tree: String,
 }
 
-/// Writes down the tree of the project as it is now. Without a repository there is nothing to write.
+/// Records the tree of the project as it is now. Does nothing without a repository.
 ///
 /// # Errors
-/// When git fails or the file cannot be written; findings are then compared with `HEAD`.
+/// If git fails or the file cannot be written; findings are then compared with `HEAD`.
 pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     let root = Surroundings::root_of(&project_root.join("any file"));
     let Some(tree) = checkpoint::tree_now(&root)? else { return Ok(()) };
@@ -30,13 +31,13 @@ pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     atomic::write(&of_loop.join("start.json"), &text)
 }
 
-/// What was written down; none if nothing was.
+/// Reads the recorded tree; `None` if there is none.
 pub fn start_of(of_loop: &Path) -> Option<LoopBaseline> {
     let bytes = trusted_read::read(&of_loop.join("start.json")).ok().flatten()?;
     serde_json::from_slice(&bytes).ok()
 }
 
-/// True if there is something to look at. Asked at every stop, so it is one look at a name.
+/// True if files remain to be checked. Every stop asks this, so it costs one system call.
 pub fn has_later(of_loop: &Path) -> bool {
     later(of_loop).symlink_metadata().is_ok()
 }
@@ -44,7 +45,7 @@ pub fn has_later(of_loop: &Path) -> bool {
 /// Remembers files for the end of the turn.
 ///
 /// # Errors
-/// When they cannot be written.
+/// If they cannot be written.
 pub fn add_later(of_loop: &Path, files: &[PathBuf]) -> Result<()> {
     let path = later(of_loop);
     let _held = lock::take(&path, lock::DEADLINE)?;
@@ -57,12 +58,12 @@ pub fn add_later(of_loop: &Path, files: &[PathBuf]) -> Result<()> {
     atomic::write(&path, &serde_json::to_vec(&all).context("could not write JSON")?)
 }
 
-/// The files that were remembered; they are forgotten with this.
+/// Returns the remembered files and forgets them.
 pub fn take_later(of_loop: &Path) -> Vec<PathBuf> {
     let path = later(of_loop);
     let Ok(_held) = lock::take(&path, lock::DEADLINE) else { return Vec::new() };
     let all = read(&path);
-    // What cannot be removed is looked at once more.
+    // If the list cannot be removed, its files are checked once more.
     let _ = std::fs::remove_file(&path);
     all
 }

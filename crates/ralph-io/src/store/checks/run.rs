@@ -1,8 +1,8 @@
-//! Runs the tool of one check as acceptance commands are run: under a supervisor that ends whatever
-//! it leaves, with a deadline, capped output and no secrets of the client.
+//! Runs a check's tool like an acceptance command: under a supervisor that ends whatever it leaves,
+//! with a deadline, capped output and none of the client's secrets.
 //!
-//! Standard error goes to a file of its own: what a tool prints for programs must not be cut in two
-//! by a warning.
+//! Standard error goes to a separate file: a warning must not split the tool's machine-readable
+//! output.
 
 use crate::process::clock;
 use crate::process::command::{self, CommandEnd, CommandOrder};
@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What keeps tools quiet, without colours, and off the network.
+/// Variables that keep tools quiet, without colours, and off the network.
 const VARIABLES: [(&str, &str); 19] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("CI", "1"),
@@ -38,36 +38,32 @@ const VARIABLES: [(&str, &str); 19] = [
     ("npm_config_offline", "true"),
 ];
 
-/// The most that is read of what a tool printed.
+/// The most bytes read of a tool's output.
 const LARGEST: u64 = 20 << 20;
 
-/// Who runs it, where, and for how long.
+/// How a tool is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// The executable that supervises: `ralph`.
+    /// The `ralph` executable, which supervises.
     pub ralph: &'a Path,
-    /// Where the tool runs.
+    /// The tool's working folder.
     pub folder: &'a Path,
-    /// The file that keeps what it printed.
+    /// The file that keeps the tool's output.
     pub output: &'a Path,
-    /// How long it may take.
     pub deadline: Duration,
 }
 
-/// What came of a tool.
+/// The result of a tool's run.
 #[derive(Debug, Clone)]
 pub struct Ran {
-    /// How it ended.
     pub ended: CommandEnd,
-    /// From its start to its end.
+    /// The time from start to end.
     pub took: Duration,
-    /// What it printed on standard output.
     pub stdout: Vec<u8>,
-    /// What it printed on standard error.
     pub stderr: Vec<u8>,
 }
 
-/// The line for a shell that runs this program; `input` is its standard input.
+/// The shell line that runs this program; `input` is the file for its standard input.
 pub fn line_of(program: &Program, input: Option<&Path>) -> String {
     let mut line = String::new();
     for (name, value) in &program.variables {
@@ -84,11 +80,11 @@ pub fn line_of(program: &Program, input: Option<&Path>) -> String {
     line
 }
 
-/// Runs a line of a shell and waits for it. With `whole`, what it prints is returned to the letter
-/// and not kept: secrets are taken out of what is kept, and a source must not lose them.
+/// Runs a shell line and waits for it. With `whole`, the output is returned unchanged and not kept:
+/// kept output is redacted, and source code must not be.
 ///
 /// # Errors
-/// When no supervisor could be started.
+/// If no supervisor can be started.
 pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     let words = beside(limits.output, "stderr");
     let letters = beside(limits.output, "whole");
@@ -113,7 +109,7 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     });
     let from = if whole { letters.as_path() } else { limits.output };
     let (stdout, stderr) = (taken(from), redacted(&taken(&words)));
-    // What is said of it stands in the report; a leftover would be written over by the next run.
+    // The content is in the result; the next run would overwrite a leftover.
     for path in [&words, &letters] {
         let _ = std::fs::remove_file(path);
     }
@@ -133,7 +129,7 @@ fn taken(path: &Path) -> Vec<u8> {
     crate::project::safe_read::read(path, LARGEST).ok().flatten().unwrap_or_default()
 }
 
-/// As the supervisor does it with standard output.
+/// Redacts as the supervisor does for standard output.
 fn redacted(text: &[u8]) -> Vec<u8> {
     let variables: Vec<(String, Vec<u8>)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.as_bytes().to_vec())))

@@ -1,7 +1,9 @@
-//! A session that a program drives: one at a time, and what one that was killed has left.
+//! Locks for programs that drive an orchestration: one driver at a time, and recovery of what a
+//! killed driver left.
 //!
-//! Each call of an agent holds a lock for as long as anything of it is alive. Whoever begins after a
-//! driver that was killed waits for these: two agents of one call would write over each other.
+//! Each agent call holds a lock as long as any of its processes is alive. A driver that starts
+//! after a killed one waits for these locks: two agents of the same call would overwrite each
+//! other's files.
 
 use super::{Sessions, make_private};
 use crate::store::lock::{self, Lock};
@@ -17,51 +19,51 @@ const LOCK: &str = "lock";
 
 const TOLD: &str = "told";
 
-/// More than anybody says to one call.
+/// More than any text told to one call.
 const LARGEST: u64 = 1 << 20;
 
 impl Sessions {
-    /// Keeps every other driver out of this session; none if there is one.
+    /// Locks out every other driver of this orchestration; `None` if there is one.
     ///
     /// # Errors
-    /// When the lock cannot be made.
+    /// If the lock cannot be created.
     pub fn drive(&self, id: &SessionId) -> Result<Option<Lock>> {
         self.home.prepare()?;
         make_private(&self.calls(id))?;
         Ok(lock::take(&self.own(id).join("run"), Duration::ZERO).ok())
     }
 
-    /// Where a person's signals come in.
+    /// The folder where the user's signals arrive.
     pub fn inputs(&self, id: &SessionId) -> PathBuf {
         self.folder(id).join("signals/inputs")
     }
 
-    /// What a call of this name locks while anything of it is alive.
+    /// The path that a call locks while any of its processes is alive.
     pub fn call(&self, id: &SessionId, name: &str) -> PathBuf {
         self.calls(id).join(name)
     }
 
-    /// Notes a call that is about to be made, and what a person said that it is told.
+    /// Records a call that is about to be made, and the signals that it is told.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub fn note_call(&self, id: &SessionId, name: &str, told: &str) -> Result<()> {
         atomic::write(&self.call(id, name).with_extension(TOLD), told.as_bytes())
     }
 
-    /// A call of this name is over, and what it was told need not be told again.
+    /// Removes the record of a finished call, whose signals need not be told again.
     pub fn forget_call(&self, id: &SessionId, name: &str) {
         for extension in [TOLD, LOCK] {
-            // One that stays is found by the next driver.
+            // The next driver finds a record that could not be removed.
             let _ = fs::remove_file(self.call(id, name).with_extension(extension));
         }
     }
 
-    /// Waits until nothing is alive of any call of a driver before this one. Gives the names of these
-    /// calls, each with what a person said that it was told.
+    /// Waits until no process of an earlier driver's calls is alive. Returns the names of these
+    /// calls, each with the signals that it was told.
     ///
     /// # Errors
-    /// When something is still alive after all this time.
+    /// If a process is still alive after `patience`.
     pub fn left_calls(&self, id: &SessionId, patience: Duration) -> Result<Vec<(String, String)>> {
         let until = Instant::now() + patience;
         let Ok(entries) = fs::read_dir(self.calls(id)) else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! What is known of a session beside its files: what was asked for, and how calls went.
+//! What Ralph knows about an orchestration beyond its files: the request, and the results of calls.
 
 use crate::{project::safe_read, store::atomic};
 use anyhow::{Context, Result, bail};
@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// The version that is written and the newest that is read.
+/// The version that is written, and the newest that is read.
 const VERSION: u32 = 1;
 
-/// Larger than any request and all calls of a session.
+/// Larger than any request with all calls of an orchestration.
 const LARGEST: u64 = 8 << 20;
 
-/// The document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Own {
     schema_version: u32,
@@ -25,7 +24,7 @@ pub(super) struct Own {
     running: Option<Vec<Running>>,
     #[serde(default)]
     tries: Tries,
-    /// What a newer version wrote and this one does not know.
+    /// Fields that a newer version wrote and this one does not know.
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -43,18 +42,18 @@ impl Default for Own {
 }
 
 impl Own {
-    /// Of a session that begins.
+    /// The document of a new orchestration.
     pub(super) fn asked(request: &str) -> Own {
         Own { request: request.to_owned(), ..Own::default() }
     }
 
-    /// As a snapshot has it.
+    /// The document for a snapshot.
     pub(super) fn of(seen: &Snapshot) -> Own {
         let Snapshot { request, running, tries, .. } = seen.clone();
         Own { request, running, tries, ..Own::default() }
     }
 
-    /// Reads it; where there is none, nothing is known.
+    /// Reads the document; the default if there is none.
     pub(super) fn read(folder: &Path) -> Result<Own> {
         let path = folder.join("session.json");
         let Some(text) = safe_read::text(&path, LARGEST)? else { return Ok(Own::default()) };
@@ -66,14 +65,14 @@ impl Own {
         Ok(own)
     }
 
-    /// Writes it, with what the document there holds beside.
+    /// Writes the document, and keeps the unknown fields of the existing one.
     pub(super) fn write(mut self, folder: &Path) -> Result<()> {
         self.more = Own::read(folder)?.more;
         let text = serde_json::to_vec_pretty(&self).context("could not write down a session")?;
         atomic::write(&folder.join("session.json"), &text)
     }
 
-    /// Tells the snapshot.
+    /// Copies the document's fields to a snapshot.
     pub(super) fn tell(self, seen: &mut Snapshot) {
         seen.request = self.request;
         seen.running = self.running;

@@ -1,8 +1,8 @@
-//! What is about to be written in a session, kept until all of it is.
+//! The pending writes of an orchestration, kept until all are done.
 //!
-//! Progress and metadata are two files, and no system replaces two at once. So what they are to hold is
-//! written down first. Whoever is killed in between has it finished by the next who writes; whoever
-//! reads meanwhile sees it as finished.
+//! Progress and metadata are two files, and no system replaces two at once. So the new contents are
+//! written down first. If the writer is killed in between, the next writer finishes its work, and a
+//! reader sees it as finished.
 
 use super::target;
 use crate::{project::safe_read, store::atomic, store::digest};
@@ -20,24 +20,24 @@ const NAME: &str = "pending.json";
 /// A snapshot has texts of 64 MiB at most; as JSON they may be longer.
 const LARGEST: u64 = 512 << 20;
 
-/// Files to write and signals to put away.
+/// Files to write, and signals to move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pending {
     files: Vec<File>,
-    /// The names of signals that were heard.
+    /// The names of signals that were received.
     heard: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct File {
     path: String,
-    /// Digest of what stood there; none if nothing did.
+    /// The digest of the file before; `None` if it did not exist.
     before: Option<String>,
     text: String,
 }
 
 impl Pending {
-    /// What makes one of the other.
+    /// The difference between two snapshots.
     pub(super) fn of(before: &Snapshot, after: &Snapshot) -> Pending {
         let digest = |path: &str| {
             let text = before.files.get(path)?.as_deref().unwrap_or_default();
@@ -56,7 +56,7 @@ impl Pending {
         }
     }
 
-    /// True if one rename is not all of it.
+    /// True if it takes more than one rename.
     pub(super) fn is_several(&self) -> bool {
         self.files.len() + self.heard.len() > 1
     }
@@ -84,7 +84,7 @@ impl Pending {
         atomic::write(&own.join(NAME), &bytes)
     }
 
-    /// Says that all of it is done.
+    /// Removes the record, once everything is done.
     pub(super) fn forget(own: &Path) -> Result<()> {
         let path = own.join(NAME);
         std::fs::remove_file(&path)
@@ -92,7 +92,7 @@ impl Pending {
             .with_context(|| format!("could not remove `{}`", path.display()))
     }
 
-    /// Does what is not done yet. A file that somebody else has written since is theirs, and stays.
+    /// Does what is not done yet. A file that someone else has written since is left alone.
     pub(super) fn carry_out(&self, top: &Path, id: &SessionId) -> Result<()> {
         for file in &self.files {
             if SessionFile::of(&file.path).is_some() && found(top, id, &file.path)? == file.before {
@@ -105,7 +105,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Shows it as done.
+    /// Applies the pending writes to a snapshot.
     pub(super) fn show(&self, seen: &mut Snapshot) {
         for file in &self.files {
             let stands = seen
@@ -120,13 +120,13 @@ impl Pending {
     }
 }
 
-/// Digest of what stands there; none if nothing does.
+/// The digest of a file; `None` if it does not exist.
 fn found(top: &Path, id: &SessionId, path: &str) -> Result<Option<String>> {
     let path = top.join(folder(id)).join(path);
     Ok(safe_read::read(&path, 1 << 20)?.map(|bytes| digest::of_bytes(&bytes)))
 }
 
-/// Moves a signal to those that were heard; another may have been quicker.
+/// Moves a signal to the processed ones; another process may have been quicker.
 fn put_away(top: &Path, id: &SessionId, name: &str) -> Result<()> {
     if !matches!(
         SessionFile::of(&format!("signals/inputs/{name}")),
@@ -146,7 +146,7 @@ fn put_away(top: &Path, id: &SessionId, name: &str) -> Result<()> {
 
 #[cfg(test)]
 impl Pending {
-    /// The first of the steps, as of a writer that was killed after them.
+    /// The first steps only, as left by a writer that was killed after them.
     pub(super) fn first(&self, steps: usize) -> Pending {
         let files: Vec<File> = self.files.iter().take(steps).cloned().collect();
         let rest = steps - files.len();

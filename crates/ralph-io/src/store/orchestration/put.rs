@@ -1,4 +1,4 @@
-//! What a person puts into a session: a word while it works, or a batch of feedback.
+//! What the user adds to an orchestration: a signal while it works, or a batch of feedback.
 
 use super::{Sessions, target};
 use crate::process::clock;
@@ -10,10 +10,10 @@ use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 
 impl Sessions {
-    /// Sends a signal, and gives the path of its file; none if there is no such session.
+    /// Sends a signal, and returns the path of its file; `None` if there is no such orchestration.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn send(
         &self,
         id: &SessionId,
@@ -26,17 +26,17 @@ impl Sessions {
         };
         let second = clock::compact(at).replace('Z', "");
         self.put(id, &content, |number| {
-            // Those of one moment are heard in the order in which they were sent.
+            // Signals of the same moment are delivered in the order of sending.
             let nano = at.subsec_nanosecond().saturating_add(number);
             SessionFile::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
         })
     }
 
-    /// Lays out a batch of feedback for an iteration, and gives the path of its file; none if there is no
-    /// such session.
+    /// Creates a batch of feedback for an iteration, and returns the path of its file; `None` if
+    /// there is no such orchestration.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn feedback(
         &self,
         id: &SessionId,
@@ -44,7 +44,7 @@ impl Sessions {
         at: Timestamp,
     ) -> Result<Option<String>> {
         for later in 0..60 {
-            // A folder is one batch: the next of the same second is a second later.
+            // A folder is one batch, so another batch of the same second gets a later second.
             let at = at + jiff::SignedDuration::from_secs(later);
             let local = at.to_zoned(jiff::tz::TimeZone::system());
             let stamp = local.strftime("%Y%m%d-%H%M%S").to_string();
@@ -59,11 +59,11 @@ impl Sessions {
         bail!("there is a batch of feedback for each second of the last minute; try again later")
     }
 
-    /// Keeps the file of a task as it is, before an agent replaces it, and gives the path of the copy; none if
-    /// there is no such file.
+    /// Copies a task's file before an agent replaces it, and returns the path of the copy; `None`
+    /// if there is no such file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the copy cannot be written.
     pub fn keep_task(&self, id: &SessionId, iteration: u32, task: &str) -> Result<Option<String>> {
         let path = self.folder(id).join(SessionFile::Task(task).to_string());
         let Some(text) = crate::project::confined::text(&self.top, &path) else { return Ok(None) };
@@ -76,7 +76,7 @@ impl Sessions {
         })
     }
 
-    /// Writes a new file at the first of the places at which there is none.
+    /// Writes a new file at the first free path.
     fn put(
         &self,
         id: &SessionId,

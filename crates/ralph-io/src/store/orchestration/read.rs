@@ -1,7 +1,7 @@
-//! Reads the folder of a session: every name, and the texts that the router looks at.
+//! Reads an orchestration's folder: all names, and the texts that the router reads.
 //!
-//! Bounded, and never out of the project. What the state is told from has to be readable: a
-//! `progress.md` that is no text must not look like an empty one, which would be repaired away.
+//! Bounded, and never outside the project. The files that determine the state must be readable: a
+//! `progress.md` that is not text must not look like an empty one, which a repair would overwrite.
 
 use crate::project::confined;
 use anyhow::{Context, Result, bail};
@@ -12,16 +12,16 @@ use ralph_core::modes::orchestration::signal::UnheardSignal;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use std::path::Path;
 
-/// Files of a session; agents write a few for each task.
+/// The most files of an orchestration; agents write a few for each task.
 const MOST_FILES: usize = 20_000;
 
-/// Folders within folders.
+/// How deeply folders may be nested.
 const DEEPEST: usize = 8;
 
-/// Bytes of text of a session.
+/// The most bytes of text of an orchestration.
 const MOST_TEXT: usize = 64 << 20;
 
-/// The session as its folder shows it.
+/// The orchestration as its folder shows it.
 pub(super) fn snapshot(top: &Path, id: &SessionId) -> Result<Snapshot> {
     let mut seen = Snapshot::new(id.clone(), "");
     let folder = top.join(SESSIONS).join(id.as_str());
@@ -65,7 +65,7 @@ fn is_read(place: SessionFile<'_>) -> bool {
     }
 }
 
-/// True for what the program itself changes.
+/// True for the files that the program itself changes.
 fn decides(place: SessionFile<'_>) -> bool {
     matches!(
         place,
@@ -77,11 +77,11 @@ fn decides(place: SessionFile<'_>) -> bool {
     )
 }
 
-/// A folder that is a link is a name and no more.
+/// Lists a folder. A folder that is a link is listed by name only.
 fn list(top: &Path, folder: &Path, below: &str, deep: usize, seen: &mut Snapshot) -> Result<()> {
     let Some(listing) = confined::list(top, folder) else { return Ok(()) };
     for entry in listing.entries {
-        // A name that is not UTF-8 has no place; a hidden one is a file that is being written.
+        // A name that is not UTF-8 is unknown to the layout; a hidden file is still being written.
         let Some(name) = entry.name.to_str().filter(|name| !name.starts_with('.')) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Where the program writes in a session's folder: at the real place, or not at all.
+//! Resolves the paths that the program writes to in an orchestration's folder, and refuses links.
 
 use crate::store::atomic;
 use anyhow::{Context, Result, bail};
@@ -7,8 +7,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Makes the folder, which is named from the top of the project, and gives its path. A link on the way is
-/// refused: what is written there would stand elsewhere.
+/// Creates a folder, named relative to the top of the project, and returns its path. Refuses a link
+/// on the way: the file would be written elsewhere.
 pub(super) fn folder(top: &Path, name: &str) -> Result<PathBuf> {
     let mut path = top.to_owned();
     for part in name.split('/').filter(|part| !part.is_empty()) {
@@ -26,7 +26,7 @@ pub(super) fn folder(top: &Path, name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes a file, which is named from the top of the project, and keeps the mode of one that is there.
+/// Writes a file, named relative to the top of the project. An existing file keeps its mode.
 pub(super) fn write(top: &Path, name: &str, text: &str) -> Result<()> {
     let path = place(top, name)?;
     match path.symlink_metadata() {
@@ -38,7 +38,7 @@ pub(super) fn write(top: &Path, name: &str, text: &str) -> Result<()> {
     }
 }
 
-/// The path of a file in a folder that is made where it is not there.
+/// The path of a file, in a folder that is created if missing.
 pub(super) fn place(top: &Path, name: &str) -> Result<PathBuf> {
     let (above, file) = name.rsplit_once('/').unwrap_or(("", name));
     Ok(folder(top, above)?.join(file))

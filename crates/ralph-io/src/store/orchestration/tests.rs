@@ -1,3 +1,5 @@
+//! Orchestrations on disk: concurrent writers, killed writers, and links.
+
 use super::*;
 use crate::process::sandbox::Sandbox;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
@@ -23,7 +25,7 @@ fn sessions(at: &Sandbox) -> Sessions {
     Sessions::of(&at.path("project"), &Home::at(at.path("home"))).unwrap()
 }
 
-/// A session with a progress and metadata in PLANNING.
+/// An orchestration with a progress file, and metadata in PLANNING.
 fn laid_out(at: &Sandbox) -> Sessions {
     let sessions = sessions(at);
     assert!(sessions.begin(&id(), "Build a door").unwrap());
@@ -34,7 +36,7 @@ fn laid_out(at: &Sandbox) -> Sessions {
     sessions
 }
 
-/// Two files and a signal change.
+/// A change of two files and a signal.
 fn changes(seen: &Snapshot) -> Result<(Snapshot, ())> {
     let heard = seen.signals.iter().map(|signal| signal.name.clone()).collect();
     let enter = RouterWrite::Enter { state: State::Batching, iteration: 1, wave: Some(2) };

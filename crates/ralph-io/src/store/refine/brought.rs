@@ -1,5 +1,5 @@
-//! Prompts that a project brings. They are text for a model: nothing in them is run, and no link leads out
-//! of the project.
+//! Reads the prompts that a project provides. They are text for a model: nothing in them is
+//! executed, and no link may lead out of the project.
 
 use crate::{project::confined, project::safe_read, project::user_files};
 use anyhow::{Context, Result};
@@ -10,19 +10,18 @@ use std::path::Path;
 /// Longer than any prompt that was written to be read.
 const LARGEST: u64 = 64 << 10;
 
-/// A prompt of a project.
+/// A prompt of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Brought {
-    /// The file, from the top of the project.
+    /// The path from the top of the project.
     pub file: String,
-    /// Its text.
     pub text: String,
 }
 
-/// The project's own prompt of this name, from the first of its places that has one; none where none has.
+/// The project's own prompt of this name, from the first folder that has one.
 ///
 /// # Errors
-/// When something of this name is there and is no text of the project. The places after it do not count then.
+/// If that file is not readable text inside the project. Later folders are then not tried.
 pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
     let top = user_files::real(root).unwrap_or_else(|| root.to_owned());
     for place in PLACES {

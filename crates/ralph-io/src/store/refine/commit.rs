@@ -1,7 +1,7 @@
-//! A plan as a commit of its own, where a person asked for one after each round.
+//! Commits the plan alone, for users who asked for a commit after each round.
 //!
-//! The commit is built from the text that the round made, in an index of our own: what else is staged, and
-//! what somebody writes into the file in the same moment, is in no commit of ours.
+//! The commit is built from the round's text in an index of our own. So it contains nothing else
+//! that is staged, and nothing that someone writes into the file at the same moment.
 
 use crate::git::checkpoint::work::by_person;
 use crate::git::scratch::Scratch;
@@ -11,7 +11,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Work that a commit in between would mix itself into, by what stands in the git folder meanwhile.
+/// Unfinished operations that our commit would become part of, recognised by files in the git
+/// folder.
 const UNDER_WAY: [(&str, &str); 5] = [
     ("MERGE_HEAD", "a merge"),
     ("rebase-merge", "a rebase"),
@@ -20,22 +21,22 @@ const UNDER_WAY: [(&str, &str); 5] = [
     ("REVERT_HEAD", "a revert"),
 ];
 
-/// The letters that git shows of an id.
+/// How many characters of a commit id are shown.
 const SHORT: usize = 7;
 
 /// A plan in its repository.
 #[derive(Debug, Clone)]
 pub struct Commits {
     top: PathBuf,
-    /// From the top.
+    /// Relative to the top.
     path: String,
 }
 
 impl Commits {
-    /// The plan's repository.
+    /// Finds the plan's repository.
     ///
     /// # Errors
-    /// When it is in none.
+    /// If it is in none.
     pub fn of(plan: &Path) -> Result<Commits> {
         let shown = plan.display();
         let found = plan.parent().and_then(repository::around);
@@ -47,11 +48,11 @@ impl Commits {
         }
     }
 
-    /// Why no commit could be made now of the plan and nothing else; none if it can. `before` is the text that
-    /// the last commit should hold.
+    /// Why a commit of the plan alone is impossible now; `None` if it is possible. `before` is the
+    /// text that the last commit should contain.
     ///
     /// # Errors
-    /// When git cannot say.
+    /// If git cannot tell.
     pub fn obstacle(&self, before: &str) -> Result<Option<String>> {
         const FIRST: &str = "commit or undo that first, or leave out --commit";
         let folder = git::line(self.git().args(["rev-parse", "--absolute-git-dir"]))?;
@@ -79,12 +80,12 @@ impl Commits {
         Ok(None)
     }
 
-    /// Commits this text of the plan on the branch, and returns the commit's short id. The index has it
-    /// afterwards; nothing else of the index, and no file, is touched. Of the repository's configuration no
-    /// hook and no signing program runs.
+    /// Commits this text of the plan on the branch, and returns the commit's short id. Updates the
+    /// plan's entry in the index, and touches no other entry and no file. No hook or signing
+    /// program of the repository's configuration runs.
     ///
     /// # Errors
-    /// When it cannot be made; then neither branch nor index has changed.
+    /// If the commit cannot be made; then neither branch nor index has changed.
     pub fn commit(&self, text: &str, message: &str) -> Result<String> {
         let branch = self.branch()?.context("no branch is checked out")?;
         let head = git::line(self.git().args(["rev-parse", "--verify", "HEAD^{commit}"]))?;
@@ -104,7 +105,7 @@ impl Commits {
         by_person(&self.top, &mut make)?;
         make.args(["-p", &head, &tree]).stdin(input(&scratch, message)?);
         let commit = git::line(&mut make)?;
-        // The index first: a branch that moved before it would leave the old text staged.
+        // The index first: if only the branch moved, the old text would be staged as a change.
         let stage = |blob: &str| {
             git::output(self.git().args(["update-index", "--cacheinfo", &self.entry(&mode, blob)]))
         };
@@ -116,14 +117,14 @@ impl Commits {
             stage(&before).context("the text is staged, and could not be taken back")?;
             return Err(error);
         }
-        // Only saves git a look at the file; without it nothing is wrong.
+        // Only saves git a look at the file, so an error does no harm.
         let _ = git::output(self.git().args(["add", "--refresh", "--", &self.path]));
         Ok(commit.chars().take(SHORT).collect())
     }
 
     fn git(&self) -> Command {
         let mut command = git::command(&self.top);
-        // A `*` in a name is a letter.
+        // A `*` in the name is an ordinary character.
         command.arg("--literal-pathspecs");
         command
     }
@@ -153,7 +154,7 @@ impl Commits {
             .map(|(mode, blob)| (mode.into(), blob.into())))
     }
 
-    /// Its blob in the index; none if it is not there, or in several states.
+    /// The plan's blob in the index; `None` if it is missing, or there are several stages.
     fn staged(&self) -> Result<Option<String>> {
         let listed = git::output(self.git().args(["ls-files", "--stage", "--", &self.path]))?;
         let listed = String::from_utf8_lossy(&listed);
@@ -163,7 +164,7 @@ impl Commits {
         Ok(words.get(1).filter(|_| is_one).map(|blob| (*blob).to_owned()))
     }
 
-    /// The id of a text as git would keep it at this place.
+    /// The id of a text as git would store it at this path.
     fn blob(&self, text: &str, keep: bool) -> Result<String> {
         let scratch = Scratch::new()?;
         let mut command = self.git();
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(status.trim_end(), "A  new\n M src/a.rs\nM  tracked");
         assert!(!at.exists("ran"), "no hook ran");
         assert_eq!(at.git("reflog -1 --format=%gs").trim(), "commit: clearer steps");
-        // And once more, on what is there now.
+        // And once more, on top of that commit.
         assert_eq!(commits.obstacle("two\n").unwrap(), None);
         commits.commit("three\n", "more").unwrap();
     }

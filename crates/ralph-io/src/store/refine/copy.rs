@@ -1,7 +1,8 @@
-//! What a round writes on in place of the plan.
+//! The copy that a round edits instead of the plan.
 //!
-//! With a file of its own, what the round wrote and what a person wrote meanwhile can be told apart. It
-//! stands in the project, where the client may write, and in a folder that no receipt looks at.
+//! With a separate file, the round's changes and the user's own changes during the round can be
+//! told apart. The copy is in the project, where the client may write, and in a folder that no
+//! receipt covers.
 
 use super::{LARGEST_PLAN, make_inside};
 use crate::{project::safe_read, project::user_files, store::atomic};
@@ -9,7 +10,7 @@ use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The file and its folder.
+/// The copy and its folder.
 #[derive(Debug, Clone)]
 pub struct Copy {
     root: PathBuf,
@@ -22,35 +23,34 @@ impl Copy {
         Copy { root, folder, name }
     }
 
-    /// The file.
     pub fn path(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
 
-    /// From the top of the project.
+    /// The path from the top of the project.
     pub fn name(&self) -> String {
         let path = self.path();
         path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned()
     }
 
-    /// Writes it, in place of one that was left.
+    /// Writes the copy, and replaces a leftover one.
     ///
     /// # Errors
-    /// When it cannot be written, or its folder leads out of the project.
+    /// If it cannot be written, or its folder leads out of the project.
     pub fn make(&self, text: &str) -> Result<()> {
         make_inside(&self.root, &self.folder)?;
         atomic::write(&self.path(), text.as_bytes())
     }
 
-    /// What it holds now; none if it is gone, or no text.
+    /// The text of the copy; `None` if it is gone, or not text.
     pub fn text(&self) -> Option<String> {
         safe_read::text(&self.path(), LARGEST_PLAN).ok().flatten()
     }
 
-    /// Removes it, and the folders that are empty then. What a round has left beside it stays.
+    /// Removes the copy, and the folders that are empty then. Other files of a round stay.
     ///
     /// # Errors
-    /// When it is there and cannot be removed.
+    /// If it exists and cannot be removed.
     pub fn remove(&self) -> Result<()> {
         let path = self.path();
         if path.symlink_metadata().is_ok() {

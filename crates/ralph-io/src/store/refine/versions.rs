@@ -1,7 +1,7 @@
-//! The versions of a plan that a session has seen and made.
+//! The versions of a plan that a refinement has read and made.
 //!
-//! Each text is a file of its digest, written before the list names it; so a list that can be read
-//! names nothing that is not there, and a text that comes again takes no second place.
+//! Each text is a file named after its digest, written before the list names it. So a readable list
+//! names only existing files, and a repeated text is stored once.
 
 use crate::{project::safe_read, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use ralph_core::text::hex::sha256;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The list is a line for each version.
+/// The list has a line for each version.
 const LARGEST: u64 = 16 << 20;
 
 /// Where a text comes from.
@@ -21,11 +21,11 @@ pub enum What {
     Found,
     /// The plan as a round made it.
     Round,
-    /// What a round wrote, which did not become the plan.
+    /// A round's text that did not become the plan.
     Aside,
-    /// The plan as it was before an older version was put in its place.
+    /// The plan before an older version replaced it.
     Replaced,
-    /// A word of a later version.
+    /// A value from a later version of Ralph.
     #[serde(other)]
     Other,
 }
@@ -33,32 +33,28 @@ pub enum What {
 /// One version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptVersion {
-    /// From 1 on.
+    /// Counted from 1.
     pub number: u32,
     /// The round that it belongs to; 0 for none.
     pub round: u32,
-    /// Where it comes from.
     pub what: What,
-    /// When it was kept.
+    /// When it was stored.
     pub at: Timestamp,
-    /// Digest of its text.
+    /// The digest of the text.
     pub sha256: String,
 }
 
-/// A text to keep.
+/// A text to store.
 #[derive(Debug, Clone, Copy)]
 pub struct NewVersion<'a> {
-    /// The text.
     pub text: &'a str,
     /// The round that it belongs to; 0 for none.
     pub round: u32,
-    /// Where it comes from.
     pub what: What,
-    /// Now.
     pub at: Timestamp,
 }
 
-/// The versions of one session.
+/// The versions of one refinement.
 #[derive(Debug, Clone)]
 pub struct Versions {
     folder: PathBuf,
@@ -69,10 +65,10 @@ impl Versions {
         Versions { folder }
     }
 
-    /// All of them, the oldest first.
+    /// All versions, oldest first.
     ///
     /// # Errors
-    /// When the list cannot be read.
+    /// If the list cannot be read.
     pub fn list(&self) -> Result<Vec<KeptVersion>> {
         let path = self.folder.join("versions.json");
         let Some(text) = safe_read::text(&path, LARGEST)? else { return Ok(Vec::new()) };
@@ -80,10 +76,11 @@ impl Versions {
             .with_context(|| format!("could not read `{}`; move it away", path.display()))
     }
 
-    /// Keeps a text, and says under which number. A text that is the last version already is that one.
+    /// Stores a text, and returns its number. A text that equals the last version gets that
+    /// version's number.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn keep(&self, kept: &NewVersion<'_>) -> Result<u32> {
         let mut list = self.list()?;
         let sha256 = sha256(kept.text);
@@ -104,10 +101,10 @@ impl Versions {
         Ok(number)
     }
 
-    /// The text that this round made, where it became the plan.
+    /// The text that this round made, if it became the plan.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn of_round(&self, round: u32) -> Result<Option<String>> {
         let list = self.list()?;
         let made = list.iter().rev().find(|one| one.what == What::Round && one.round == round);
@@ -117,7 +114,7 @@ impl Versions {
     /// The text of a version.
     ///
     /// # Errors
-    /// When it is gone, or is not what it was.
+    /// If the file is gone, or does not match its digest.
     pub fn text(&self, version: &KeptVersion) -> Result<String> {
         let path = self.text_file(&version.sha256);
         let text = safe_read::text(&path, super::LARGEST_PLAN)?
@@ -129,7 +126,7 @@ impl Versions {
     }
 
     fn text_file(&self, sha256: &str) -> PathBuf {
-        // The list is a file that a person can edit; a name in it is a name and no path.
+        // Users can edit the list, so a name in it is never used as a path.
         let name: String = sha256.chars().filter(char::is_ascii_hexdigit).collect();
         self.folder.join(format!("{name}.md"))
     }
