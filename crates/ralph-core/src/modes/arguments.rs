@@ -27,7 +27,6 @@ pub const FLAGS: [&str; 9] = [
     "--baseline",
 ];
 
-/// A parsed `/ralph` request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoopRequest {
     /// The task as typed. `None` continues the loop or starts the planned one.
@@ -41,7 +40,6 @@ pub struct LoopRequest {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
     pub max_iterations: Option<u32>,
-    /// Wall-clock minutes.
     pub max_minutes: Option<u64>,
     /// Input and output tokens together.
     pub max_tokens: Option<u64>,
@@ -133,7 +131,6 @@ pub fn parse_number(number: Number, text: &str) -> Result<u64, ArgumentError> {
     if value <= number.most() { Ok(value) } else { Err(refused()) }
 }
 
-/// Parses the value of `--completion`.
 pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {
     match Completion::from(text.to_owned()) {
         Completion::Other(given) => Err(ArgumentError::Completion { given }),

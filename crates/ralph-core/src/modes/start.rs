@@ -11,7 +11,6 @@ use jiff::Timestamp;
 pub enum StartDecision {
     /// Another registration of the same hook has already answered this prompt.
     Answered,
-    /// A new loop for this task.
     New(String),
     /// A new loop that replaces one without any event since its start.
     Replace(String),

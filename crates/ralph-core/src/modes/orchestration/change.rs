@@ -26,18 +26,15 @@ pub fn planning_of(iteration: u32) -> &'static [&'static str] {
 /// One change that the router makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouterWrite {
-    /// Enters a state.
     Enter {
         state: State,
         iteration: u32,
-        /// The wave, if one was chosen.
         wave: Option<u32>,
     },
     /// Creates the missing metadata.
     Metadata {
-        /// The inferred state.
+        /// The state inferred from the other files.
         state: State,
-        /// The inferred iteration.
         iteration: u32,
     },
     /// Begins an iteration: its sections, its row and its metadata.
@@ -65,13 +62,14 @@ pub enum RouterWrite {
     },
     /// Adds tasks that have a file but no entry in the progress.
     Add {
-        /// The iteration of the section.
         iteration: u32,
-        /// The ids of the tasks.
         tasks: Vec<String>,
     },
     /// Sets the status of an iteration in the table.
-    Row { iteration: u32, status: &'static str },
+    Row {
+        iteration: u32,
+        status: &'static str,
+    },
     /// Keeps a copy of the plan under the number of an iteration. An existing copy is not replaced.
     KeepPlan(u32),
     /// Records that the tasks of an iteration are known.
@@ -82,12 +80,10 @@ pub enum RouterWrite {
     Heard(Vec<String>),
 }
 
-/// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWrite {
     /// The path, relative to the orchestration's folder.
     pub path: String,
-    /// The whole text of the file.
     pub text: String,
 }
 

@@ -10,14 +10,11 @@ use crate::modes::orchestration::local_time::LocalTime;
 /// The file name of a batch.
 pub const FILE: &str = "feedbacks.md";
 
-/// A batch of feedback.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeedbackBatch {
     /// Issues that must be fixed, each in the user's words.
     pub critical: Vec<String>,
-    /// Quality issues.
     pub quality: Vec<String>,
-    /// New requirements.
     pub requirements: Vec<String>,
 }
 

@@ -18,7 +18,6 @@ pub(super) fn later(minutes: i64) -> Timestamp {
     now() + jiff::SignedDuration::from_mins(minutes)
 }
 
-/// The file of a task.
 pub(super) fn task(id: &str, depends_on: &[&str]) -> String {
     format!(
         "---\nid: {id}\niteration: 1\n---\n# Task: {id}\n## Title\nDo {id}\n## Objective\nIt.\n\
@@ -36,7 +35,6 @@ pub(super) fn report(id: &str, iteration: u32, verdict: Option<&str>) -> String 
     )
 }
 
-/// A review of an iteration.
 pub(super) fn review(status: &str) -> String {
     format!("# Session Review\n## Overall Assessment\n**Status**: {status}\n")
 }
@@ -50,7 +48,6 @@ pub(super) fn feedback(iteration: u32) -> String {
     )
 }
 
-/// An orchestration for tests.
 pub(super) struct SampleOrchestration {
     pub(super) seen: Snapshot,
 }
@@ -121,7 +118,6 @@ impl SampleOrchestration {
         self.noted(id, mark, None);
     }
 
-    /// Sets the mark of a planning task.
     pub(super) fn mark_planning(&mut self, id: &str, mark: &str) {
         self.noted(id, mark, None);
     }

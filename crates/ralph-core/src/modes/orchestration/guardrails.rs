@@ -7,7 +7,6 @@ use super::files::SessionFile;
 use super::finding::SessionFinding;
 use super::yaml::{Yaml, front_matter};
 
-/// The limits of an orchestration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guardrails {
     /// `planning.max_cycles`: question cycles before the plan is broken into tasks.

@@ -19,11 +19,8 @@ use std::fmt::Write as _;
 /// Whether the router's answer ends or pauses the orchestration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ends {
-    /// It continues.
     GoesOn,
-    /// It pauses.
     Rests(PauseCause, String),
-    /// It is over.
     Ended(EndingKind, String),
 }
 

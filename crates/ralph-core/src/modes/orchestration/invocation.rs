@@ -11,7 +11,6 @@ use std::fmt::Write;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     pub mode: Mode,
-    /// Identifies the call.
     pub key: CallKey,
     /// The inputs in order, without the mode.
     pub inputs: Vec<(&'static str, String)>,
@@ -42,13 +41,11 @@ impl Invocation {
         Invocation { mode, key, inputs }
     }
 
-    /// Adds the task.
     pub fn task(mut self, task: &str) -> Invocation {
         self.key.task = task.to_owned();
         self.with("TASK_ID", task)
     }
 
-    /// Adds the question cycle.
     pub fn cycle(mut self, cycle: u32) -> Invocation {
         self.key.cycle = cycle;
         self.with("CYCLE", &cycle.to_string())
@@ -80,12 +77,10 @@ impl Invocation {
         self.input("SIGNAL").is_some()
     }
 
-    /// The agent to call.
     pub fn agent(&self) -> AgentRole {
         self.mode.agent()
     }
 
-    /// The input of this name.
     pub fn input(&self, name: &str) -> Option<&str> {
         self.inputs.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
     }

@@ -39,7 +39,6 @@ const MOST_MOVES: usize = 64;
 enum MachineTurn {
     /// Write these changes, then evaluate again.
     Move(Vec<RouterWrite>),
-    /// Do this next.
     Act(Act),
 }
 

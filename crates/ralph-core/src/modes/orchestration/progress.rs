@@ -51,7 +51,6 @@ impl ProgressSection {
     }
 }
 
-/// A section with its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     pub part: ProgressSection,
@@ -64,7 +63,6 @@ pub struct Section {
 /// `- [/] task-1 (Attempt 1, Iteration 1, started: 2026-01-31T12:00:00Z)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEntry {
-    /// The id of the task.
     pub id: String,
     pub status: TaskMark,
     /// The text after the id.
@@ -73,7 +71,6 @@ pub struct TaskEntry {
     pub line: usize,
 }
 
-/// A row of the table of iterations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationRow {
     pub iteration: u32,
@@ -144,7 +141,6 @@ impl Progress {
         self.sections.iter().find(|section| section.part == part && section.iteration == iteration)
     }
 
-    /// The planning entries of an iteration.
     pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &TaskEntry> {
         self.sections
             .iter()

@@ -67,7 +67,6 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnd {
     /// With its result.
@@ -77,12 +76,10 @@ pub enum CallEnd {
 }
 
 impl Tries {
-    /// The history of this call.
     pub fn get(&self, key: &CallKey) -> Option<&Try> {
         self.0.iter().find(|one| one.key == *key)
     }
 
-    /// Records the end of a call.
     pub fn ended(&mut self, key: &CallKey, how: CallEnd, now: Timestamp) {
         let one = self.of(key, now);
         one.last = now;

@@ -18,7 +18,6 @@ use super::validate::validate;
 use super::yaml::{self, Yaml};
 use crate::modes::orchestration::local_time::LocalTime;
 
-/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mended {
     /// The repaired orchestration. Files that differ have to be written.
@@ -29,7 +28,6 @@ pub struct Mended {
     pub left: Vec<SessionFinding>,
 }
 
-/// Repairs what can be repaired.
 pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut after = seen.clone();
     let mut done = Vec::new();

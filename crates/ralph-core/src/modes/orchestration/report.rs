@@ -24,7 +24,6 @@ pub enum ReviewVerdict {
 }
 
 impl TaskReport {
-    /// Reads a report.
     pub fn parse(attempt: u32, text: Option<&str>) -> TaskReport {
         let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
         let iteration = yaml.and_then(|yaml| yaml.number(&["iteration"])).unwrap_or(1);

@@ -16,7 +16,6 @@ pub enum Writer<'a> {
     Main,
     /// An agent of the orchestration.
     Agent {
-        /// The mode of its call.
         mode: Mode,
         /// The task of its call; empty if there is none.
         task: &'a str,

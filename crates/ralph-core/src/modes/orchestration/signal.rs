@@ -22,7 +22,6 @@ impl SignalKeyword {
     pub const ALL: [SignalKeyword; 4] =
         [SignalKeyword::Steer, SignalKeyword::Pause, SignalKeyword::Stop, SignalKeyword::Info];
 
-    /// The word as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             SignalKeyword::Steer => "STEER",
@@ -39,7 +38,6 @@ pub struct UnheardSignal {
     /// The name of its file.
     pub name: String,
     pub word: SignalKeyword,
-    /// The text of the message.
     pub text: String,
 }
 
@@ -108,7 +106,7 @@ pub enum Hold {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub how: Hold,
-    /// The user's text.
+    /// The text of the user's message.
     pub text: String,
     /// The names of the signals that are used up once the hold has taken effect.
     pub names: Vec<String>,

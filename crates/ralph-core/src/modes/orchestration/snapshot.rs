@@ -26,11 +26,9 @@ pub struct Snapshot {
     pub files: BTreeMap<String, Option<String>>,
     /// The text of `<SESSION_ID>.instructions.md`, if the file exists.
     pub instructions: Option<String>,
-    /// The user's request.
     pub request: String,
     /// The calls in progress; `None` if unknown.
     pub running: Option<Vec<Running>>,
-    /// The history of calls.
     pub tries: Tries,
     /// The user's signals that have not been heard, oldest first.
     pub signals: Vec<UnheardSignal>,
@@ -78,7 +76,6 @@ pub struct Picture {
     pub metadata: Option<SessionMetadata>,
     /// The tasks that have a file, in the order of their ids.
     pub tasks: Vec<TaskFile>,
-    /// The reports of each task.
     pub reports: BTreeMap<String, Vec<TaskReport>>,
     /// For each iteration, the feedback folders with at least one entry.
     pub feedbacks: BTreeMap<u32, Vec<String>>,

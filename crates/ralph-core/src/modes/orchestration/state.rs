@@ -17,7 +17,6 @@ pub enum State {
     ExecutingBatch,
     /// The executed tasks are being reviewed.
     ReviewingBatch,
-    /// The iteration is being reviewed.
     SessionReview,
     /// Only the user can continue.
     Complete,

@@ -33,7 +33,6 @@ struct Node {
 pub enum YamlValue {
     /// The text, and whether it is plain: a plain scalar may be a number or null.
     Scalar(String, bool),
-    /// The scalars of the list.
     List(Vec<String>),
     /// The members have their own paths.
     Mapping,
@@ -87,7 +86,6 @@ impl Yaml {
         self.nodes.iter().find(|node| node.path == path)
     }
 
-    /// The value at a path.
     pub fn value(&self, path: &[&str]) -> Option<&YamlValue> {
         self.node(path).map(|node| &node.value)
     }
@@ -110,7 +108,6 @@ impl Yaml {
         }
     }
 
-    /// The number at a path.
     pub fn number(&self, path: &[&str]) -> Option<u32> {
         self.text(path)?.parse().ok()
     }

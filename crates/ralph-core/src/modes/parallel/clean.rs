@@ -27,16 +27,14 @@ pub struct WorktreeState {
     pub repositories: Vec<String>,
 }
 
-/// Why a worktree stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Stays {
-    /// The worker is running.
     Running,
-    /// The work is not merged.
     NotMerged,
-    /// The work was kept out.
-    KeptOut { because: String },
+    KeptOut {
+        because: String,
+    },
     /// The worktree has changed since it was merged.
     Changed {
         /// How it changed; empty if unknown.
@@ -44,13 +42,13 @@ pub enum Stays {
     },
     /// No branch or tag holds the merged commit any more.
     NotHeld,
-    /// The worktree is locked.
     Locked {
         /// The reason given with the lock.
         because: String,
     },
-    /// The worktree contains a repository.
-    HasRepository { path: String },
+    HasRepository {
+        path: String,
+    },
 }
 
 /// Returns why the worktree stays, or `None` if it may be removed.
@@ -77,7 +75,6 @@ pub fn stays(seen: &WorktreeState) -> Option<Stays> {
 }
 
 impl Stays {
-    /// The reason in words.
     pub fn reason(&self) -> String {
         match self {
             Stays::Running => "its worker is at work".to_owned(),
@@ -109,7 +106,6 @@ pub fn command(worktree: &str, branch: &str, is_locked: bool) -> String {
     }
 }
 
-/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     match !word.is_empty() && !word.starts_with('-') && word.bytes().all(plain) {

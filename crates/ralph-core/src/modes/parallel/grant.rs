@@ -19,11 +19,9 @@ pub struct AgentCall<'a> {
     /// The name of the agent.
     pub kind: &'a str,
     pub prompt: &'a str,
-    /// The description of the call.
     pub about: &'a str,
     /// True if a subagent made the call.
     pub from_worker: bool,
-    /// The client process.
     pub client: Option<&'a ClientProcess>,
 }
 
@@ -115,7 +113,6 @@ fn too_many(state: &LoopState, asked: &AgentCall<'_>) -> Option<String> {
     ))
 }
 
-/// Claims the task for its worker.
 fn claim(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Result<String, String> {
     const NEXT: &str = "`ralph parallel next` prints the calls that can be made now.";
     if asked.from_worker {

@@ -74,7 +74,6 @@ pub struct End<'a> {
     pub state: Option<&'a LoopState>,
     /// The files changed according to git, or why git cannot tell.
     pub changed: Result<&'a [String], &'a str>,
-    /// The tokens that the client reported.
     pub tokens: Tokens,
     /// Why an open task was left open.
     pub why: &'a str,

@@ -21,17 +21,11 @@ const NAMED: usize = 10;
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum MergeOutcome {
     /// The work is now in the loop's branch.
-    Merged {
-        /// The merge commit.
-        merge: String,
-    },
+    Merged { merge: String },
     /// The loop's branch already had the work.
     Nothing,
     /// The work conflicts with what was merged before it.
-    Conflict {
-        /// The files in conflict.
-        files: Vec<String>,
-    },
+    Conflict { files: Vec<String> },
     /// With the work merged, criteria fail that held before.
     TurnedRed {
         /// The ids of those criteria.

@@ -15,10 +15,7 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case", tag = "action")]
 pub enum NextParallelStep {
     /// Start these workers, all of them in one message.
-    Start {
-        /// One call of the Agent tool for each worker.
-        calls: Vec<AgentInput>,
-    },
+    Start { calls: Vec<AgentInput> },
     /// Merge what is done: nothing else can start before.
     Merge {
         /// The tasks whose work to merge.

@@ -9,7 +9,6 @@ use crate::tasks::graph::overlap::ClaimedFiles;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// The plan for the open tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct WavePlan {
     /// Task ids, wave by wave.

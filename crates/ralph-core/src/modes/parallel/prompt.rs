@@ -7,7 +7,6 @@ use std::fmt::Write;
 /// The first words of a worker's prompt; the hooks read the task's id after them.
 const FIRST: &str = "Ralph task ";
 
-/// The whole prompt of the worker of a task.
 pub fn prompt(state: &LoopState, task: &Task) -> String {
     let mut text = format!("{FIRST}{}\nDo: {}\n", task.id, bounded(&task.name, 400));
     let mut line = |label: &str, value: &str| {

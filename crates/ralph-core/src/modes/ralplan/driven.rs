@@ -60,7 +60,6 @@ pub fn step(state: &LoopState, prefix: &str) -> Due {
     }
 }
 
-/// Binds the planning to the session of a round.
 pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
     state.session_id = session_id.to_owned();
     state.round = Some(BuildRound { task: String::new(), number });

@@ -75,7 +75,6 @@ pub fn render(plan: &Ralplan, loop_id: &str) -> String {
 pub enum ImportedState {
     /// A planning that was under way, to be started again with this state.
     UnderWay(Box<Ralplan>),
-    /// A planning that is over.
     Over(PlanPhase),
 }
 

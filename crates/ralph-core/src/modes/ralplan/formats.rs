@@ -23,7 +23,6 @@ pub struct Question {
     pub question: String,
 }
 
-/// An architect's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ArchitectAnswer {
     /// The topic of the question.

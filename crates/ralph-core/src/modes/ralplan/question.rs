@@ -90,7 +90,6 @@ impl fmt::Display for NotOurs {
     }
 }
 
-/// A user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanAnswer {
     pub kind: DecisionKind,

@@ -42,7 +42,9 @@ pub enum PlanEvent<'a> {
         message: &'a str,
     },
     /// The gap finder ended with this message.
-    GapFinderReported { message: &'a str },
+    GapFinderReported {
+        message: &'a str,
+    },
     /// A critic is about to be called on a plan with this digest.
     CriticCalled {
         /// Digest of the plan's text as it is now.
@@ -56,11 +58,9 @@ pub enum PlanEvent<'a> {
         /// Digest of the plan's text as it is now.
         hash_now: &'a str,
     },
-    /// The user decided.
     Answered(PlanDecision),
     /// The project's own document is gone: the user removed it.
     MirrorGone,
-    /// The user cancelled.
     Cancelled,
 }
 
@@ -75,7 +75,6 @@ pub enum PlanOutcome {
     SentBack(Vec<String>),
     /// The report was sent back before. Its agent may end, and the report is ignored.
     Dropped(Vec<String>),
-    /// The event is ignored.
     Refused(PlanRefusal),
 }
 
@@ -87,15 +86,19 @@ pub enum PlanRefusal {
         what: &'static str,
         /// The phase that it belongs to.
         wanted: &'static str,
-        /// The phase of the planning.
         phase: PlanPhase,
     },
-    /// The planning is over.
-    Over { phase: PlanPhase },
+    Over {
+        phase: PlanPhase,
+    },
     /// An agent that planned cannot judge.
-    PlannerAsCritic { agent: String },
+    PlannerAsCritic {
+        agent: String,
+    },
     /// An agent that judged cannot plan.
-    CriticAsPlanner { agent: String },
+    CriticAsPlanner {
+        agent: String,
+    },
     /// The client names no agent.
     NoAgent,
     /// No text was given to a critic.
@@ -120,7 +123,6 @@ pub enum PlanRefusal {
         called: Role,
         /// The role whose turn it is.
         wanted: Option<Role>,
-        /// The phase of the planning.
         phase: PlanPhase,
     },
     /// The plan has changed since its planner reported it.
@@ -143,7 +145,9 @@ pub enum PlanRefusal {
         decided: String,
     },
     /// A decision that this version does not know.
-    UnknownDecision { word: String },
+    UnknownDecision {
+        word: String,
+    },
 }
 
 impl fmt::Display for PlanRefusal {
@@ -249,7 +253,6 @@ pub fn begin(task: &str, now: Timestamp) -> Ralplan {
     plan
 }
 
-/// Applies an event.
 pub fn step(plan: &mut Ralplan, event: &PlanEvent<'_>) -> PlanOutcome {
     note_role(plan, event);
     if plan.phase.is_over() {

@@ -16,7 +16,6 @@ const ROOM: usize = 60;
 /// The bar of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureBar {
-    /// The number of changes.
     Number(u64),
     /// The number is unknown: `?`.
     Unknown,

@@ -41,7 +41,6 @@ pub enum ContractFlaw {
     Contradicts {
         /// The last number before it that differs.
         before: u32,
-        /// The last number.
         last: u32,
     },
     /// The summary is missing, or is still the placeholder.
@@ -84,7 +83,6 @@ pub fn lacking(prompt: &str) -> Vec<&'static str> {
     lines.filter(|(_, label)| !asks_for(label)).map(|(line, _)| line).collect()
 }
 
-/// Reads the last message of a round.
 pub fn read(message: &str) -> RoundReport {
     let lines = that_count(message);
     RoundReport { changes: changes(&lines), summary: summary(&lines) }
@@ -113,7 +111,6 @@ pub fn proposals(message: &str) -> Vec<String> {
     items
 }
 
-/// The text of a list item.
 fn item(line: &str) -> Option<&str> {
     let line = line.trim();
     let numbered = line.trim_start_matches(|letter: char| letter.is_ascii_digit());

@@ -23,7 +23,6 @@ use std::fmt;
 #[serde(untagged)]
 pub enum ArtefactChange {
     Plan(PlanChange),
-    /// The change of a list of beads or tasks.
     Beads(BeadChange),
 }
 

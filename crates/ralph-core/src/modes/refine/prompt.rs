@@ -7,7 +7,6 @@ use super::contract;
 use crate::tasks::plan::opening;
 use std::fmt;
 
-/// An error in a prompt file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFlaw {
     /// The line, counted from 1.
@@ -64,15 +63,11 @@ fn unknown(name: &str, given: &[(&str, &str)]) -> String {
     format!("`${{{name}}}` is no variable of this prompt; {there_are}")
 }
 
-/// The variables of prompts.
 pub mod variable {
     /// The refinement's name.
     pub const SESSION_NAME: &str = "SESSION_NAME";
-    /// The plan's file.
     pub const PLAN_FILE: &str = "PLAN_FILE";
-    /// The number of the round.
     pub const ROUND: &str = "ROUND";
-    /// The maximum number of rounds.
     pub const MAX_ROUNDS: &str = "MAX_ROUNDS";
     /// Where the tasks are, and how to read and change them: [`super::Tracker::how`].
     pub const TASKS: &str = "TASKS";

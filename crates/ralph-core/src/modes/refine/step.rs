@@ -49,7 +49,6 @@ pub enum RefineEvent<'a> {
 /// What follows an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefineOutcome {
-    /// This round begins.
     Begin {
         /// The number of the round, from 1.
         iteration: u32,
@@ -66,10 +65,7 @@ pub enum RefineOutcome {
     /// The artefact no longer changes.
     Plateau(Plateau),
     /// The refinement has had its maximum number of rounds.
-    Cap {
-        /// That number.
-        at: u32,
-    },
+    Cap { at: u32 },
     /// The round was cut; the refinement continues on request.
     Interrupted {
         /// The round that will be repeated.
@@ -82,15 +78,14 @@ pub enum RefineOutcome {
 /// Why an event is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefineRefusal {
-    /// No round is in progress.
     NoRound,
     /// A round is already in progress.
-    RoundOpen { iteration: u32 },
-    /// The refinement is over.
+    RoundOpen {
+        iteration: u32,
+    },
     Over(Status),
     /// The refinement has had its maximum number of rounds.
     NoRoundLeft {
-        /// That number.
         max_iterations: u32,
     },
     /// The mode or the status comes from a newer version.

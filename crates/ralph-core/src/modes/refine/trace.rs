@@ -44,7 +44,6 @@ pub struct Trace {
     pub measured: Option<String>,
     /// What happened to the proposals.
     pub decision: Decision,
-    /// The reason for the decision.
     pub why: String,
     /// Whether the reported number is credible.
     pub agrees: Agrees,

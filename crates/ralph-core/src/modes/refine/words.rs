@@ -24,7 +24,6 @@ words! {
         Plateau = "plateau",
         /// The refinement has had its maximum number of rounds.
         MaxIterations = "max_iterations",
-        /// The user ended it.
         Cancelled = "cancelled",
     }
 }

@@ -11,7 +11,7 @@ use super::give::give;
 use super::step::Act;
 use super::{MachineTurn, View};
 
-/// The state and the iteration.
+/// Returns the state and the iteration.
 pub fn resolve(picture: &Picture) -> (State, u32) {
     let metadata = picture.metadata.unwrap_or_default();
     let iteration = metadata.iteration.unwrap_or_else(|| {

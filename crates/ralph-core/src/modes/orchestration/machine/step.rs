@@ -36,11 +36,7 @@ pub enum Act {
     /// Make these calls in parallel.
     Invoke(Vec<Invocation>),
     /// Wait until a call ends or the time comes.
-    Wait {
-        until: Option<Timestamp>,
-        /// What to wait for.
-        why: String,
-    },
+    Wait { until: Option<Timestamp>, why: String },
     /// Pause until the user's next message; holds the user's text.
     Paused(String),
     /// End here because the user sent a STOP; holds the user's text.
@@ -113,7 +109,6 @@ pub struct Output {
     pub current_state: &'static str,
     /// The wave; 0 if there is none.
     pub current_wave: u32,
-    /// The number of tasks by status.
     pub tasks_summary: Counts,
     /// What happens next, or what the user should do.
     pub next_action: String,

@@ -6,7 +6,6 @@ use super::super::yaml::{Yaml, YamlError};
 use super::set_all;
 use crate::modes::orchestration::local_time::LocalTime;
 
-/// The metadata of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IterationMetadata {
     pub started_at: Option<String>,

@@ -13,7 +13,7 @@ use serde::Serialize;
 /// The metadata of an orchestration. A missing or unreadable value is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SessionMetadata {
-    /// Counts the changes.
+    /// The number of changes to the document so far.
     pub version: Option<u32>,
     pub iteration: Option<u32>,
     pub state: Option<State>,
@@ -37,7 +37,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts the tasks of a progress document.
     pub fn of(progress: &Progress) -> Counts {
         let mut counts = Counts::default();
         for entry in progress.tasks() {

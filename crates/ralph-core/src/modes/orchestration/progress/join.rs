@@ -8,7 +8,6 @@ use super::lines::{self, LineKind};
 use super::{Progress, ProgressSection, Repaired, Section, TaskEntry};
 use std::collections::HashMap;
 
-/// The planned edits to the lines of a document.
 struct LineEdits<'a> {
     lines: Vec<&'a str>,
     /// False for a line to remove.

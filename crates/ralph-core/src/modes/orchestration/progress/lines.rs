@@ -3,7 +3,6 @@
 use super::super::files::is_task_id;
 use super::{ProgressSection, TaskMark};
 
-/// The kind of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     Header,

@@ -14,7 +14,6 @@ use std::fmt::Write;
 pub struct Repaired {
     /// The original line number, counted from 1; `None` for an addition.
     pub line: Option<usize>,
-    /// What was done.
     pub what: String,
 }
 

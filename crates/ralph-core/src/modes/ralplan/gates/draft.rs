@@ -156,7 +156,6 @@ fn is_command(span: &str) -> bool {
         && vacuous::refuse(span).is_none()
 }
 
-/// The files that a step names.
 fn files(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for one in cited::cited(text, exists) {

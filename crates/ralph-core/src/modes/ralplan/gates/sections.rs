@@ -203,7 +203,6 @@ const FILLERS: [&str; 34] = [
 /// A heading and the lines below it.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
-    /// The sections that the heading names.
     is: Vec<Section>,
     /// The line of the heading, counted from 1.
     pub(super) line: usize,

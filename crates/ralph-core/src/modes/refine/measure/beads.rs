@@ -19,7 +19,6 @@ pub struct Piece {
     says: Value,
 }
 
-/// Reads the beads of `bd`.
 pub fn of_beads(beads: &[Bead]) -> Vec<Piece> {
     beads.iter().map(of_bead).collect()
 }

@@ -130,7 +130,6 @@ impl RefineDocument {
         running.map(|(other, _)| other).collect()
     }
 
-    /// The text to write.
     pub fn render(&self) -> String {
         let mut text =
             serde_json::to_string_pretty(self).expect("texts, numbers and lists can be written");

@@ -33,7 +33,6 @@ pub struct RefineSession {
     /// Digest of the artefact as the last round left it, or of the user's edit if that was kept.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub artefact: String,
-    /// The round in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<OpenRound>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +42,6 @@ pub struct RefineSession {
     pub extra: Extra,
 }
 
-/// The result of a round.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct RoundEntry {
@@ -79,7 +77,6 @@ from_json!(RoundEntry {
     iteration, changes, summary, proposed, measured, end, plan, edited_before, ended_at; extra
 });
 
-/// A round in progress.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct OpenRound {

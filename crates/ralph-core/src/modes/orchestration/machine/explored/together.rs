@@ -8,7 +8,6 @@ use super::super::super::signal::{self, SignalKeyword};
 use super::*;
 use crate::modes::orchestration::invocation::{CallKey, Running};
 
-/// A node of the exploration.
 #[derive(Clone)]
 struct Node {
     seen: Snapshot,
@@ -268,7 +267,8 @@ fn an_executor_that_vanishes_beside_another_is_replaced() {
     let scene = Scene { bounds, says: &[], most_executors: 2 };
     let mut start = two_at_once(SampleOrchestration::planned(tasks), 0);
     for (task, _) in tasks {
-        // Each call has failed so often that one more failure gives it up.
+        // Each call has failed three times: one more failure leaves a last retry, a second one gives
+        // the call up.
         let key = CallKey { mode: Mode::Execute, task: (*task).to_owned(), iteration: 1, cycle: 0 };
         (0..3).for_each(|_| start.seen.tries.ended(&key, CallEnd::Failed, now()));
     }
