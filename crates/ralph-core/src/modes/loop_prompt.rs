@@ -22,7 +22,7 @@ pub const CONTRACT_LIMIT: usize = 2_048;
 /// Maximum length of the next step, in UTF-16 units. An older client sends it twice.
 pub const STEP_LIMIT: usize = 2_000;
 
-/// Length of the goal in bytes, with enough room and with the least.
+/// Maximum length of the goal in bytes, if there is room and if there is little.
 const GOAL_LIMIT: usize = 420;
 const GOAL_AT_LEAST: usize = 160;
 
