@@ -1,5 +1,5 @@
-//! What each kind of loop does differently. A mode has one folder here, one of the same name in the
-//! `ralph` crate, and its row in the table.
+//! What each kind of loop does differently. Each mode has a folder here, a folder of the same name
+//! in the `ralph` crate, and a row in the table in [`mode`].
 
 pub mod arguments;
 pub mod build;

@@ -1,8 +1,8 @@
-//! Reads what a person typed after `/ralph`: a task and the flags of `ralph start`.
+//! Parses the text typed after `/ralph`: a task and the flags of `ralph start`.
 //!
-//! This is not a shell. A quote groups words only if it opens at a word's start and closes at a
-//! word's end, so that an apostrophe is text; and nothing is ever expanded, so that a task may
-//! speak of `$(…)`, backticks, `$HOME` and `~`.
+//! This is not a shell. A quote groups words only if it opens at the start of a word and closes at
+//! the end of one, so an apostrophe is plain text. Nothing is expanded, so a task may contain
+//! `$(…)`, backticks, `$HOME` and `~`.
 
 mod refusal;
 mod words;
@@ -14,7 +14,7 @@ use crate::shell::vacuous;
 use crate::state::{Completion, Criterion, LoopState};
 use words::ArgumentWord;
 
-/// The flags of `ralph start`, spelled as they are typed.
+/// All flags of `ralph start`, as typed.
 pub const FLAGS: [&str; 9] = [
     "--max-iterations",
     "--max-minutes",
@@ -27,33 +27,29 @@ pub const FLAGS: [&str; 9] = [
     "--baseline",
 ];
 
-/// What was asked for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoopRequest {
-    /// The task, as it was typed; none continues or starts what was planned.
+    /// The task as typed. `None` continues the loop or starts the planned one.
     pub task: Option<String>,
-    /// The flags.
     pub options: Options,
-    /// Where its tasks come from, for a loop whose tasks are for workers.
+    /// For a parallel loop: where its tasks come from.
     pub parallel: Option<TaskSource>,
 }
 
-/// The flags that were given; what was not given is left to the defaults of the loop's state.
+/// The flags given. A flag that was not given keeps the default of the loop's state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
-    /// How many times the loop may go on.
     pub max_iterations: Option<u32>,
-    /// Wall clock, in minutes.
     pub max_minutes: Option<u64>,
-    /// Tokens, input and output together.
+    /// Input and output tokens together.
     pub max_tokens: Option<u64>,
-    /// Stops in a row without progress after which the loop ends.
+    /// Consecutive stops without progress after which the loop ends.
     pub stall_limit: Option<u32>,
-    /// Workers that may be at work at once.
+    /// Maximum number of workers running at once.
     pub max_workers: Option<u32>,
-    /// Which rule decides completion.
+    /// The rule that decides completion.
     pub completion: Option<Completion>,
-    /// Acceptance criteria in the order they were given, numbered from `AC-1`.
+    /// Acceptance criteria in the order given, numbered from `AC-1`.
     pub criteria: Vec<Criterion>,
     /// The session to bind the loop to.
     pub session: Option<String>,
@@ -62,8 +58,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Puts what was given into a loop that is being prepared; what was not given stays. The
-    /// session and the baseline are the caller's to act on.
+    /// Copies the given values into a loop that is being prepared and leaves the other values
+    /// unchanged. The caller handles the session and the baseline.
     pub fn fill(&self, state: &mut LoopState) {
         if let Some(max_iterations) = self.max_iterations {
             state.max_iterations = max_iterations;
@@ -92,20 +88,15 @@ impl Options {
 /// A flag whose value is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
-    /// `--max-iterations`
     MaxIterations,
-    /// `--max-minutes`
     MaxMinutes,
-    /// `--max-tokens`
     MaxTokens,
-    /// `--stall-limit`
     StallLimit,
-    /// `--max-workers`
     MaxWorkers,
 }
 
 impl Number {
-    /// The flag as it is typed.
+    /// The flag as typed.
     pub fn flag(self) -> &'static str {
         match self {
             Number::MaxIterations => "--max-iterations",
@@ -116,7 +107,7 @@ impl Number {
         }
     }
 
-    /// The largest value; the smallest is 1.
+    /// The largest allowed value. The smallest is 1.
     pub fn most(self) -> u64 {
         match self {
             Number::MaxIterations => 10_000,
@@ -128,8 +119,8 @@ impl Number {
     }
 }
 
-/// A number in plain decimal digits and in range. Everything else is refused: `08` may be meant
-/// as eight or as octal, and a guess would be found out only when the loop ends too early.
+/// Parses plain decimal digits within the flag's range and refuses everything else. `08` could mean
+/// eight or octal, and a wrong guess would only show when the loop ends too early.
 pub fn parse_number(number: Number, text: &str) -> Result<u64, ArgumentError> {
     let refused = || ArgumentError::Number { number, given: text.to_owned() };
     let plain = !text.is_empty()
@@ -140,7 +131,6 @@ pub fn parse_number(number: Number, text: &str) -> Result<u64, ArgumentError> {
     if value <= number.most() { Ok(value) } else { Err(refused()) }
 }
 
-/// The value of `--completion`.
 pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {
     match Completion::from(text.to_owned()) {
         Completion::Other(given) => Err(ArgumentError::Completion { given }),
@@ -148,8 +138,8 @@ pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {
     }
 }
 
-/// The value of `--ac`: a description, `=`, and the command that shows it. The first `=` parts
-/// them, since commands contain more of them than descriptions do.
+/// Parses the value of `--ac`: a description, `=`, and the command that proves it. Splits at the
+/// first `=`, because commands contain `=` more often than descriptions do.
 pub fn parse_criterion(text: &str) -> Result<Criterion, ArgumentError> {
     let Some((description, command)) = text.split_once('=') else {
         return Err(ArgumentError::CriterionWithoutCommand { given: text.to_owned() });
@@ -172,7 +162,7 @@ pub fn number_criteria(criteria: &mut [Criterion]) {
     }
 }
 
-/// Reads everything that was typed after the command's name.
+/// Parses everything typed after the command's name.
 pub fn parse(text: &str) -> Result<LoopRequest, ArgumentError> {
     let mut reader =
         ArgumentReader { words: words::split(text), at: 0, options: Options::default() };
@@ -192,8 +182,8 @@ pub fn parse(text: &str) -> Result<LoopRequest, ArgumentError> {
     Ok(LoopRequest { task: task(text, &pieces)?, options: reader.options, parallel: None })
 }
 
-/// The words that are not flags, as they were typed. Only a task that is one quoted word loses
-/// its quotes: any others belong to the text.
+/// Joins the words that are not flags, as typed. Quotes are removed only from a task that is a
+/// single quoted word; otherwise they belong to the text.
 fn task(text: &str, pieces: &[ArgumentWord]) -> Result<Option<String>, ArgumentError> {
     let typed = match pieces {
         [] => return Ok(None),
@@ -203,8 +193,8 @@ fn task(text: &str, pieces: &[ArgumentWord]) -> Result<Option<String>, ArgumentE
     if typed.trim().is_empty() { Err(ArgumentError::EmptyTask) } else { Ok(Some(typed)) }
 }
 
-/// Which flag a word is, if it is one. A flag that was spelled with one hyphen, or with the dash
-/// that word processors make of two, is refused: as part of a task it would do nothing, silently.
+/// Returns the flag that a word names, if any. Refuses a flag typed with one hyphen, or with the
+/// dash that word processors make of two: as part of a task it would silently do nothing.
 fn flag_name(word: &ArgumentWord) -> Result<Option<&'static str>, ArgumentError> {
     let typed = word.name;
     if word.quoted || !typed.starts_with(DASHES) {
@@ -240,7 +230,7 @@ impl<'a> ArgumentReader<'a> {
         match name {
             "--max-iterations" => {
                 let value = self.number(Number::MaxIterations, word)?;
-                // In range, and the range fits.
+                // The value is in range, and the range fits in `u32`.
                 once(
                     name,
                     &mut self.options.max_iterations,
@@ -285,7 +275,7 @@ impl<'a> ArgumentReader<'a> {
         parse_number(number, self.value(number.flag(), word)?)
     }
 
-    /// The text after `=`, or else the next word, which must not be a flag.
+    /// Returns the text after `=`, or else the next word, which must not be a flag.
     fn value(
         &mut self,
         flag: &'static str,

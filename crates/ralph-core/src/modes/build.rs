@@ -1,8 +1,9 @@
-//! The rounds of `ralph build`: one task, one client, until nothing is ready.
+//! The rounds of `ralph build`: one task per client, until no task is ready.
 //!
-//! A round is a session of its own, so the loop is bound to it while it lasts. What a client leaves
-//! undone goes back to the others, with a word for whoever takes it next; what nobody gets done in
-//! several rounds is given up, so that a task that always crashes does not make the loop endless.
+//! Each round runs in its own session, and the loop is bound to that session for as long as it
+//! lasts. A task that a client leaves open becomes ready again, with a note for the next client.
+//! After `MOST_ATTEMPTS` rounds the task is given up, so that a task that always crashes cannot
+//! keep the loop running forever.
 
 use crate::evidence::receipt::Proof;
 use crate::protocol::reply::bounded;
@@ -13,28 +14,27 @@ use crate::text::plural::noun;
 use jiff::Timestamp;
 use std::fmt::Write;
 
-/// Who holds a task that is built.
+/// The owner recorded on a task claimed by `ralph build`.
 pub const OWNER: &str = "ralph build";
 
 /// Rounds that a task may take before it is given up.
 const MOST_ATTEMPTS: u32 = 3;
 
-/// What comes next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextBuildStep {
-    /// A round for this task, which is claimed for it.
+    /// Run a round for this task, which is already claimed.
     Task(Box<Claim>),
     /// No task is open: the criteria decide.
     Criteria,
-    /// Tasks are open, and none is ready.
+    /// Tasks are open, but none of them is ready.
     Stuck(Summary),
     /// No proof could complete the loop.
     Withheld(Withheld),
-    /// The loop has ended, now or before.
+    /// The loop has ended, now or earlier.
     Over,
 }
 
-/// Begins a round in this session, if there is one to begin. The loop ends where a bound is reached.
+/// Begins a round in this session if a task is ready. Ends the loop if a limit is reached.
 pub fn begin(
     state: &mut LoopState,
     session_id: &str,
@@ -61,7 +61,7 @@ pub fn begin(
     }
 }
 
-/// Has a loop run that was planned, or rested. A loop that has ended is left as it is.
+/// Sets a planned or paused loop running. Does not revive a loop that has ended.
 pub fn go_on(state: &mut LoopState, now: Timestamp) {
     state.resume();
     if state.phase == Phase::Planned {
@@ -70,7 +70,7 @@ pub fn go_on(state: &mut LoopState, now: Timestamp) {
     state.started_at.get_or_insert(now);
 }
 
-/// Begins a round for the criteria, which no task is left to meet.
+/// Begins a round for unmet criteria when no task is left that could meet them.
 pub fn begin_for_criteria(state: &mut LoopState, session_id: &str, number: u32) {
     bind(state, session_id, BuildRound { task: String::new(), number });
 }
@@ -78,13 +78,13 @@ pub fn begin_for_criteria(state: &mut LoopState, session_id: &str, number: u32) 
 fn bind(state: &mut LoopState, session_id: &str, round: BuildRound) {
     state.session_id = session_id.to_owned();
     state.round = Some(round);
-    // Another process, which has shown nothing yet.
+    // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;
 }
 
-/// Ends the round. A task that its client left open goes back, with the reason; after too many rounds
-/// it is given up. Returns what became of it, in words.
+/// Ends the round. A task that its client left open becomes ready again, with the reason, or is
+/// given up after `MOST_ATTEMPTS` rounds. Returns a description of the result.
 pub fn end(state: &mut LoopState, why: &str) -> String {
     let Some(round) = state.round.take() else { return String::new() };
     state.turn = None;
@@ -110,8 +110,8 @@ pub fn end(state: &mut LoopState, why: &str) -> String {
     format!("{} {}{}", task.id, task.status, result.unwrap_or_default())
 }
 
-/// Ends the loop if its criteria hold, now that no task is open; true if they do. Zero criteria prove
-/// nothing.
+/// Ends the loop once no task is open and all criteria hold, and returns whether it ended. A loop
+/// without criteria ends as unverified, because zero criteria prove nothing.
 pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
     if Withheld::of(state).is_some() {
         return false;
@@ -130,7 +130,7 @@ pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
     true
 }
 
-/// Gives back what a builder held that is gone.
+/// Releases the tasks of a builder that is gone.
 pub fn free(state: &mut LoopState) {
     end(state, "its builder is gone");
     for task in &mut state.task_graph {
@@ -141,16 +141,16 @@ pub fn free(state: &mut LoopState) {
     }
 }
 
-/// Rests the loop between two builds.
+/// Pauses the loop between two builds.
 pub fn rest(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
     state.pause(cause, why, now);
     if let Some(pause) = &mut state.pause {
-        // Whoever built has read it.
+        // The user of `ralph build` has already seen the reason.
         pause.told = true;
     }
 }
 
-/// The task of a round, for the session that is to do it.
+/// The prompt of a round: its task, for the session that works on it.
 pub fn task(state: &LoopState) -> String {
     let Some(round) = &state.round else { return String::new() };
     let Some(task) = state.task_graph.iter().find(|task| task.id == round.task) else {
@@ -183,7 +183,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    /// `T-1`, and `T-2` after it.
+    /// Two tasks: `T-1`, and `T-2`, which depends on it.
     fn planned() -> LoopState {
         let task = |id: &str, deps: &[&str]| Task {
             id: id.to_owned(),

@@ -1,7 +1,7 @@
-//! What the model is told: the contract of a loop, and the next step at each stop.
+//! The text that the model receives: the loop's contract, and the next step at each stop.
 //!
-//! The contract is repeated whole whenever the model may have lost it (start, continue, resume,
-//! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
+//! The whole contract is repeated whenever the model may have lost it (start, continue, resume,
+//! compaction, `/clear`), so its length is limited. The goal is cut before the rules are.
 
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
@@ -16,13 +16,13 @@ use crate::text::truncate;
 use jiff::Timestamp;
 use std::fmt::Write;
 
-/// The whole contract is at most this long, in bytes.
+/// Maximum length of the whole contract, in bytes.
 pub const CONTRACT_LIMIT: usize = 2_048;
 
-/// The next step is at most this long, in UTF-16 units: an older client sends it twice.
+/// Maximum length of the next step, in UTF-16 units. An older client sends it twice.
 pub const STEP_LIMIT: usize = 2_000;
 
-/// The goal, in bytes, where there is room; and where there is none.
+/// Maximum length of the goal in bytes, if there is room and if there is little.
 const GOAL_LIMIT: usize = 420;
 const GOAL_AT_LEAST: usize = 160;
 
@@ -31,28 +31,28 @@ const CRITERIA_SHOWN: usize = 4;
 const TAIL_LIMIT: usize = 200;
 const STEER_LIMIT: usize = 160;
 
-/// What the session of a loop for workers does next.
+/// The next step for the session of a parallel loop.
 const NEXT_OF_WORKERS: &str = "Next: run `ralph parallel next` and do what it says.";
 
-/// The same while its work is not in tasks.
+/// The next step for the session of a parallel loop that has no tasks yet.
 const NO_TASKS_YET: &str = "Next: there are no tasks yet, and without tasks this loop cannot \
     complete. Read what the goal names, bring its work into the graph with `ralph plan-sync`, and then run \
     `ralph parallel next`.";
 
-/// What comes before a contract that is repeated at a stop, in bytes.
+/// Maximum length, in bytes, of the text before a contract that is repeated at a stop.
 const BEFORE_CONTRACT: usize = 600;
 
-/// The line by which the skill knows that a loop was started for it.
+/// The line by which the skill recognizes that a loop was started for it.
 pub fn started_line(state: &LoopState) -> String {
     mode::of(&state.mode).started_line(state)
 }
 
-/// The line by which the skill knows that its loop continues.
+/// The line by which the skill recognizes that its loop continues.
 pub fn continues_line(state: &LoopState) -> String {
     mode::of(&state.mode).continues_line(state)
 }
 
-/// The contract under one of the lines above. `steers` is what a person has sent since the start, the
+/// The contract under one of the lines above. `steers` holds the user's messages since the start,
 /// newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
     mode::of(&state.mode).loop_prompt(heading, state, steers, now)
@@ -79,7 +79,7 @@ pub(super) fn of_loop(
     within(CONTRACT_LIMIT, heading, state, &rest)
 }
 
-/// Goal, rest and rules in so many bytes: the goal is cut first, then the end of the rest.
+/// Fits goal, `rest` and rules into `limit` bytes: cuts the goal first, then the end of `rest`.
 fn within(limit: usize, heading: &str, state: &LoopState, rest: &str) -> String {
     let (rules, rest) = (rules(state), rest.trim_end());
     let room = limit.saturating_sub(rules.len() + 1);
@@ -106,8 +106,8 @@ fn criteria(state: &LoopState) -> String {
     text
 }
 
-/// What the criterion's receipt said. Whether it still holds depends on the tree, and is asked when
-/// completion is.
+/// What the criterion's last receipt recorded. Whether it still holds depends on the work tree, and
+/// is checked only when completion is requested.
 fn last_run(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
         ReceiptStatus::NeverRun => String::new(),
@@ -118,7 +118,7 @@ fn last_run(criterion: &Criterion) -> String {
     }
 }
 
-/// The end of what the last command that failed has printed.
+/// The end of the output of the command that failed most recently.
 fn failed_last(state: &LoopState) -> String {
     let failed = state.acceptance_criteria.iter().filter_map(|criterion| {
         let receipt = criterion.receipt.as_ref().filter(|receipt| !receipt.passed)?;
@@ -193,10 +193,10 @@ fn rules(state: &LoopState) -> String {
     )
 }
 
-/// The reason given at a stop: where the loop stands and what comes next.
+/// The reason given at a stop: the loop's position and the next step.
 ///
-/// A request for completion that is answered by going on was refused; `proof` is what the checks
-/// found, if they could be run.
+/// If the model requested completion and the loop still goes on, the request was refused; `proof`
+/// is the result of the checks, if they could be run.
 pub fn next_step(
     state: &LoopState,
     request: CompletionRequest,
@@ -230,12 +230,12 @@ pub fn next_step(
     let _ = writeln!(text, "{}", heading.trim_end());
     let _ = writeln!(text, "{}", next(state, &graph));
     let last = how_to_end(state);
-    // What comes last is what must not be cut.
+    // The last part must not be cut.
     let room = STEP_LIMIT.saturating_sub(last.encode_utf16().count() + 1);
     format!("{}\n{last}", bounded(text.trim_end(), room))
 }
 
-/// What is said before a stall ends the loop: there is still time to work in another way.
+/// The warning before a stall ends the loop, while there is still time to work differently.
 fn warning(state: &LoopState) -> String {
     let Progress { signal, standing, same_failure, .. } = &state.progress;
     let limit = state.stall_limit;
@@ -255,7 +255,7 @@ fn warning(state: &LoopState) -> String {
     }
 }
 
-/// How the model asks for completion, and what is asked of it before.
+/// How the model requests completion, and what it must do first.
 fn how_to_end(state: &LoopState) -> String {
     let token = &state.completion_token;
     if state.acceptance_criteria.is_empty() || state.completion == Completion::Token {
@@ -313,7 +313,7 @@ fn next_line(task: &Task) -> String {
     format!("Next: {} {}{until}", task.id, one_line(&task.name, LINE_LIMIT))
 }
 
-/// The text, cut to so many bytes; a cut one ends in an ellipsis.
+/// Cuts the text to `most` bytes; a cut text ends in an ellipsis.
 fn in_bytes(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -322,9 +322,9 @@ fn in_bytes(text: &str, most: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// The text on one line, its white space folded, cut to a number of UTF-16 units.
+/// Folds white space and cuts the text to `limit` UTF-16 units, on one line.
 fn one_line(text: &str, limit: usize) -> String {
-    // Folding looks at no more of a long text than can be shown.
+    // Fold no more of a long text than can be shown.
     let folded = text.split_whitespace().take(limit).collect::<Vec<_>>().join(" ");
     bounded(&folded, limit)
 }
@@ -525,7 +525,7 @@ mod tests {
         );
     }
 
-    /// The loop, its criterion's command having ended so.
+    /// A loop whose criterion's command has run with this result.
     fn ran(passed: bool, tail: &str) -> LoopState {
         let mut state = state();
         let criterion = &mut state.acceptance_criteria[0];
@@ -584,7 +584,8 @@ mod tests {
         };
         let goal = |rest: &str| top(rest).lines().nth(1).unwrap().len() - "Goal: ".len();
         assert_eq!(goal(""), GOAL_LIMIT);
-        // Everything but the goal, one line longer each time, until the goal is at its shortest.
+        // Fill everything but the goal, one line longer each time, until the goal is at its
+        // shortest.
         let room = CONTRACT_LIMIT - rules(&state).len() - 1 - "heading\nGoal: \n".len();
         assert_eq!(goal(&rest_of(room - GOAL_LIMIT)), GOAL_LIMIT);
         assert_eq!(goal(&rest_of(room - 200)), 200);

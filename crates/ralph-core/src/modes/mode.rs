@@ -1,6 +1,6 @@
-//! The one table of what a mode does. Each default is what a plain loop does.
+//! The one table of what each mode does. The defaults are those of a plain loop.
 //!
-//! Whoever needs to know what a mode does asks its row, and does not match on the mode.
+//! Code that depends on the mode asks its row here instead of matching on the mode.
 
 use super::{loop_prompt, orchestration, ralplan, refine, start};
 use crate::state::{EndingKind, LoopState, ModeState, StateView};
@@ -8,30 +8,30 @@ use crate::stop::{self, AtStop, StopInputs, StopVerdict, TaskProgress};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
-/// One row of the table: what a mode does beside its rules at a stop.
+/// One row of the table: what a mode does, besides its rules at a stop.
 pub trait ModeRules: AtStop {
-    /// What people call a loop of this mode.
+    /// The word for a loop of this mode in messages.
     fn noun(&self) -> &'static str {
         "loop"
     }
 
-    /// How far the loop is, in the mode's own count: `3/25`.
+    /// The loop's progress in the mode's own count: `3/25`.
     fn position(&self, state: &LoopState) -> String {
         state.position()
     }
 
-    /// The line by which the skill knows that a loop was started for it.
+    /// The line by which the skill recognizes that a loop was started for it.
     fn started_line(&self, state: &LoopState) -> String {
         format!("Ralph loop {} started", state.loop_id)
     }
 
-    /// The line by which the skill knows that its loop continues.
+    /// The line by which the skill recognizes that its loop continues.
     fn continues_line(&self, state: &LoopState) -> String {
         format!("Ralph loop {} continues at {}", state.loop_id, state.position())
     }
 
-    /// What the model is told that knows nothing of the loop, below one of the two lines. `steers` is what a
-    /// person has sent since the start, the newest first.
+    /// The text for a model that knows nothing of the loop, below one of the two lines above.
+    /// `steers` holds the user's messages since the start, newest first.
     fn loop_prompt(
         &self,
         heading: &str,
@@ -42,54 +42,56 @@ pub trait ModeRules: AtStop {
         loop_prompt::of_loop(heading, state, steers, now)
     }
 
-    /// What the user is told when the loop starts.
+    /// The message to the user when the loop starts.
     fn announcement(&self, state: &LoopState) -> String {
         start::announcement(state)
     }
 
-    /// The project's own document. A person who removes it cancels the loop.
+    /// The project's own state document. Removing it cancels the loop.
     fn document(&self, _state: &LoopState) -> Option<PathBuf> {
         None
     }
 
-    /// What a person types in the session of a paused loop to continue it.
+    /// What the user types in the session of a paused loop to continue it.
     fn resume_command(&self) -> &'static str {
         "/ralph"
     }
 
-    /// The command that drives the loop from a terminal, where it needs no session to go on in.
+    /// The command that drives the loop from a terminal, for a mode that does not need to continue
+    /// in a session.
     fn driver(&self) -> Option<&'static str> {
         None
     }
 
-    /// Continues a paused loop.
     fn resume(&self, state: &mut LoopState, _now: Timestamp) {
         state.resume();
     }
 
-    /// What `ralph status` names as the next step of a live loop, where the criteria do not say it.
+    /// The next step of a live loop in `ralph status`, where the criteria do not tell it.
     fn next_hint(&self, state: &LoopState) -> Option<String> {
         (!state.is_running())
             .then(|| "/ralph in its session continues it, as `ralph resume` does".to_owned())
     }
 
-    /// What a person types after an ending; `None` where the kind of ending says it.
+    /// What the user can type after an ending; `None` if the kind of ending already tells it.
     fn after_end(&self, _state: &LoopState, _kind: &EndingKind) -> Option<String> {
         None
     }
 
-    /// Why a typed `/ralph` starts nothing beside this live loop; `None` where it may continue or replace it.
+    /// Why a typed `/ralph` cannot start anything beside this live loop; `None` if it may continue
+    /// or replace it.
     fn blocks_start(&self, _state: &LoopState, _has_task: bool) -> Option<String> {
         None
     }
 
-    /// Whether the tasks in the state are the loop's own.
+    /// Whether the tasks in the state belong to the loop.
     fn has_tasks(&self) -> bool {
         true
     }
 }
 
-/// The row of a mode. A mode of a later version is not driven; what is asked about it is answered as for a loop.
+/// Returns the row of a mode. Ralph does not drive a mode of a later version; such a mode gets the
+/// row of a plain loop.
 pub fn of(mode: &ModeState) -> &'static dyn ModeRules {
     match mode {
         ModeState::Plain | ModeState::Other(_) => &Plain,
@@ -99,7 +101,7 @@ pub fn of(mode: &ModeState) -> &'static dyn ModeRules {
     }
 }
 
-/// What a list of loops puts before the phase; empty for a plain loop.
+/// The word before the phase in a list of loops; empty for a plain loop.
 pub fn label(mode: &ModeState) -> &str {
     match mode {
         ModeState::Plain => "",
@@ -110,7 +112,7 @@ pub fn label(mode: &ModeState) -> &str {
     }
 }
 
-/// The row of a loop's mode, as a stop asks for it.
+/// Returns the row of the loop's mode, for the code that handles stops.
 pub fn at_stop(state: &LoopState) -> &'static dyn AtStop {
     of(&state.mode)
 }

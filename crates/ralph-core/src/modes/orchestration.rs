@@ -1,16 +1,17 @@
-//! Orchestrated sessions: the router as code, and the rules around it.
+//! Orchestration: the router, and the rules around it.
 //!
-//! A planner, a questioner, executors and reviewers work in a folder of files. What comes next is told
-//! from these files alone: no conversation remembers it, and nobody has to be trusted to.
-//! `machine::next` answers, `change::apply` says what is written first, and [`rules`] keep each
-//! agent to its own. Nothing here opens a file: a `snapshot::Snapshot` comes in, texts go out.
+//! A planner, a questioner, executors and reviewers work in a folder of files. The router derives
+//! the next step from these files alone, so it depends on no conversation's memory and on no
+//! agent's word. `machine::next` returns the step, `change::apply` makes the changes that come
+//! before it, and [`rules`] limit each agent to its own files. This module opens no file: it takes
+//! a `snapshot::Snapshot` and returns texts.
 //!
 //! Where each rule is:
 //!
 //! | rule | where |
 //! |---|---|
-//! | a session is named `<YYMMDD>-<hhmmss>`, without separators or dots | [`id`] |
-//! | the one that is meant where none is named | [`which`] |
+//! | an orchestration is named `<YYMMDD>-<hhmmss>`, without separators or dots | [`id`] |
+//! | the orchestration meant if none is named | [`which`] |
 //! | the artefacts, their paths and their owners | [`files`] |
 //! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], `validate` |
 //! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | `metadata` |
@@ -18,23 +19,23 @@
 //! | guardrails and their defaults | `guardrails` |
 //! | state and iteration from the metadata, else inferred | `machine/resolve.rs` |
 //! | feedback for the next iteration begins it, in any state | `machine/resolve.rs`, `feedback` |
-//! | what is malformed goes to REPAIR_STATE, with its lines | `validate`, `machine/resolve.rs` |
-//! | what the program mends by itself, and what it leaves | `repair`, [`progress::repair`] |
+//! | malformed files lead to REPAIR_STATE, with their lines | `validate`, `machine/resolve.rs` |
+//! | what the program repairs by itself, and what it leaves | `repair`, [`progress::repair`] |
 //! | INITIALIZING; PLANNING, cycles, `planning.max_cycles` | `machine/planning.rs` |
-//! | REPLANNING: analysis, research, update, rebreakdown; `[F]` is open again | `machine/replanning.rs` |
-//! | BATCHING: waves from `depends_on`; circles and missing files | `waves`, `machine/batches.rs` |
+//! | REPLANNING: analysis, research, update, rebreakdown; reopens `[F]` | `machine/replanning.rs` |
+//! | BATCHING: waves from `depends_on`; cycles and missing files | `waves`, `machine/batches.rs` |
 //! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, `report` |
 //! | REVIEWING_BATCH: one task for each reviewer; rework in the next batch | `machine/batches.rs` |
-//! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | `attempts`, `waves` |
+//! | a failed task is retried as often as the guardrails allow; then its dependents are skipped | `attempts`, `waves` |
 //! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/closing.rs` |
-//! | every iteration's plan is kept, and never again changed | `change::Change::KeepPlan`, [`rules`] |
-//! | executors side by side, reviewers side by side, all others alone | `machine/alone.rs` |
+//! | every iteration's plan is kept and never changed again | `change::RouterWrite::KeepPlan`, [`rules`] |
+//! | executors run in parallel, reviewers run in parallel, all others run alone | `machine/alone.rs` |
 //! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
-//! | signals: four words, and which agents are told | [`signal`] |
-//! | a PAUSE or a STOP holds the session in every state | [`signal`], `machine/held.rs` |
-//! | one mode or one task for each call; the prompt is the one that was given | [`invocation`], [`rules`] |
-//! | what ends it; what a conversation that orchestrates is told | [`in_session`] |
-//! | the orchestrator writes nothing; task files, plans as they were | [`rules`] |
+//! | signals: four words, and which agents receive them | [`signal`] |
+//! | a PAUSE or a STOP holds the orchestration in every state | [`signal`], `machine/held.rs` |
+//! | one mode or one task for each call; the prompt must be the given one | [`invocation`], [`rules`] |
+//! | what ends it; what the orchestrating session is told | [`in_session`] |
+//! | the orchestrator writes nothing; task files and kept plans do not change | [`rules`] |
 //! | input and output of the router | `snapshot`, `machine::Output` |
 
 pub mod agents;

@@ -1,8 +1,8 @@
-//! Workers side by side: who may be started, what comes next, and what a report is worth.
+//! Parallel workers: which worker may start, what comes next, and how a report counts.
 //!
-//! A task that a worker reported as done has its work on a branch of its own until it is merged. To
-//! the tasks that depend on it the work is there only then, since a worker's worktree begins at a
-//! commit of the loop's branch.
+//! The work of a task that a worker reported as done is on its own branch until it is merged. Tasks
+//! that depend on it must wait for the merge, because a worker's worktree starts at a commit of the
+//! loop's branch.
 
 pub mod clean;
 mod grant;
@@ -29,27 +29,27 @@ use jiff::Timestamp;
 /// The agent that does one task, without a plugin's prefix.
 pub const WORKER: &str = "ralph-worker";
 
-/// Who holds the task of a worker.
+/// The owner recorded on a worker's task.
 pub const OWNER: &str = "ralph-worker";
 
-/// Changed files of a worker that the state keeps.
+/// Maximum number of a worker's changed files kept in the state.
 pub const FILES_KEPT: usize = 200;
 
 /// Workers that a task may have before it is given up.
 pub const MOST_ATTEMPTS: u32 = 3;
 
-/// True for our worker, whether it comes from settings or from a plugin.
+/// True for Ralph's worker agent, whether it comes from settings or from a plugin.
 pub fn is_worker(kind: &str) -> bool {
     kind.strip_prefix("ralph:").unwrap_or(kind) == WORKER
 }
 
-/// The task whose work this one needs and whose branch is not merged yet.
+/// The worker of a dependency of this task whose branch is not merged yet.
 fn unmerged_dep<'a>(state: &'a LoopState, task: &Task) -> Option<&'a Worker> {
     let awaits = |worker: &&Worker| worker.awaits_merge() && task.deps.contains(&worker.task);
     state.workers.iter().find(awaits)
 }
 
-/// The files of the tasks that are at work or wait to be merged.
+/// The files of tasks whose worker is running or whose branch awaits its merge.
 fn taken(state: &LoopState) -> ClaimedFiles<'_> {
     let mut taken = ClaimedFiles::default();
     for worker in state.workers.iter().filter(|worker| worker.is_running() || worker.awaits_merge())
@@ -62,14 +62,14 @@ fn taken(state: &LoopState) -> ClaimedFiles<'_> {
     taken
 }
 
-/// The tasks that could be begun now: ready, and everything they depend on merged.
+/// The tasks that could start now: they are ready, and all their dependencies are merged.
 fn startable(state: &LoopState, now: Timestamp) -> Vec<&Task> {
     let graph = Graph::new(&state.task_graph, now);
     graph.ready().filter(|task| unmerged_dep(state, task).is_none()).collect()
 }
 
-/// Makes a task free again, with a word for whoever takes it next; after too many workers it is given
-/// up. Returns what became of it, in words.
+/// Makes a task available again with a note for the next worker, or gives it up after
+/// [`MOST_ATTEMPTS`] workers. Returns a description of the result.
 pub fn reopen(state: &mut LoopState, id: &str, why: &str) -> String {
     let Some(task) = state.task_graph.iter_mut().find(|task| task.id == id) else {
         return String::new();
@@ -95,7 +95,7 @@ pub(crate) mod tests {
 
     pub(crate) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    /// A running loop for workers with these tasks: id, what it depends on, the files that it changes.
+    /// A running parallel loop with these tasks: id, dependencies, files to change.
     pub(crate) fn loop_of(tasks: &[(&str, &[&str], &[&str])]) -> LoopState {
         let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
         let task = |(id, deps, files): &(&str, &[&str], &[&str])| Task {
@@ -114,7 +114,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Has a worker of the task at work, or with a report.
+    /// Adds a worker of this task, either running or with a report.
     pub(crate) fn work(state: &mut LoopState, task: &str, standing: WorkerStanding) {
         let asked = AgentCall {
             call: &format!("call-{task}"),

@@ -1,7 +1,8 @@
-//! Consensus planning: a planner writes, an architect advises, a critic judges, a person decides.
+//! Consensus planning: a planner writes, an architect advises, a critic judges, and a person
+//! decides.
 //!
-//! Every gate is here and in the guard. What an agent says moves a planning only as far as the role
-//! that the client itself names for it goes, and nothing that an agent says is ever a person's consent.
+//! Every gate is here or in the guard. An agent's report moves a planning only as far as the role
+//! allows that the client itself names for the agent, and no report counts as a person's consent.
 
 mod call;
 pub mod driven;
@@ -25,16 +26,15 @@ use crate::state::{LoopState, Ralplan};
 use crate::text::hex::sha256;
 use crate::text::sanitize;
 
-/// Where plans are, from the top of the project.
+/// The folder of plans, relative to the top of the project.
 pub const PLANS: &str = ".omc/plans/";
 
-/// The project's own document, from the top of the project.
+/// The project's own state document, relative to the top of the project.
 pub const MIRROR: &str = ".omc/ralplan-state.json";
 
-/// Digits of a plan's digest by which people and agents call it.
+/// How many hex digits of a plan's hash users and agents see.
 pub const SHORT: usize = 12;
 
-/// An agent of a planning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Writes the plan, and nothing else.
@@ -43,12 +43,11 @@ pub enum Role {
     Architect,
     /// Judges the plan; reads only.
     Critic,
-    /// Looks for what a task leaves open, before it is planned; reads only.
+    /// Looks for gaps in a task before it is planned; reads only.
     GapFinder,
 }
 
 impl Role {
-    /// All of them.
     pub const ALL: [Role; 4] = [Role::Planner, Role::Architect, Role::Critic, Role::GapFinder];
 
     /// The agent's name, without a plugin's prefix.
@@ -68,18 +67,17 @@ impl Role {
     }
 }
 
-/// The digest of a plan's text.
 pub fn digest(text: &[u8]) -> String {
     sha256(text)
 }
 
-/// The digits by which people and agents call a digest.
+/// Shortens a hash to the digits that users and agents see.
 pub fn short(hash: &str) -> &str {
     hash.get(..SHORT).unwrap_or(hash)
 }
 
-/// True for a place where a plan may be: a Markdown file below [`PLANS`], and no way out of there. A person
-/// has to be able to read its name, or they could not be asked about it.
+/// True for a path where a plan may be: a Markdown file below [`PLANS`] that cannot lead out of it.
+/// Its name must be printable, because the user is asked about it.
 pub fn is_plans_place(path: &str) -> bool {
     let Some(name) = path.strip_prefix(PLANS) else { return false };
     let parts_hold = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
@@ -90,7 +88,7 @@ pub fn is_plans_place(path: &str) -> bool {
         && !name.chars().any(sanitize::acts)
 }
 
-/// The log with these lines at its end; the oldest are left out where it grows too long.
+/// Appends lines to the log and drops the oldest ones beyond `LOG_KEPT`.
 pub fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
     before.extend_from_slice(lines);
     let more = before.len().saturating_sub(LOG_KEPT);
@@ -98,27 +96,27 @@ pub fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
     before
 }
 
-/// Lines of the log that are kept.
 const LOG_KEPT: usize = 100;
 
-/// Lines that are kept for the person: who was away for longer finds the others in the log.
+/// Lines kept for the user. A user who was away for longer finds the rest in the log.
 const UNTOLD_KEPT: usize = 12;
 
-/// Keeps lines of the log for the next event whose message the client shows; it shows none of an agent's end.
+/// Keeps log lines for the next event whose message the client shows. The client shows no message
+/// at the end of an agent.
 pub fn keep_to_tell(plan: &mut Ralplan, lines: &[String]) {
     plan.untold.extend_from_slice(lines);
     let more = plan.untold.len().saturating_sub(UNTOLD_KEPT);
     plan.untold.drain(..more);
 }
 
-/// What the person has not been shown of the log, one line each; empty where there is nothing. It counts as shown
-/// from then on.
+/// Takes the log lines that the user has not been shown yet, joined by line breaks; empty if there
+/// are none. They count as shown from then on.
 pub fn to_tell(state: &mut LoopState) -> String {
     let untold = state.ralplan_mut().map(|plan| std::mem::take(&mut plan.untold));
     untold.unwrap_or_default().join("\n")
 }
 
-/// How far the critics have come, for people: `2/5`.
+/// How many rejections are used up, for display: `2/5`.
 pub fn position(plan: &Ralplan) -> String {
     format!("{}/{}", plan.iteration, plan.max_iterations)
 }

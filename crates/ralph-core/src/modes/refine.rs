@@ -1,7 +1,8 @@
-//! Refinement: a plan, or a list of beads, is gone over again and again until it no longer changes.
+//! Refinement: a plan or a list of beads is revised again and again until it no longer changes.
 //!
-//! Each round is a client of its own and says how much it changed; what really changed is measured
-//! beside it. Neither is believed alone: refinement is over when both have become small.
+//! Each round is a separate client that reports how much it changed; Ralph measures the actual
+//! change as well. Refinement is over only when both numbers are small, because neither is reliable
+//! alone.
 
 pub mod chart;
 pub mod contract;
@@ -28,11 +29,10 @@ pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]
 pub(crate) mod tests {
-    /// Chance that is the same at each run.
+    /// A pseudo-random generator that yields the same values at each run.
     pub(crate) struct Dice(pub(crate) u64);
 
     impl Dice {
-        /// A number below `sides`.
         pub(crate) fn roll(&mut self, sides: usize) -> usize {
             self.0 ^= self.0 << 13;
             self.0 ^= self.0 >> 7;

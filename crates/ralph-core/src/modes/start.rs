@@ -7,24 +7,21 @@ use crate::state::{Completion, Criterion, LoopState, Phase, StartedBy};
 use crate::text::plural::noun;
 use jiff::Timestamp;
 
-/// What to do about a request to start.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StartDecision {
-    /// Another registration of the same hook has answered this very prompt.
+    /// Another registration of the same hook has already answered this prompt.
     Answered,
-    /// A new loop for this task.
     New(String),
-    /// A new loop in place of one that had no event since its start.
+    /// A new loop that replaces one without any event since its start.
     Replace(String),
     /// The project's planned loop, bound to this session.
     Planned,
-    /// This session's loop goes on.
+    /// This session's loop continues.
     Continue,
-    /// Nothing is started; the person is told why and what to do.
+    /// Nothing starts; the user is told why and what to do.
     Refuse(String),
 }
 
-/// What is known when a start is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct StartInputs<'a> {
     /// The live loop of this session.
@@ -35,7 +32,6 @@ pub struct StartInputs<'a> {
     pub prompt_id: &'a str,
 }
 
-/// Decides what a request starts.
 pub fn decide(request: &LoopRequest, seen: StartInputs<'_>) -> StartDecision {
     let bound = seen.bound.filter(|state| state.is_live());
     if let Some(state) = bound
@@ -62,7 +58,8 @@ pub fn decide(request: &LoopRequest, seen: StartInputs<'_>) -> StartDecision {
     }
 }
 
-/// True where this very prompt has begun or continued the loop: another copy of the hook has answered it.
+/// True if this prompt has already started or continued the loop: another copy of the hook has
+/// answered it.
 pub fn answered(state: &LoopState, prompt_id: &str) -> bool {
     !prompt_id.is_empty() && state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
 }
@@ -77,20 +74,17 @@ fn planned(project: Option<&LoopState>) -> StartDecision {
     }
 }
 
-/// The facts of a new loop that no request and no setting holds.
+/// Facts about a new loop that neither the request nor the settings contain.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// The time.
     pub now: Timestamp,
-    /// The project's folder.
     pub project_root: String,
     /// Criteria taken from the project's own commands.
     pub discovered: Vec<Criterion>,
-    /// Who started it.
     pub started_by: StartedBy,
 }
 
-/// A new loop, planned: `begin` makes it run.
+/// Creates a loop in the planned phase; `begin` sets it running.
 pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts) -> LoopState {
     let mut state = LoopState {
         project_root: facts.project_root,
@@ -106,7 +100,8 @@ pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts
     state
 }
 
-/// What the person is told when a loop starts: its bounds, and the commands before any runs.
+/// The message to the user when a loop starts: its limits, and its commands before any of them
+/// runs.
 pub fn announcement(state: &LoopState) -> String {
     let mut text = format!(
         "loop {} started: at most {} {}, {} {}{}. Esc pauses it, /ralph-cancel ends it.",

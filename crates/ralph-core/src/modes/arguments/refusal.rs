@@ -1,68 +1,37 @@
-//! Why typed arguments were refused, in words for the person who typed them.
+//! Why typed arguments were refused, worded for the user.
 //!
-//! Each message names the flag and says what to write instead; nothing was started.
+//! Each message names the flag and what to type instead. A refused request starts nothing.
 
 use super::{FLAGS, Number};
 use crate::shell::vacuous::Vacuous;
 use std::fmt;
 
-/// The reason for which nothing was started.
+/// Why the arguments were refused.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArgumentError {
-    /// A word begins with `--` but is none of our flags.
-    Unknown {
-        /// As typed.
-        flag: String,
-    },
-    /// One of our flags with other dashes than two hyphens.
+    /// A word begins with `--` but is not a known flag.
+    Unknown { flag: String },
+    /// A known flag typed with dashes other than two hyphens.
     Misspelled {
-        /// As typed.
         typed: String,
-        /// As it is spelled.
+        /// The correct spelling.
         flag: &'static str,
     },
     /// A flag at the end, before another flag, or with an empty value.
-    NoValue {
-        /// Which.
-        flag: &'static str,
-    },
-    /// A flag that takes no value was given one.
-    UnwantedValue {
-        /// Which.
-        flag: &'static str,
-        /// As typed.
-        value: String,
-    },
-    /// A flag that counts once was given again.
-    Repeated {
-        /// Which.
-        flag: &'static str,
-    },
-    /// Not plain decimal digits, or out of range.
-    Number {
-        /// Which.
-        number: Number,
-        /// As typed.
-        given: String,
-    },
-    /// Not a rule of completion.
-    Completion {
-        /// As typed.
-        given: String,
-    },
+    NoValue { flag: &'static str },
+    /// A value was given to a flag that takes none.
+    UnwantedValue { flag: &'static str, value: String },
+    /// A flag that may be given once was given again.
+    Repeated { flag: &'static str },
+    /// The value is not in plain decimal digits, or is out of range.
+    Number { number: Number, given: String },
+    /// The value is not a completion rule.
+    Completion { given: String },
     /// `--ac` without a `=`.
-    CriterionWithoutCommand {
-        /// As typed.
-        given: String,
-    },
+    CriterionWithoutCommand { given: String },
     /// `--ac` with a command that proves nothing.
-    Criterion {
-        /// As typed.
-        given: String,
-        /// Why it proves nothing.
-        why: Vacuous,
-    },
-    /// Quotes with nothing between them.
+    Criterion { given: String, why: Vacuous },
+    /// The task is a pair of quotes with nothing between them.
     EmptyTask,
 }
 

@@ -264,7 +264,7 @@ fn no_text_makes_the_parser_panic_or_lose_a_word() {
         "$(id)",
         "\\",
     ];
-    // A small generator with a fixed seed, so that a failure can be repeated.
+    // A small generator with a fixed seed makes failures reproducible.
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
     let mut roll = |sides: usize| {
         seed ^= seed << 13;

@@ -1,15 +1,16 @@
-//! Parts typed text into words, each with its place, so that a task can be given back as typed.
+//! Splits typed text into words and records their positions, so that a task can be returned as
+//! typed.
 
-/// One word. A flag's value after `=` counts as a word of its own for the quotes around it.
+/// One word. For quoting, a flag's value after `=` counts as a separate word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ArgumentWord<'a> {
     /// The word without the quotes that group it.
     pub(super) value: &'a str,
-    /// The part before the `=` of a flag, else the whole word.
+    /// For a flag with `=`, the part before it; otherwise the whole word.
     pub(super) name: &'a str,
-    /// The part after the `=` of a flag, without the quotes that group it.
+    /// The part after a flag's `=`, without the quotes that group it.
     pub(super) attached: Option<&'a str>,
-    /// Whether quotes group the whole word: then it is text, whatever it looks like.
+    /// Whether quotes group the whole word. A quoted word is always text, never a flag.
     pub(super) quoted: bool,
     start: usize,
     end: usize,
@@ -22,7 +23,6 @@ impl ArgumentWord<'_> {
     }
 }
 
-/// The words of a text, in order.
 pub(super) fn split(text: &str) -> Vec<ArgumentWord<'_>> {
     let mut words = Vec::new();
     let mut at = skip_space(text, 0);
@@ -34,8 +34,8 @@ pub(super) fn split(text: &str) -> Vec<ArgumentWord<'_>> {
     words
 }
 
-/// Words as they were typed, with the space between them. Where a flag stood between two of
-/// them, one space is left, or the line break that stood beside it.
+/// Joins words as typed, keeping the space between them. Where a flag was removed between two
+/// words, one space remains, or the adjacent line break.
 pub(super) fn join(text: &str, words: &[ArgumentWord]) -> String {
     let mut joined = String::new();
     let mut last: Option<&ArgumentWord> = None;
@@ -86,8 +86,9 @@ fn read(text: &str, start: usize) -> ArgumentWord<'_> {
     word
 }
 
-/// The text between a quote at this place and the first equal quote that ends a word, and where
-/// the word ends. None if no quote stands here, or if it is never closed: then it is text.
+/// Returns the text between an opening quote at `start` and the first matching quote that ends a
+/// word, and the end of that word. Returns `None` if there is no quote here or it is never closed;
+/// then it is plain text.
 fn quoted(text: &str, start: usize) -> Option<(&str, usize)> {
     let quote = text[start..].chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     let inside = start + quote.len_utf8();

@@ -1,26 +1,24 @@
-//! The four agents of an orchestrated session, and what each can be called for.
+//! The four agents of an orchestration, and their modes.
 //!
-//! An invocation carries exactly one mode. Two of them are not said as `MODE:` but by the task that
-//! is named: an executor executes, and a reviewer reviews.
+//! An invocation has exactly one mode. Two modes have no `MODE:` line, because the named task
+//! implies them: an executor executes, and a reviewer reviews.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One of the four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AgentRole {
     /// Plans, and breaks the plan into tasks.
     Planner,
-    /// Asks what is open, and finds answers.
+    /// Asks what is unclear, and finds answers.
     Questioner,
     /// Carries out one task.
     Executor,
-    /// Judges one task, or the session.
+    /// Judges one task, or an iteration.
     Reviewer,
 }
 
 impl AgentRole {
-    /// All of them.
     pub const ALL: [AgentRole; 4] =
         [AgentRole::Planner, AgentRole::Questioner, AgentRole::Executor, AgentRole::Reviewer];
 
@@ -34,7 +32,7 @@ impl AgentRole {
         }
     }
 
-    /// The agent of a name, whether it comes from settings or from a plugin.
+    /// The agent of this name, whether it comes from settings or from a plugin.
     pub fn of(kind: &str) -> Option<AgentRole> {
         let kind = kind.strip_prefix("ralph:").unwrap_or(kind);
         AgentRole::ALL.into_iter().find(|agent| agent.name() == kind)
@@ -47,46 +45,44 @@ impl fmt::Display for AgentRole {
     }
 }
 
-/// What an agent is called for.
+/// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Mode {
-    /// Lays out a session: plan, progress, metadata.
+    /// Creates the orchestration's plan, progress and metadata.
     #[serde(rename = "INITIALIZE")]
     Initialize,
     /// Breaks the plan into tasks.
     #[serde(rename = "TASK_BREAKDOWN")]
     TaskBreakdown,
-    /// Brings the plan to what a person's feedback asks for.
+    /// Updates the plan from the user's feedback.
     #[serde(rename = "UPDATE")]
     Update,
-    /// Brings the tasks to the changed plan.
+    /// Updates the tasks from the changed plan.
     #[serde(rename = "REBREAKDOWN")]
     Rebreakdown,
     /// Splits one task that is too large.
     #[serde(rename = "REBREAKDOWN_TASK")]
     RebreakdownTask,
-    /// Writes how the session stands.
+    /// Writes the orchestration's status.
     #[serde(rename = "UPDATE_METADATA")]
     UpdateMetadata,
-    /// Mends progress and metadata.
+    /// Repairs progress and metadata.
     #[serde(rename = "REPAIR_STATE")]
     RepairState,
-    /// Asks what the plan leaves open.
+    /// Asks what the plan leaves unclear.
     #[serde(rename = "brainstorm")]
     Brainstorm,
-    /// Answers what was asked.
+    /// Answers the questions.
     #[serde(rename = "research")]
     Research,
-    /// Asks what a person's feedback leaves open.
+    /// Asks what the user's feedback leaves unclear.
     #[serde(rename = "feedback-analysis")]
     FeedbackAnalysis,
-    /// Carries out a task.
     #[serde(rename = "EXECUTE")]
     Execute,
-    /// Judges a task.
     #[serde(rename = "TASK_REVIEW")]
     TaskReview,
-    /// Fails a task whose executor went away.
+    /// Fails a task whose executor is gone.
     #[serde(rename = "TIMEOUT_FAIL")]
     TimeoutFail,
     /// Judges the iteration.
@@ -95,7 +91,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All of them.
     pub const ALL: [Mode; 14] = [
         Mode::Initialize,
         Mode::TaskBreakdown,
@@ -113,7 +108,6 @@ impl Mode {
         Mode::SessionReview,
     ];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Mode::Initialize => "INITIALIZE",
@@ -133,17 +127,17 @@ impl Mode {
         }
     }
 
-    /// The mode of a word.
+    /// The mode with this word.
     pub fn of(word: &str) -> Option<Mode> {
         Mode::ALL.into_iter().find(|mode| mode.word() == word)
     }
 
-    /// The word for the prompt; none where the task says it.
+    /// The word for the prompt; `None` if the task implies the mode.
     pub fn said(self) -> Option<&'static str> {
         (!matches!(self, Mode::Execute | Mode::TaskReview)).then(|| self.word())
     }
 
-    /// Who is called.
+    /// The agent to call.
     pub fn agent(self) -> AgentRole {
         match self {
             Mode::Initialize

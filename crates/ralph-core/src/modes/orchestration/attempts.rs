@@ -1,8 +1,8 @@
-//! How many attempts at a task an iteration has seen, whatever the agents left behind.
+//! Counts the attempts at a task in an iteration, whatever the agents left behind.
 //!
-//! A report is the usual trace of an attempt, and an agent may leave none: an executor that vanishes, a reviewer that
-//! fails a task and writes nothing. So each trace counts, and the one that shows most decides: a task that
-//! leaves no report must not be carried out for ever.
+//! An attempt usually leaves a report, but it may leave none: an executor vanishes, or a reviewer
+//! fails a task without writing anything. Every trace therefore counts, and the highest count wins,
+//! so that a task without reports is not executed forever.
 
 use super::agents::Mode;
 use super::files::SessionFile;
@@ -13,15 +13,15 @@ use super::report::{attempts_in, next_attempt};
 use super::snapshot::{Picture, Snapshot};
 use jiff::Timestamp;
 
-/// The note of a task that nobody could carry out: no attempt was made.
+/// The note of a task without a definition, for which no attempt was made.
 pub const UNDEFINED: &str = "blocker: Task definition missing";
 
-/// What makes an execution the same as another.
+/// The key of a task's execution in an iteration.
 pub fn execution(task: &str, iteration: u32) -> CallKey {
     CallKey { mode: Mode::Execute, task: task.to_owned(), iteration, cycle: 0 }
 }
 
-/// How many attempts of the iteration are over.
+/// How many attempts the iteration has finished.
 pub fn made(
     picture: &Picture,
     entry: Option<&TaskEntry>,
@@ -42,7 +42,8 @@ pub fn made(
     attempts_in(reports, iteration).max(noted).max(by_note)
 }
 
-/// The number of the next attempt: no report has it, and no attempt of the iteration that left none had it.
+/// The number of the next attempt. No report has it, and no attempt of this iteration that left no
+/// report had it.
 pub fn next(
     picture: &Picture,
     entry: Option<&TaskEntry>,
@@ -55,13 +56,13 @@ pub fn next(
     next_attempt(picture.reports_of(task)).max(so_far.saturating_add(1))
 }
 
-/// The highest number of an attempt of earlier iterations.
+/// The highest attempt number of earlier iterations.
 fn before(picture: &Picture, task: &str, iteration: u32) -> u32 {
     let earlier = picture.reports_of(task).iter().filter(|report| report.iteration < iteration);
     earlier.map(|report| report.attempt).max().unwrap_or_default()
 }
 
-/// Notes that this call is over, if it has left its task as failed.
+/// Records the end of a call that left its task as failed.
 pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
     let is_about_one = matches!(call.mode, Mode::Execute | Mode::TaskReview | Mode::TimeoutFail);
     let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
@@ -76,7 +77,7 @@ mod tests {
     use super::super::fixture::{SampleOrchestration, now, report};
     use super::*;
 
-    /// A failed task with this note, after so many reports of the first iteration.
+    /// A failed task with this note, after this many reports in the first iteration.
     fn failed(note: Option<&str>, reports: u32) -> SampleOrchestration {
         let mut session = SampleOrchestration::planned(&[("a", &[])]);
         session.noted("a", "[F]", note);

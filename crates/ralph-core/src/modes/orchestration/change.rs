@@ -1,7 +1,7 @@
-//! What the router writes itself, and what comes of it.
+//! What the router itself writes, and the result.
 //!
-//! A change is applied to a snapshot, so that what the router decides next it decides on what will
-//! stand there. Progress and metadata are written together: [`writes`] gives both or neither.
+//! Changes are applied to a snapshot, so that the router's next decision is based on the files as
+//! they will be. Progress and metadata are written together: [`writes`] returns both or neither.
 
 use super::feedback;
 use super::files::SessionFile;
@@ -15,98 +15,82 @@ use crate::modes::orchestration::local_time::LocalTime;
 /// The planning tasks of the first iteration.
 pub const PLANNING: [&str; 4] = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
 
-/// The planning tasks of every later one.
+/// The planning tasks of every later iteration.
 pub const REPLANNING: [&str; 4] =
     ["plan-rebrainstorm", "plan-reresearch", "plan-update", "plan-rebreakdown"];
 
-/// The planning tasks of an iteration.
 pub fn planning_of(iteration: u32) -> &'static [&'static str] {
     if iteration <= 1 { &PLANNING } else { &REPLANNING }
 }
 
-/// One thing that the router writes.
+/// One change that the router makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouterWrite {
-    /// Where the session is.
     Enter {
-        /// The state.
         state: State,
-        /// The iteration.
         iteration: u32,
-        /// The wave, where one was chosen.
         wave: Option<u32>,
     },
-    /// The metadata that are missing.
+    /// Creates the missing metadata.
     Metadata {
-        /// The state as it was inferred.
+        /// The state inferred from the other files.
         state: State,
-        /// The iteration as it was inferred.
         iteration: u32,
     },
-    /// An iteration begins: its sections, its row, its metadata.
+    /// Begins an iteration: its sections, its row and its metadata.
     Begin {
-        /// Which.
         iteration: u32,
-        /// The folders of feedback that it answers.
+        /// The feedback folders that the iteration answers.
         feedbacks: Vec<String>,
     },
-    /// The status of a task.
+    /// Sets the status of a task.
     Mark {
-        /// Which.
         task: String,
-        /// The status.
         status: TaskMark,
-        /// What stands behind the id from now on; none leaves it.
+        /// The new text after the id; `None` keeps the old text.
         note: Option<String>,
     },
-    /// The status of a planning task.
+    /// Sets the status of a planning task.
     MarkPlanning {
         /// The iteration of its section.
         iteration: u32,
         /// The line of the entry, counted from 1.
         line: usize,
-        /// The status.
         status: TaskMark,
-        /// What stands behind the id from now on; none leaves it.
+        /// The new text after the id; `None` keeps the old text.
         note: Option<String>,
     },
-    /// Tasks that have a file and do not stand in the progress.
+    /// Adds tasks that have a file but no entry in the progress.
     Add {
-        /// In which iteration's section.
         iteration: u32,
-        /// Their ids.
         tasks: Vec<String>,
     },
-    /// How an iteration stands, in the table.
+    /// Sets the status of an iteration in the table.
     Row {
-        /// Which.
         iteration: u32,
-        /// How.
         status: &'static str,
     },
-    /// The plan as it is, kept under the number of an iteration; one that is there stays.
+    /// Keeps a copy of the plan under the number of an iteration. An existing copy is not replaced.
     KeepPlan(u32),
-    /// The tasks of an iteration are known.
+    /// Records that the tasks of an iteration are known.
     Planned(u32),
-    /// An iteration is over.
+    /// Records that an iteration is over.
     Completed(u32),
-    /// The signals that were heard, by their names; whoever holds the mailbox moves them.
+    /// Archives the heard signals, by name. The owner of the mailbox moves the files.
     Heard(Vec<String>),
 }
 
-/// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWrite {
-    /// From the session's folder.
+    /// The path, relative to the orchestration's folder.
     pub path: String,
-    /// All of it.
     pub text: String,
 }
 
-/// The snapshot with all changes made.
+/// Returns the snapshot with all changes applied.
 ///
 /// # Errors
-/// What could not be changed, and how it has to be written. Then nothing is.
+/// What could not be changed, and how it has to be written. Then no change is applied.
 pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result<Snapshot, String> {
     let mut after = advance(seen, changes, now)?;
     let status_changed = [SessionFile::Progress, SessionFile::Metadata]
@@ -121,8 +105,8 @@ pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result
     Ok(after)
 }
 
-/// As [`apply`], without counting the change in the metadata: what is only looked at is counted once,
-/// when it is written.
+/// Like [`apply`], but does not count the change in the metadata: a change that is only previewed
+/// is counted once, when it is written.
 pub(super) fn advance(
     seen: &Snapshot,
     changes: &[RouterWrite],
@@ -154,7 +138,7 @@ fn write(seen: &mut Snapshot, place: SessionFile<'_>, text: String) {
     seen.files.insert(place.to_string(), Some(text));
 }
 
-/// Changes a file that is there, and one that is not from `new`.
+/// Changes a file; starts from `new` if the file does not exist.
 fn edit(
     seen: &mut Snapshot,
     place: SessionFile<'_>,
@@ -261,13 +245,14 @@ fn begin(
     if !seen.has(place) {
         write(seen, place, IterationMetadata::first(iteration, now));
     }
-    // What the last iteration came to is no longer how the session stands.
+    // The result of the last iteration is no longer the orchestration's status.
     edit(seen, SessionFile::Metadata, "", |text| {
         yaml::set(text, &["status"], MetadataStatus::InProgress.word())
     })
 }
 
-/// The row with what is known: the tasks as they stand, and the feedback that was there at its start.
+/// The row with its known values: the current task counts, and the feedback that existed when the
+/// iteration began.
 fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> IterationRow {
     let progress = Progress::parse(text);
     let counts = Counts::of(&progress);

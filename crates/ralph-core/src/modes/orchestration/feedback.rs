@@ -1,28 +1,25 @@
-//! `feedbacks.md`: what a person says of an iteration, so that the next can begin.
+//! `feedbacks.md`: the user's feedback on an iteration, which starts the next one.
 //!
-//! A folder that is laid out and says nothing yet starts nothing: the person is still writing.
+//! A new file without any entry starts nothing, because the user is still writing.
 
 use super::files::SessionFile;
 use super::finding::SessionFinding;
 use super::yaml::{Yaml, front_matter};
 use crate::modes::orchestration::local_time::LocalTime;
 
-/// The file of a batch.
+/// The file name of a batch.
 pub const FILE: &str = "feedbacks.md";
 
-/// A batch of feedback.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeedbackBatch {
-    /// Issues that must be mended, each in its words.
+    /// Issues that must be fixed, each in the user's words.
     pub critical: Vec<String>,
-    /// Issues of quality.
     pub quality: Vec<String>,
-    /// What is asked for beside.
     pub requirements: Vec<String>,
 }
 
 impl FeedbackBatch {
-    /// Reads a batch for an iteration from its folder, and tells what is wrong with it.
+    /// Reads a batch for an iteration from its folder, and reports what is wrong with it.
     pub fn parse(iteration: u32, stamp: &str, text: &str) -> (FeedbackBatch, Vec<SessionFinding>) {
         let place = SessionFile::Feedback { iteration, stamp, file: FILE };
         let mut found = Vec::new();
@@ -67,13 +64,13 @@ impl FeedbackBatch {
         (feedback, found)
     }
 
-    /// True if there is anything to do.
+    /// True if the batch has at least one entry.
     pub fn says_something(&self) -> bool {
         !(self.critical.is_empty() && self.quality.is_empty() && self.requirements.is_empty())
     }
 }
 
-/// What a new batch holds: its headings, and nothing that would start an iteration.
+/// The text of a new batch: only headings and comments, which do not start an iteration.
 pub fn template(iteration: u32, stamp: &str, now: LocalTime) -> String {
     format!(
         "---\niteration: {iteration}\ntimestamp: {now}\nprevious_iteration: {}\n---\n\n\
@@ -87,7 +84,7 @@ pub fn template(iteration: u32, stamp: &str, now: LocalTime) -> String {
     )
 }
 
-/// The items of the first level under a heading, without those that are comments or say nothing.
+/// The top-level items under a heading, without comments and empty items.
 fn items(text: &str, heading: &str) -> Vec<String> {
     let mut comment = false;
     let section = text
@@ -107,7 +104,7 @@ fn items(text: &str, heading: &str) -> Vec<String> {
         let item =
             ["[ ]", "[x]", "[X]"].iter().find_map(|mark| item.strip_prefix(mark)).unwrap_or(item);
         let item = item.trim();
-        // `**ISS-001**: Description` with nothing behind the colon says nothing.
+        // `**ISS-001**: Description` with nothing after the colon is an empty item.
         let said = item.rsplit_once("**:").map_or(item, |(_, said)| said.trim());
         if !said.is_empty() && said != "Description" && said != "..." {
             items.push(item.to_owned());

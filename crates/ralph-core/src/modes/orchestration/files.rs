@@ -1,16 +1,16 @@
-//! What is where in the folder of a session, and who writes it.
+//! The files in an orchestration's folder, and their owners.
 //!
-//! A path is read strictly: what has no name here belongs to nobody, and no spelling of a path leads
-//! out of the folder or past the owner of what it means.
+//! Paths are parsed strictly: a path that is not listed here has no owner, and no spelling of a
+//! path can leave the folder or bypass the owner of a file.
 
 use super::agents::AgentRole;
 use super::id::SessionId;
 use std::fmt;
 
-/// Where sessions are, from the top of the project.
+/// The folder of all orchestrations, relative to the top of the project.
 pub const SESSIONS: &str = ".ralph-sessions/";
 
-/// Something in the folder of a session.
+/// A file in an orchestration's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionFile<'a> {
     /// `plan.md`.
@@ -19,13 +19,12 @@ pub enum SessionFile<'a> {
     PlanSnapshot(u32),
     /// `tasks/<task-id>.md`.
     Task(&'a str),
-    /// `progress.md`: the one place of status.
+    /// `progress.md`: the only file with statuses.
     Progress,
     /// `reports/<task-id>-report[-r<N>].md`.
     Report {
-        /// The task.
         task: &'a str,
-        /// Which attempt, counted from 1.
+        /// The number of the attempt, counted from 1.
         attempt: u32,
     },
     /// `questions/<category>.md`.
@@ -34,54 +33,50 @@ pub enum SessionFile<'a> {
     Metadata,
     /// `iterations/<N>/metadata.yaml`.
     IterationMetadata(u32),
-    /// Anything in `iterations/<N>/feedbacks/<timestamp>/`.
+    /// Any file in `iterations/<N>/feedbacks/<timestamp>/`.
     Feedback {
-        /// The iteration that it asks for.
+        /// The iteration that the feedback requests.
         iteration: u32,
         /// The name of its folder.
         stamp: &'a str,
-        /// The file, from that folder.
+        /// The path, relative to that folder.
         file: &'a str,
     },
-    /// Anything in `iterations/<N>/replanning/`.
+    /// Any file in `iterations/<N>/replanning/`.
     Replanning {
-        /// The iteration.
         iteration: u32,
-        /// The file, from that folder.
+        /// The path, relative to that folder.
         file: &'a str,
     },
     /// `iterations/<N>/questions/<category>.md`.
     IterationQuestions {
-        /// The iteration.
         iteration: u32,
-        /// Its name without the ending.
+        /// The file name without its extension.
         category: &'a str,
     },
     /// `iterations/<N>/review.md`.
     Review(u32),
-    /// Anything else in `iterations/<N>/`.
+    /// Any other file in `iterations/<N>/`.
     Iteration {
-        /// The iteration.
         iteration: u32,
-        /// The file, from that folder.
+        /// The path, relative to that folder.
         file: &'a str,
     },
-    /// `signals/inputs/…`: what a person has sent.
+    /// `signals/inputs/…`: messages from the user.
     SignalInput(&'a str),
-    /// `signals/processed/…`: what was heard.
+    /// `signals/processed/…`: messages that were heard.
     SignalProcessed(&'a str),
-    /// `../<SESSION_ID>.instructions.md`: the guardrails, beside the folder.
+    /// `../<SESSION_ID>.instructions.md`: the guardrails, next to the folder.
     Instructions,
 }
 
-/// Who may write something.
+/// Who may write a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOwner {
-    /// An agent.
     Agent(AgentRole),
-    /// The program itself.
+    /// Ralph itself.
     Router,
-    /// A person.
+    /// The user.
     Person,
 }
 
@@ -101,7 +96,7 @@ const EXECUTOR: FileOwner = FileOwner::Agent(AgentRole::Executor);
 const REVIEWER: FileOwner = FileOwner::Agent(AgentRole::Reviewer);
 
 impl<'a> SessionFile<'a> {
-    /// What a path within the folder means; none if it means nothing that has a name here.
+    /// The file that a path within the folder refers to; `None` for a path that is not listed here.
     pub fn of(path: &'a str) -> Option<SessionFile<'a>> {
         if !is_plain(path) {
             return None;
@@ -133,7 +128,7 @@ impl<'a> SessionFile<'a> {
         }
     }
 
-    /// Who may write it.
+    /// Who may write the file.
     pub fn owners(self) -> &'static [FileOwner] {
         match self {
             SessionFile::Plan | SessionFile::Task(_) | SessionFile::Replanning { .. } => &[PLANNER],
@@ -155,7 +150,8 @@ impl<'a> SessionFile<'a> {
         }
     }
 
-    /// The path within the folder, for [`SessionFile::Instructions`] the one from it.
+    /// The path relative to the orchestration's folder, which for [`SessionFile::Instructions`]
+    /// leads out of it.
     pub fn path(self, id: &SessionId) -> String {
         match self {
             SessionFile::Instructions => format!("../{id}.instructions.md"),
@@ -200,13 +196,14 @@ impl fmt::Display for SessionFile<'_> {
     }
 }
 
-/// Where the session is, from the top of the project, with a slash at its end.
+/// The orchestration's folder, relative to the top of the project, with a trailing slash.
 pub fn folder(id: &SessionId) -> String {
     format!("{SESSIONS}{id}/")
 }
 
-/// The session and what in it a path means, from the top of the project. For a path among the
-/// sessions that means nothing the place is none; for any other path all is.
+/// The orchestration and the file that a path refers to, relative to the top of the project. The
+/// file is `None` for an unknown path among the orchestrations; the whole result is `None` for a
+/// path outside them.
 pub fn within(path: &str) -> Option<(Option<SessionId>, Option<SessionFile<'_>>)> {
     let rest = path.strip_prefix(SESSIONS)?;
     if let Some(id) = rest.strip_suffix(".instructions.md").and_then(|id| SessionId::parse(id).ok())
@@ -219,7 +216,7 @@ pub fn within(path: &str) -> Option<(Option<SessionId>, Option<SessionFile<'_>>)
     Some((id, place))
 }
 
-/// True for a name that a task may have: it becomes the name of a file.
+/// True for a valid task id. It becomes a file name.
 pub fn is_task_id(id: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !id.is_empty()
@@ -234,7 +231,7 @@ fn is_plain(path: &str) -> bool {
     path.split('/').all(holds) && !path.contains(['\\', '\0', '\n'])
 }
 
-/// A number that is written in one way only: without a sign and without zeros before it.
+/// Parses a number that has only one spelling: no sign and no leading zeros.
 fn number(text: &str) -> Option<u32> {
     let number: u32 = text.parse().ok().filter(|number| *number > 0)?;
     (number.to_string() == text).then_some(number)

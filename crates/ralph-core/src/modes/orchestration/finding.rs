@@ -1,44 +1,42 @@
-//! Something that is wrong with a session's folder: where, and what to do.
+//! A problem in an orchestration's folder: where it is, and what to do.
 
 use super::files::SessionFile;
 use std::fmt;
 
-/// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFinding {
-    /// The file, from the session's folder.
+    /// The file, relative to the orchestration's folder.
     pub file: String,
-    /// Its line, counted from 1; 0 for the file as a whole.
+    /// The line, counted from 1; 0 for the whole file.
     pub line: usize,
     /// What is wrong, and what to do.
     pub what: String,
-    /// How bad it is.
     pub weight: Weight,
 }
 
-/// How bad something is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// The work goes on, but perhaps not as it was meant.
+    /// The work continues, but perhaps not as intended.
     Notice,
-    /// A task cannot be carried out.
+    /// A task cannot be executed.
     Blocks,
-    /// The state of the session cannot be read: it is repaired before anything else.
+    /// The orchestration's state cannot be read and must be repaired first.
     Invalid,
 }
 
 impl SessionFinding {
-    /// Something that is to be noticed.
+    /// A problem that does not stop the work.
     pub fn new(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
         SessionFinding { file: place.to_string(), line, what: what.into(), weight: Weight::Notice }
     }
 
-    /// Something that keeps a task from being carried out.
+    /// A problem that prevents a task from being executed.
     pub fn blocks(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
         SessionFinding { weight: Weight::Blocks, ..SessionFinding::new(place, line, what) }
     }
 
-    /// Something that keeps the session from being read.
+    /// A problem that prevents the orchestration's state from being read.
     pub fn invalid(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
         SessionFinding { weight: Weight::Invalid, ..SessionFinding::new(place, line, what) }
     }

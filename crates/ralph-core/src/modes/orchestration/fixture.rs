@@ -1,4 +1,4 @@
-//! Sessions for tests, laid out as a planner would.
+//! Orchestrations for tests, laid out as a planner would.
 
 use super::files::SessionFile;
 use super::id::SessionId;
@@ -8,17 +8,16 @@ use super::snapshot::Snapshot;
 use super::state::State;
 use jiff::Timestamp;
 
-/// The moment at which all tests are.
+/// The time of all tests.
 pub(super) fn now() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
 }
 
-/// So many minutes later.
+/// This many minutes after [`now`].
 pub(super) fn later(minutes: i64) -> Timestamp {
     now() + jiff::SignedDuration::from_mins(minutes)
 }
 
-/// The file of a task.
 pub(super) fn task(id: &str, depends_on: &[&str]) -> String {
     format!(
         "---\nid: {id}\niteration: 1\n---\n# Task: {id}\n## Title\nDo {id}\n## Objective\nIt.\n\
@@ -27,7 +26,7 @@ pub(super) fn task(id: &str, depends_on: &[&str]) -> String {
     )
 }
 
-/// A report, with a verdict or none.
+/// A report, with or without a verdict.
 pub(super) fn report(id: &str, iteration: u32, verdict: Option<&str>) -> String {
     let said = verdict.map(|verdict| format!("**Status**: {verdict}\n")).unwrap_or_default();
     format!(
@@ -36,12 +35,11 @@ pub(super) fn report(id: &str, iteration: u32, verdict: Option<&str>) -> String 
     )
 }
 
-/// A review of an iteration.
 pub(super) fn review(status: &str) -> String {
     format!("# Session Review\n## Overall Assessment\n**Status**: {status}\n")
 }
 
-/// Feedback that asks for something.
+/// A feedback batch with one issue.
 pub(super) fn feedback(iteration: u32) -> String {
     let before = iteration - 1;
     format!(
@@ -50,19 +48,18 @@ pub(super) fn feedback(iteration: u32) -> String {
     )
 }
 
-/// A session under way.
 pub(super) struct SampleOrchestration {
     pub(super) seen: Snapshot,
 }
 
 impl SampleOrchestration {
-    /// Nothing yet.
+    /// An orchestration without files.
     pub(super) fn empty() -> SampleOrchestration {
         let id = SessionId::parse("260131-120000").unwrap();
         SampleOrchestration { seen: Snapshot::new(id, "Build a door") }
     }
 
-    /// Laid out, with the planning to be done.
+    /// An initialized orchestration whose planning tasks are open.
     pub(super) fn initialized() -> SampleOrchestration {
         let mut session = SampleOrchestration::empty();
         session.file("plan.md", "Goal: a door\n");
@@ -75,7 +72,7 @@ impl SampleOrchestration {
         session
     }
 
-    /// Planned, with these tasks and what they depend on.
+    /// A planned orchestration with these tasks and their dependencies.
     pub(super) fn planned(tasks: &[(&str, &[&str])]) -> SampleOrchestration {
         let mut session = SampleOrchestration::initialized();
         for id in &super::change::PLANNING[1..] {
@@ -116,17 +113,16 @@ impl SampleOrchestration {
         self.file("metadata.yaml", &text);
     }
 
-    /// Sets a task's mark, and leaves its note.
+    /// Sets a task's mark and keeps its note.
     pub(super) fn mark(&mut self, id: &str, mark: &str) {
         self.noted(id, mark, None);
     }
 
-    /// Sets the mark of a planning task.
     pub(super) fn mark_planning(&mut self, id: &str, mark: &str) {
         self.noted(id, mark, None);
     }
 
-    /// Sets a task's mark and note; a planning task's in its latest section.
+    /// Sets a task's mark and note; for a planning task, in its latest section.
     pub(super) fn noted(&mut self, id: &str, mark: &str, note: Option<&str>) {
         let text = self.text("progress.md").to_owned();
         let progress = Progress::parse(&text);

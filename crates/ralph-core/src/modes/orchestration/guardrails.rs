@@ -1,20 +1,19 @@
-//! The guardrails of a session, from `<SESSION_ID>.instructions.md` beside its folder.
+//! The guardrails of an orchestration, from `<SESSION_ID>.instructions.md` next to its folder.
 //!
-//! They stand in the front matter, or under a heading as `- max_cycles: 3`. What is not said, and
-//! what cannot be read, is as by default; the latter is told.
+//! They are in the front matter, or under a heading as `- max_cycles: 3`. A missing or unreadable
+//! value falls back to the default; an unreadable one is reported.
 
 use super::files::SessionFile;
 use super::finding::SessionFinding;
 use super::yaml::{Yaml, front_matter};
 
-/// Bounds of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guardrails {
-    /// `planning.max_cycles`: cycles of questions before the plan is broken into tasks.
+    /// `planning.max_cycles`: question cycles before the plan is broken into tasks.
     pub max_cycles: u32,
-    /// `retries.max_subagent_retries`: how often a failed task is carried out again.
+    /// `retries.max_subagent_retries`: how often a failed task is executed again.
     pub max_subagent_retries: u32,
-    /// `timeouts.task_wip_minutes`: how long a task may be worked on.
+    /// `timeouts.task_wip_minutes`: how long a task may stay in progress.
     pub task_wip_minutes: u32,
     /// `concurrency.max_parallel_executors`.
     pub max_parallel_executors: u32,
@@ -34,7 +33,7 @@ impl Default for Guardrails {
     }
 }
 
-/// Where each stands, with its least value and its most.
+/// Section, name, minimum and maximum of each limit.
 const NAMES: [(&str, &str, u32, u32); 5] = [
     ("planning", "max_cycles", 0, 100),
     ("retries", "max_subagent_retries", 0, 100),
@@ -44,7 +43,7 @@ const NAMES: [(&str, &str, u32, u32); 5] = [
 ];
 
 impl Guardrails {
-    /// Reads the instructions of a session; what is wrong with them is told beside.
+    /// Reads the instructions of an orchestration, and returns what is wrong with them.
     pub fn parse(text: &str) -> (Guardrails, Vec<SessionFinding>) {
         let mut rails = Guardrails::default();
         let mut findings = Vec::new();
@@ -94,7 +93,7 @@ impl Guardrails {
     }
 }
 
-/// `- max_cycles: 3`, with its line.
+/// Reads `- max_cycles: 3` from the body, with its line.
 fn in_body(text: &str, name: &str) -> Option<(String, usize)> {
     let body_from =
         front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);

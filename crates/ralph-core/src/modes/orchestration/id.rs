@@ -1,29 +1,27 @@
-//! The name of an orchestrated session: `<YYMMDD>-<hhmmss>`, and nothing else.
+//! The name of an orchestration: `<YYMMDD>-<hhmmss>`, and nothing else.
 //!
-//! The name becomes a folder. So its form is checked before anything is looked up under it: no
-//! separator, no dot, no way out of the folder of sessions.
+//! The name becomes a folder, so its form is checked before any lookup: without a separator or a
+//! dot, it cannot lead out of the folder of orchestrations.
 
 use std::fmt;
 
-/// What is said of any other name.
+/// The error for any other name.
 pub const REFUSED: &str = "Session ID must follow format <YYMMDD>-<hhmmss>";
 
-/// A name of the right form.
+/// A valid name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// Takes a name.
+    /// Parses a name: six digits that can be a date, a dash, six digits that can be a time of day.
     ///
     /// # Errors
-    /// [`REFUSED`], for every name of another form: six digits that can be a day, a dash, six digits
-    /// that can be a time of day.
+    /// [`REFUSED`], for a name of any other form.
     pub fn parse(name: &str) -> Result<SessionId, &'static str> {
         let holds = name.split_once('-').is_some_and(|(day, time)| is_day(day) && is_time(time));
         if holds { Ok(SessionId(name.to_owned())) } else { Err(REFUSED) }
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

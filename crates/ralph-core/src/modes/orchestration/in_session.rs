@@ -1,7 +1,7 @@
-//! A session that a conversation orchestrates: what it is told, and when it is over.
+//! An orchestration driven by a session: what the session is told, and when the orchestration ends.
 //!
-//! The router reads files, and its answer comes here as a few words. What ends a session is decided in one
-//! place, for a conversation and for a program that drives the session: [`ends`].
+//! The router reads the files, and its answer arrives here as a few values. [`ends`] alone decides
+//! what ends an orchestration, both for a session and for a program that drives it.
 
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::Proof;
@@ -16,18 +16,15 @@ use crate::text::plural::noun;
 use jiff::Timestamp;
 use std::fmt::Write as _;
 
-/// What of it ends or rests the session.
+/// Whether the router's answer ends or pauses the orchestration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ends {
-    /// Nothing: it goes on.
     GoesOn,
-    /// It rests.
     Rests(PauseCause, String),
-    /// It is over.
     Ended(EndingKind, String),
 }
 
-/// Whether its criteria are asked before it is complete.
+/// Whether the criteria must be checked before the orchestration is complete.
 pub fn wants_proof(state: &LoopState, routed: &Routed) -> bool {
     routed.due == Due::Complete && needs_proof(state)
 }
@@ -36,8 +33,8 @@ fn needs_proof(state: &LoopState) -> bool {
     state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 
-/// What the router's answer comes to. All that the tasks were for is there only if the criteria hold: a session
-/// whose work is done and whose criteria are red awaits a person's feedback.
+/// Evaluates the router's answer. An orchestration is complete only if the criteria hold: if all
+/// tasks are done and a criterion fails, it waits for the user's feedback.
 pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ends {
     let says = routed.says.trim();
     match routed.due {
@@ -91,7 +88,7 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
     )
 }
 
-/// The rule of a stop, where neither a person's wish nor an agent that is at work lets the turn end.
+/// The rule at a stop, unless the user's wish or a running agent already lets the turn end.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     let Some(routed) = &seen.session else {
         return rest(state, "its router did not answer; `ralph session next` says why", seen.now);
@@ -128,7 +125,7 @@ fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
     StopVerdict::LetGo(AllowReason::Blocked)
 }
 
-/// A session that a person takes up again: what it has used up before does not count any more.
+/// Continues an orchestration for the user. Limits count from zero again.
 pub fn take_up(state: &mut LoopState, now: Timestamp) {
     state.resume();
     state.iteration = 0;
@@ -139,19 +136,19 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
     }
 }
 
-/// What the agents of this session are called before their names.
+/// The prefix of agent names in this session.
 fn prefix(state: &LoopState) -> &'static str {
     if state.via == Some(Via::Plugin) { "ralph:" } else { "" }
 }
 
-/// What comes next, as a stop says it.
+/// The next step, as given at a stop.
 pub fn told(state: &LoopState) -> String {
     let Some(session) = state.orchestration() else { return String::new() };
     let text = match session.given.as_slice() {
         [] => format!("Next: {}", session.says),
         calls => calls_in_words(calls, prefix(state)),
     };
-    // A prompt counts word for word, so one that has no room is not cut.
+    // A prompt must match word for word, so a prompt that does not fit is left out instead of cut.
     match text.encode_utf16().count() > REASON_LIMIT {
         true => too_long(session),
         false => text,
@@ -195,12 +192,12 @@ fn calls_in_words(calls: &[SessionCall], prefix: &str) -> String {
     text
 }
 
-/// The line by which the skill knows that a session was begun for it.
+/// The line by which the skill recognizes that an orchestration was started for it.
 pub fn started_line(state: &LoopState) -> String {
     format!("Ralph session {} started, loop {}", id(state), state.loop_id)
 }
 
-/// What the person is told when a session begins.
+/// The message to the user when an orchestration starts.
 pub fn announcement(state: &LoopState) -> String {
     let (id, loop_id) = (id(state), &state.loop_id);
     let mut text = format!(
@@ -227,18 +224,18 @@ pub fn announcement(state: &LoopState) -> String {
     text
 }
 
-/// The line by which the skill knows that its session goes on.
+/// The line by which the skill recognizes that its orchestration continues.
 pub fn continues_line(state: &LoopState) -> String {
     format!("Ralph session {} continues, loop {}", id(state), state.loop_id)
 }
 
-/// The name of the session that a loop drives.
+/// The name of the orchestration that a loop drives.
 pub fn id(state: &LoopState) -> &str {
     state.orchestration().map_or("", |session| session.id.as_str())
 }
 
-/// All that a conversation needs to know which knows nothing. `steers` is what a person has sent since the
-/// start, the newest first.
+/// Everything that a session without context needs. `steers` holds the user's messages since the
+/// start, newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let mut text = format!(
         "{heading}\nTask: {}\nFolder: .ralph-sessions/{}/, {} of at most {} {}.",

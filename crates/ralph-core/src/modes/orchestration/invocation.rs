@@ -1,35 +1,30 @@
-//! One call of one agent: a mode and its inputs, and the prompt that says them.
+//! One call of one agent: its mode, its inputs and its prompt.
 //!
-//! The prompt is compared with what was to be said, so there is exactly one way to write it. A value
-//! of several lines is indented: no text of a person can look like a second `MODE:`.
+//! The prompt is compared with the expected one, so there is exactly one way to write it. A value
+//! of several lines is indented, so that no text from the user can look like a second `MODE:`.
 
 use super::agents::{AgentRole, Mode};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// A call of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// What it is called for.
     pub mode: Mode,
-    /// What makes it the same call as another.
     pub key: CallKey,
-    /// What it is told, in order, without the mode.
+    /// The inputs in order, without the mode.
     pub inputs: Vec<(&'static str, String)>,
 }
 
-/// What makes two calls the same: after a timeout the same one is made again.
+/// Identifies a call: after a timeout, the call with the same key is made again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CallKey {
-    /// What for.
     pub mode: Mode,
-    /// About which task; empty if about none.
+    /// The task; empty if the call is not about a task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
-    /// In which iteration.
     pub iteration: u32,
-    /// In which cycle of questions; 0 where there is none.
+    /// The question cycle; 0 outside a cycle.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cycle: u32,
 }
@@ -39,26 +34,24 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Invocation {
-    /// A call that is told nothing yet but where the session is.
+    /// A call whose only input is the orchestration's path.
     pub fn new(mode: Mode, session_path: &str, iteration: u32) -> Invocation {
         let key = CallKey { mode, task: String::new(), iteration, cycle: 0 };
         let inputs = vec![("SESSION_PATH", session_path.to_owned())];
         Invocation { mode, key, inputs }
     }
 
-    /// About this task.
     pub fn task(mut self, task: &str) -> Invocation {
         self.key.task = task.to_owned();
         self.with("TASK_ID", task)
     }
 
-    /// In this cycle.
     pub fn cycle(mut self, cycle: u32) -> Invocation {
         self.key.cycle = cycle;
         self.with("CYCLE", &cycle.to_string())
     }
 
-    /// Told this as well; nothing if the value is empty.
+    /// Adds an input, unless its value is empty.
     pub fn with(mut self, name: &'static str, value: &str) -> Invocation {
         if !value.is_empty() {
             self.inputs.push((name, value.to_owned()));
@@ -66,35 +59,32 @@ impl Invocation {
         self
     }
 
-    /// Told its iteration.
+    /// Adds the iteration as an input.
     pub fn in_iteration(self) -> Invocation {
         let iteration = self.key.iteration.to_string();
         self.with("ITERATION", &iteration)
     }
 
-    /// The call of this key, told what a prompt says of it: as much as is asked when it has ended.
+    /// Restores the call of this key from its prompt, as far as the check at its end needs it.
     pub fn again(key: CallKey, prompt: &str) -> Invocation {
         let status = prompt.lines().find_map(|line| line.strip_prefix("STATUS: "));
         let call = Invocation { mode: key.mode, key, inputs: Vec::new() };
         call.with("STATUS", status.unwrap_or_default().trim())
     }
 
-    /// True for a call that is told something that the person said.
+    /// True if the call passes on a message from the user.
     pub fn carries_a_signal(&self) -> bool {
         self.input("SIGNAL").is_some()
     }
 
-    /// Who is called.
     pub fn agent(&self) -> AgentRole {
         self.mode.agent()
     }
 
-    /// What it is told under this name.
     pub fn input(&self, name: &str) -> Option<&str> {
         self.inputs.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
     }
 
-    /// The prompt.
     pub fn prompt(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
@@ -110,12 +100,12 @@ impl Invocation {
         text
     }
 
-    /// True if two texts are one prompt, whatever white space is around their lines' ends.
+    /// True if both texts are the same prompt, ignoring white space at the ends of lines.
     pub fn are_same(one: &str, other: &str) -> bool {
         same(one, other)
     }
 
-    /// True if the text is the prompt, whatever white space is around its lines' ends.
+    /// True if the text is this call's prompt, ignoring white space at the ends of lines.
     pub fn is_said_by(&self, text: &str) -> bool {
         same(&self.prompt(), text)
     }
@@ -128,12 +118,10 @@ fn same(one: &str, other: &str) -> bool {
     lines(one) == lines(other)
 }
 
-/// A call that is under way, as whoever carries it out knows.
+/// A call in progress, as known to the program that makes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
-    /// Which.
     pub key: CallKey,
-    /// Since when.
     pub since: Timestamp,
 }
 

@@ -1,19 +1,17 @@
-//! A time as the source document's commands print it: local, with its offset from UTC.
+//! A time as the commands of the specification print it: local, with its offset from UTC.
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use std::fmt;
 
-/// A moment, and the offset of the clock that a person sees.
+/// A timestamp with the UTC offset of the user's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalTime {
-    /// The moment.
     pub at: Timestamp,
-    /// Its offset from UTC.
     pub offset: Offset,
 }
 
-/// In UTC, for a rule that only compares moments.
+/// Uses UTC, for rules that only compare times.
 impl From<Timestamp> for LocalTime {
     fn from(at: Timestamp) -> LocalTime {
         LocalTime { at, offset: Offset::UTC }

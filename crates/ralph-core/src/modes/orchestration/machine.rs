@@ -1,8 +1,8 @@
-//! The router: what comes next in a session, from its folder alone.
+//! The router: the next step of an orchestration, derived from its folder alone.
 //!
-//! Nothing is remembered between two questions. A state is left by a change that is written first, so
-//! whoever is killed between two steps finds the session where it was. A state that moves on without a
-//! call moves on within one question; the changes of the way are given together.
+//! Nothing is kept in memory between two questions. Leaving a state is a change that is written
+//! first, so a process killed between two steps finds the orchestration where it was. A state that
+//! needs no call is passed within one question; the answer contains all changes on the way.
 
 mod alone;
 mod batches;
@@ -32,18 +32,17 @@ use super::state::State;
 use super::validate::{findings, is_invalid};
 use jiff::Timestamp;
 
-/// More than any way from one call to the next has states.
+/// More than the number of states on any path from one call to the next.
 const MOST_MOVES: usize = 64;
 
-/// What a state comes to.
+/// The result of evaluating a state.
 enum MachineTurn {
-    /// Something is written, and then it is asked again.
+    /// Write these changes, then evaluate again.
     Move(Vec<RouterWrite>),
-    /// This is to be done.
     Act(Act),
 }
 
-/// What a state is decided from.
+/// The data from which a state is evaluated.
 struct View<'a> {
     seen: &'a Snapshot,
     picture: &'a Picture,
@@ -53,7 +52,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// A call that says where the session is and nothing else yet.
+    /// A call whose only input is the orchestration's path.
     fn call(&self, mode: super::agents::Mode) -> Invocation {
         Invocation::new(mode, &self.picture.path, self.iteration)
     }
@@ -62,25 +61,25 @@ impl View<'_> {
         RouterWrite::Enter { state, iteration: self.iteration, wave: None }
     }
 
-    /// Where a person's feedback for this iteration is; empty if there is none.
+    /// The folders of the user's feedback for this iteration; empty if there is none.
     fn feedback_paths(&self) -> Vec<String> {
         let stamps = self.picture.feedbacks.get(&self.iteration).map_or(&[][..], Vec::as_slice);
         let iteration = self.iteration;
         stamps.iter().map(|stamp| format!("iterations/{iteration}/feedbacks/{stamp}/")).collect()
     }
 
-    /// What the agents of this state are told of the person's words.
+    /// The user's messages for the agents of this state.
     fn listen(&self, state: State) -> SignalsForAgents {
         listen(state, &self.seen.signals)
     }
 }
 
-/// What comes next, as far as the person lets it.
+/// The next step, unless the user holds the orchestration.
 pub fn next(seen: &Snapshot, now: Timestamp) -> MachineStep {
     held::held(seen, due(seen, now))
 }
 
-/// What would come next if nobody held the session.
+/// The next step if the orchestration were not held.
 fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     let mut changes = Vec::new();
     let mut current = seen.clone();
@@ -131,7 +130,8 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
         }
         changes.extend(more);
     }
-    // No test has seen it; a state that is asked for ever would hold whoever asks.
+    // No test reaches this line; without the limit, a state that never changes would hang the
+    // caller.
     let (state, iteration) = resolve(&Picture::of(&current));
     let act = Act::Failed(format!("could not leave {state}; run `ralph session validate`"));
     MachineStep {
@@ -145,7 +145,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     }
 }
 
-/// The signals that the calls of this act carry, by their names.
+/// The names of the signals that the calls of this act carry.
 fn told(act: &Act, state: State, seen: &Snapshot) -> Vec<String> {
     match act {
         Act::Invoke(calls) if calls.iter().any(Invocation::carries_a_signal) => {
@@ -155,7 +155,7 @@ fn told(act: &Act, state: State, seen: &Snapshot) -> Vec<String> {
     }
 }
 
-/// Which wave it is, where one is carried out or judged.
+/// The current wave, in the states that execute or review one.
 fn wave(picture: &Picture, state: State) -> Option<u32> {
     let has_one = matches!(state, State::ExecutingBatch | State::ReviewingBatch);
     picture.metadata.filter(|_| has_one).and_then(|metadata| metadata.wave)

@@ -1,7 +1,7 @@
-//! `progress.md`: the one place where it stands how far each task is.
+//! `progress.md`: the only place with the status of each task.
 //!
-//! People and agents write it by hand. So it is read line by line, and changed line by line: what is
-//! not the entry in question keeps its prose, its order, its comments and its line endings.
+//! Users and agents edit it by hand, so it is read and changed line by line: prose, order, comments
+//! and line endings outside the changed entry are kept.
 
 mod doubled;
 mod edit;
@@ -17,22 +17,22 @@ pub use status::TaskMark;
 use lines::LineKind;
 use std::collections::{HashMap, HashSet};
 
-/// A progress document as it was read.
+/// A parsed progress document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// True if it has the header `# Progress`.
+    /// True if the document has the header `# Progress`.
     pub has_header: bool,
-    /// The statuses that the legend names; none if there is no legend.
+    /// The statuses that the legend names; `None` without a legend.
     pub legend: Option<Vec<TaskMark>>,
-    /// The sections of planning and of implementation, in their order.
+    /// The sections of planning and of implementation, in order.
     pub sections: Vec<Section>,
-    /// The table of iterations; none if there is none.
+    /// The table of iterations; `None` if it is missing.
     pub iterations: Option<Vec<IterationRow>>,
-    /// What could not be read, each with its line.
+    /// The lines that could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// What a section is about.
+/// The subject of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProgressSection {
     /// `## Planning Progress (Iteration N)`.
@@ -42,7 +42,7 @@ pub enum ProgressSection {
 }
 
 impl ProgressSection {
-    /// The words of its heading.
+    /// The words of the section's heading.
     pub fn heading(self) -> &'static str {
         match self {
             ProgressSection::Planning => "Planning Progress",
@@ -51,60 +51,51 @@ impl ProgressSection {
     }
 }
 
-/// A section with its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// What it is about.
     pub part: ProgressSection,
-    /// In which iteration.
     pub iteration: u32,
-    /// The number of its heading's line, counted from 1.
+    /// The line of the heading, counted from 1.
     pub line: usize,
-    /// Its entries, in their order.
     pub entries: Vec<TaskEntry>,
 }
 
 /// `- [/] task-1 (Attempt 1, Iteration 1, started: 2026-01-31T12:00:00Z)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEntry {
-    /// What it is about.
     pub id: String,
-    /// How far it is.
     pub status: TaskMark,
-    /// What stands behind the id.
+    /// The text after the id.
     pub note: String,
-    /// The number of its line, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
-/// A row of the table of iterations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationRow {
-    /// Which iteration.
     pub iteration: u32,
-    /// How it stands.
     pub status: String,
     /// How many tasks are done: `X/Y`.
     pub tasks: String,
-    /// The feedback that it answers, or `N/A`.
+    /// The feedback that the iteration answers, or `N/A`.
     pub feedbacks: String,
-    /// The number of its line, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
 /// A line that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// Its number, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it, and what to write instead.
+    /// What is wrong, and what to write instead.
     pub what: String,
     /// False in the legend and in the table of iterations, on which nothing depends.
     pub matters: bool,
 }
 
 impl Progress {
-    /// Reads a document. It can always be read: what is wrong is in [`Progress::damage`].
+    /// Reads a document. Reading never fails; problems are in [`Progress::damage`].
     pub fn parse(text: &str) -> Progress {
         let mut progress = Progress::default();
         let lines = lines::read(text);
@@ -145,12 +136,11 @@ impl Progress {
         }
     }
 
-    /// The section of an iteration; of several the first.
+    /// The section of an iteration; the first one if there are several.
     pub fn section(&self, part: ProgressSection, iteration: u32) -> Option<&Section> {
         self.sections.iter().find(|section| section.part == part && section.iteration == iteration)
     }
 
-    /// The planning entries of an iteration.
     pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &TaskEntry> {
         self.sections
             .iter()
@@ -162,8 +152,8 @@ impl Progress {
 
     /// The entries of all tasks, each task once, in the order of the document.
     ///
-    /// A task may stand in the sections of several iterations. Then the latest counts, but for one
-    /// that is done: what is done stays done, whatever a later section says.
+    /// If a task is in the sections of several iterations, the latest entry counts. An entry marked
+    /// as done overrides later ones: a finished task stays done.
     pub fn tasks(&self) -> Vec<&TaskEntry> {
         let mut tasks: Vec<(u32, &TaskEntry)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -191,14 +181,14 @@ impl Progress {
         self.tasks().into_iter().find(|entry| entry.id == id)
     }
 
-    /// The latest iteration that a section is about; 0 if there is none.
+    /// The latest iteration that has a section; 0 if there is none.
     pub fn latest_iteration(&self) -> u32 {
         self.sections.iter().map(|section| section.iteration).max().unwrap_or_default()
     }
 }
 
 impl TaskEntry {
-    /// What the note says under this name: `started: …`.
+    /// The value of this name in the note: `started: …`.
     pub fn said(&self, name: &str) -> Option<&str> {
         let inner = self.note.split(['(', ')', ',', ';']).map(str::trim);
         inner.filter_map(|part| part.split_once(':')).find_map(|(key, value)| {
@@ -209,13 +199,13 @@ impl TaskEntry {
         })
     }
 
-    /// The number that follows this word in the note: `(Attempt 2, Iteration 1)`.
+    /// The number after this word in the note: `(Attempt 2, Iteration 1)`.
     pub fn number(&self, word: &str) -> Option<u32> {
         let inner = self.note.split(['(', ')', ',', ';']).map(str::trim);
         inner.filter_map(|part| part.strip_prefix(word)?.trim().parse().ok()).next()
     }
 
-    /// Which cycle of questions it is about, if the note says so: `(CYCLE=2)`, `(Cycle 2)`.
+    /// The question cycle, if the note names it: `(CYCLE=2)`, `(Cycle 2)`.
     pub fn cycle(&self) -> Option<u32> {
         let lower = self.note.to_ascii_lowercase();
         let (_, rest) = lower.split_once("cycle")?;
@@ -225,8 +215,8 @@ impl TaskEntry {
     }
 }
 
-/// Which cycle of questions an entry of a section is: the one it names, else the next that no other of its kind
-/// names.
+/// The question cycle of an entry: the one that it names, or else the next one that no entry of the
+/// same id names.
 pub fn cycle(entries: &[&TaskEntry], at: usize) -> u32 {
     let of_kind = || entries.iter().filter(|other| other.id == entries[at].id);
     let named: HashSet<u32> = of_kind().filter_map(|other| other.cycle()).collect();

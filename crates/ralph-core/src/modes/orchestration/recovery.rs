@@ -1,14 +1,15 @@
-//! What follows a call that timed out or failed: the same call again, later and later, and then less.
+//! What follows a call that timed out or failed: the same call after a growing wait, and finally
+//! none.
 //!
-//! The waits are data, and the time is given: nobody sleeps here. This count is not the one of a task
-//! that was carried out and judged as failed; that one is a guardrail of the session.
+//! The waits are data and the time is an argument: this module never sleeps. Its count is separate
+//! from the attempts at a task that was executed and judged as failed; a guardrail limits those.
 
 use super::invocation::CallKey;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// How long is waited before the call is made again: after the first failure, the second, and so on.
-/// After one failure more than there are waits the call is given up.
+/// How long to wait before the call is made again: after the first failure, the second, and so on.
+/// One failure more than there are waits gives the call up.
 pub const WAITS: [SignedDuration; 4] = [
     SignedDuration::ZERO,
     SignedDuration::from_secs(30),
@@ -19,15 +20,15 @@ pub const WAITS: [SignedDuration; 4] = [
 /// What follows a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// The same call now.
+    /// Make the same call now.
     Again,
-    /// The same call, not before this moment.
+    /// Make the same call, but not before this time.
     NotBefore(Timestamp),
-    /// Not this call any more: a task is split, anything else is for a person.
+    /// Do not make the call again: a task is split, and anything else needs the user.
     GiveUp,
 }
 
-/// What follows so many failures in a row, of which the last was then.
+/// What follows this many consecutive failures, the last of which was at `last`.
 pub fn after(failures: u32, last: Timestamp, now: Timestamp) -> Recovery {
     let Some(place) = failures.checked_sub(1) else { return Recovery::Again };
     let Some(wait) = usize::try_from(place).ok().and_then(|place| WAITS.get(place)) else {
@@ -39,27 +40,26 @@ pub fn after(failures: u32, last: Timestamp, now: Timestamp) -> Recovery {
     }
 }
 
-/// How calls went, for as long as it matters.
+/// The history of the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tries(Vec<Try>);
 
-/// How one call went.
+/// The history of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Try {
-    /// Which.
     pub key: CallKey,
-    /// How often in a row it timed out, failed, or ended without what it was made for.
+    /// How often in a row the call timed out, failed, or ended without its result.
     pub failures: u32,
-    /// How often it ended with it.
+    /// How often the call ended with its result.
     pub ends: u32,
     /// For the execution of a task: how often a call about the task left it as failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_failed: u32,
-    /// For the execution of a task: how often `ralph session mark` has marked it as failed.
+    /// For the execution of a task: how often `ralph session mark` marked it as failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_failed: u32,
-    /// When something of this was noted last.
+    /// The time of the last change to this record.
     pub last: Timestamp,
 }
 
@@ -67,22 +67,19 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnd {
-    /// With what it was made for.
+    /// With its result.
     Met,
-    /// It timed out, failed, or ended without.
+    /// It timed out, failed, or ended without its result.
     Failed,
 }
 
 impl Tries {
-    /// How this call went so far.
     pub fn get(&self, key: &CallKey) -> Option<&Try> {
         self.0.iter().find(|one| one.key == *key)
     }
 
-    /// Notes an end.
     pub fn ended(&mut self, key: &CallKey, how: CallEnd, now: Timestamp) {
         let one = self.of(key, now);
         one.last = now;
@@ -92,13 +89,13 @@ impl Tries {
         }
     }
 
-    /// Notes that a call about the task of an execution has left it as failed.
+    /// Records that a call about the task of an execution left it as failed.
     pub fn left_failed(&mut self, key: &CallKey, now: Timestamp) {
         let one = self.of(key, now);
         one.left_failed = one.left_failed.saturating_add(1);
     }
 
-    /// Notes that the task of an execution was marked as failed.
+    /// Records that the task of an execution was marked as failed.
     pub fn marked_failed(&mut self, key: &CallKey, now: Timestamp) {
         let one = self.of(key, now);
         one.marked_failed = one.marked_failed.saturating_add(1);
@@ -114,7 +111,7 @@ impl Tries {
         &mut self.0[place]
     }
 
-    /// How many calls that hold ended with what they were made for.
+    /// How many calls for which `holds` returns true ended with their result.
     pub fn met(&self, holds: impl Fn(&CallKey) -> bool) -> usize {
         self.0.iter().filter(|one| one.ends > 0 && holds(&one.key)).count()
     }

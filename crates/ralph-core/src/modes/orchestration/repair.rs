@@ -1,8 +1,8 @@
-//! What of a damaged session the program puts right by itself, and what it leaves.
+//! What the program repairs in a damaged orchestration, and what it leaves.
 //!
-//! Only what can be told from the other files. A status that cannot be read is not guessed; where the
-//! whole of `progress.md` is gone, each task is as far as its last report shows, so that what was found
-//! to be done is not done again.
+//! It repairs only what the other files prove. It never guesses an unreadable status. If
+//! `progress.md` is missing entirely, each task gets the status that its last report shows, so that
+//! finished tasks are not done again.
 
 use super::change::planning_of;
 use super::files::SessionFile;
@@ -18,18 +18,16 @@ use super::validate::validate;
 use super::yaml::{self, Yaml};
 use crate::modes::orchestration::local_time::LocalTime;
 
-/// A session with all put right that can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mended {
-    /// The session; what is to be written is what differs.
+    /// The repaired orchestration. Files that differ have to be written.
     pub after: Snapshot,
-    /// What was done, each with its file and line.
+    /// The repairs, each with its file and line.
     pub done: Vec<SessionFinding>,
-    /// What is wrong all the same.
+    /// The problems that remain.
     pub left: Vec<SessionFinding>,
 }
 
-/// Puts right what can be.
 pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut after = seen.clone();
     let mut done = Vec::new();
@@ -67,7 +65,7 @@ fn mend_progress(
     after.files.insert(SessionFile::Progress.to_string(), Some(text));
 }
 
-/// With tasks there was a breakdown, so planning was over.
+/// Tasks exist only after a breakdown, so planning was over.
 fn from_reports(picture: &Picture, iteration: u32) -> String {
     let mut text = progress::new(planning_of(1));
     if iteration > 1 {
@@ -108,7 +106,7 @@ fn mend_metadata(
     let text = match old.as_deref().map(|text| (text, Yaml::parse(text))) {
         Some((text, Ok(yaml))) => members(after, text, &yaml, iteration, now, done),
         other => {
-            // Where the session is, its other files show: so without what could not be read.
+            // The other files show the state, so resolve it without the unreadable file.
             after.files.remove(&SessionFile::Metadata.to_string());
             let (state, iteration) = resolve(&Picture::of(after));
             let was = if other.is_some() { "it was no YAML" } else { "it was missing" };
@@ -120,7 +118,7 @@ fn mend_metadata(
     after.files.insert(SessionFile::Metadata.to_string(), Some(text));
 }
 
-/// Sets what is missing or cannot be read, and nothing else.
+/// Sets members that are missing or unreadable, and no others.
 fn members(
     seen: &Snapshot,
     text: &str,
@@ -155,7 +153,7 @@ fn members(
     ];
     let mut text = text.to_owned();
     for (path, _, value) in wanted.iter().filter(|(_, holds, _)| !holds) {
-        // What cannot be set stays among what is left.
+        // A member that cannot be set remains a problem.
         if let Ok(changed) = yaml::set(&text, path, value) {
             let what = format!("`{}` became `{value}`", path.join("."));
             done.push(SessionFinding::new(

@@ -1,31 +1,29 @@
-//! Reports and reviews: which attempt comes next, and what a reviewer says of an iteration.
+//! Reports and reviews: the number of the next attempt, and the verdict on an iteration.
 //!
-//! A report that is there is never written over: the next attempt has a number that no report has.
+//! An existing report is never overwritten: the next attempt has a number that no report has.
 
 use super::yaml::{Yaml, front_matter};
 
-/// A report of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskReport {
-    /// Which attempt, counted from 1.
+    /// The number of the attempt, counted from 1.
     pub attempt: u32,
-    /// In which iteration it was written; the first if it does not say.
+    /// The iteration in which it was written; the first if it names none.
     pub iteration: u32,
-    /// What a reviewer has said of it; none as long as none has.
+    /// The reviewer's verdict; `None` until there is one.
     pub verdict: Option<ReviewVerdict>,
 }
 
-/// What a reviewer says of an attempt.
+/// A reviewer's verdict on an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewVerdict {
     /// The task is done.
     Qualified,
-    /// It is not.
+    /// The task is not done.
     Failed,
 }
 
 impl TaskReport {
-    /// Reads what a report says of itself.
     pub fn parse(attempt: u32, text: Option<&str>) -> TaskReport {
         let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
         let iteration = yaml.and_then(|yaml| yaml.number(&["iteration"])).unwrap_or(1);
@@ -33,14 +31,15 @@ impl TaskReport {
     }
 }
 
-/// The number of the next attempt: one more than there are reports, and than any of them has.
+/// The number of the next attempt: higher than the number of reports, and higher than any report's
+/// own number.
 pub fn next_attempt(reports: &[TaskReport]) -> u32 {
     let highest = reports.iter().map(|report| report.attempt).max().unwrap_or_default();
     let count = u32::try_from(reports.len()).unwrap_or(u32::MAX - 1);
     highest.max(count).saturating_add(1)
 }
 
-/// The last verdict behind the heading of the second part; the executor leaves that part empty.
+/// The last verdict after the heading of part 2, which the executor leaves empty.
 fn verdict(text: &str) -> Option<ReviewVerdict> {
     let behind =
         text.lines().skip_while(|line| !(line.starts_with('#') && line.contains("PART 2")));
@@ -61,15 +60,15 @@ pub fn attempts_in(reports: &[TaskReport], iteration: u32) -> u32 {
     u32::try_from(reports.iter().filter(of).count()).unwrap_or(u32::MAX)
 }
 
-/// True if the review of an iteration says that it is complete: in its front matter, as
-/// `assessment: Complete`, or under `## Overall Assessment`, as `**Status**: Complete`.
+/// True if the review of an iteration reports it as complete: in its front matter, as `assessment:
+/// Complete`, or under `## Overall Assessment`, as `**Status**: Complete`.
 pub fn is_complete(review: &str) -> bool {
     let in_front = front_matter(review)
         .and_then(|(yaml, _)| Yaml::parse(yaml).ok())
         .and_then(|yaml| yaml.text(&["assessment"]).map(str::to_owned));
     let said = in_front.or_else(|| overall(review));
     said.is_some_and(|said| {
-        // A line with all the words is the template, not a judgement.
+        // A line with all the choices is the template, not a verdict.
         said.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric()).trim() == "Complete"
     })
 }

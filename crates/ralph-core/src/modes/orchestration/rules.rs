@@ -1,7 +1,7 @@
-//! Who may write what in the folder of a session, and which call of an agent may be made.
+//! Who may write which file of an orchestration, and which agent calls are allowed.
 //!
-//! The hard rules of a session, as the guard asks for them: the conversation that orchestrates writes
-//! nothing, an agent writes what is its own, and a call is exactly one that the router gave.
+//! The guard enforces these rules: the orchestrating session writes nothing, an agent writes only
+//! its own files, and a call must be exactly one that the router gave.
 
 use super::agents::{AgentRole, Mode};
 use super::files::{FileOwner, SessionFile};
@@ -12,35 +12,34 @@ use std::collections::BTreeSet;
 /// Who wants to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writer<'a> {
-    /// The conversation that orchestrates.
+    /// The orchestrating session.
     Main,
-    /// An agent of the session, called for this.
+    /// An agent of the orchestration.
     Agent {
-        /// What it was called for.
         mode: Mode,
-        /// About which task; empty if about none.
+        /// The task of its call; empty if there is none.
         task: &'a str,
     },
     /// Any other agent.
     Stranger,
 }
 
-/// What is known of the file that is to be written.
+/// What is known about the file to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteTarget {
-    /// True if it is there already.
+    /// True if the file already exists.
     pub exists: bool,
-    /// For a task's file, or a report: the task's status.
+    /// For a task's file or a report: the task's status.
     pub status: Option<TaskMark>,
-    /// For a report: the highest attempt that has one; 0 if none has.
+    /// For a report: the highest attempt that has one; 0 if there is none.
     pub latest_attempt: u32,
 }
 
-/// Why something may not be done, and what may.
+/// Why an action is refused, and what is allowed instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleRefusal(pub String);
 
-/// Decides whether a file may be written. `place` is none for what has no name in the folder.
+/// Decides whether a file may be written. `place` is `None` for a path that is not an artefact.
 ///
 /// # Errors
 /// The rule, and what is allowed instead.
@@ -88,7 +87,7 @@ pub fn may_write(
     }
 }
 
-/// A task's file is immutable, but for one that is not done when the tasks are made anew.
+/// A task's file must not change, unless a breakdown replaces a task that is not done.
 fn replaced_task(mode: Mode, id: &str, target: WriteTarget) -> Result<(), RuleRefusal> {
     let may_replace = matches!(mode, Mode::Rebreakdown | Mode::RebreakdownTask);
     match (may_replace, target.status) {
@@ -102,7 +101,8 @@ fn replaced_task(mode: Mode, id: &str, target: WriteTarget) -> Result<(), RuleRe
     }
 }
 
-/// An executor writes the report of its attempt, a reviewer adds to the latest; earlier ones stay.
+/// An executor writes the report of its attempt and a reviewer adds to the latest report; earlier
+/// reports must not change.
 fn report(
     mode: Mode,
     of_task: &str,
@@ -126,10 +126,10 @@ fn report(
     Ok(())
 }
 
-/// Decides whether an agent's change of `progress.md` is its own to make.
+/// Decides whether an agent may make this change to `progress.md`.
 ///
 /// # Errors
-/// The first entry that is not, and what is allowed instead.
+/// The first entry that it may not change, and what is allowed instead.
 pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(), RuleRefusal> {
     let (before, after) = (Progress::parse(before), Progress::parse(after));
     planning_is_own(mode, &before, &after)?;
@@ -139,7 +139,7 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
         if new == Some(old.status) {
             continue;
         }
-        // What is damaged is what a repair is called for.
+        // A repair may change any entry.
         if mode == Mode::RepairState {
             continue;
         }
@@ -173,7 +173,7 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
     }
 }
 
-/// The planning tasks that a call is for. Each says of itself that it was done, and of no other.
+/// The planning tasks that a call may mark: its own, and no others.
 fn own_planning(mode: Mode) -> &'static [&'static str] {
     match mode {
         Mode::Initialize => &["plan-init"],
@@ -201,7 +201,7 @@ fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<()
                 entries.map(|entry| entry.status).collect()
             };
             let (old, new) = (statuses(before), statuses(after));
-            // A questioner may add a cycle; what stood there stays as it stood.
+            // A questioner may add a cycle, but must not change existing entries.
             if !new.starts_with(&old) {
                 let own = if own.is_empty() { "none".to_owned() } else { own.join(" or ") };
                 return Err(RuleRefusal(format!(
@@ -214,7 +214,7 @@ fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<()
     Ok(())
 }
 
-/// The marks that a call may set, of its own task and of others.
+/// The marks that a call may set, on its own task and on other tasks.
 fn allowed_marks(mode: Mode, is_own: bool) -> &'static [TaskMark] {
     match (mode, is_own) {
         (Mode::Execute, true) => &[TaskMark::InProgress, TaskMark::ReviewPending, TaskMark::Failed],
@@ -226,7 +226,7 @@ fn allowed_marks(mode: Mode, is_own: bool) -> &'static [TaskMark] {
     }
 }
 
-/// Decides whether a call of the Agent tool is one of those that the router gave, and which.
+/// Decides whether a call of the Agent tool is one that the router gave, and returns its index.
 ///
 /// # Errors
 /// The rule, and the prompt that is allowed.
@@ -252,7 +252,7 @@ pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize,
     let Some(first) = given.first() else {
         return Err(RuleRefusal(format!("{why}; no call comes next, run `ralph session next`")));
     };
-    // Of several the one for this agent is what was meant.
+    // Show the call for the same agent, if there is one.
     let meant = given.iter().find(|call| call.agent() == agent).unwrap_or(first);
     Err(RuleRefusal(format!(
         "{why}; call `{}` with this prompt, word for word:\n{}",

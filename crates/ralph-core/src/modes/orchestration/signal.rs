@@ -1,29 +1,27 @@
-//! What a person says to a session while it works, and who it is for.
+//! Messages from the user to a running orchestration, and their recipients.
 //!
-//! Four words. STEER and INFO are for the agents, who are told in some states; PAUSE and STOP are for the
-//! router, and hold the session in every state.
+//! There are four words. STEER and INFO are for the agents, who receive them in some states; PAUSE
+//! and STOP are for the router, and hold the orchestration in every state.
 
 use super::state::State;
 
-/// What was said.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalKeyword {
-    /// The work is to be done otherwise from now on.
+    /// Change how the work is done.
     Steer,
-    /// Nothing new is to begin until something else is said.
+    /// Begin nothing new until the next message.
     Pause,
-    /// The session is to end in an orderly way.
+    /// End the orchestration in an orderly way.
     Stop,
-    /// It is for the agents to know.
+    /// Information for the agents.
     Info,
 }
 
 impl SignalKeyword {
-    /// All of them.
     pub const ALL: [SignalKeyword; 4] =
         [SignalKeyword::Steer, SignalKeyword::Pause, SignalKeyword::Stop, SignalKeyword::Info];
 
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             SignalKeyword::Steer => "STEER",
@@ -34,20 +32,18 @@ impl SignalKeyword {
     }
 }
 
-/// A signal that nobody has heard.
+/// A signal that has not been heard yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnheardSignal {
     /// The name of its file.
     pub name: String,
-    /// What was said.
     pub word: SignalKeyword,
-    /// With which words.
     pub text: String,
 }
 
 impl UnheardSignal {
-    /// Reads the file of a signal. A text that does not begin with one of the words is an INFO:
-    /// nothing that somebody wrote there is lost.
+    /// Reads the file of a signal. A text that does not begin with one of the words is an INFO, so
+    /// that no message is lost.
     pub fn read(name: &str, content: &str) -> UnheardSignal {
         let content = content.trim();
         let of_word = |word: SignalKeyword| {
@@ -65,27 +61,27 @@ impl UnheardSignal {
     }
 }
 
-/// The states in which the agents that are called are told. Elsewhere what was said waits: who judges work is not
-/// steered, and the plan is not changed beside the one who changes it.
+/// The states in which called agents receive messages. In other states messages wait: a reviewer is
+/// not steered, and the plan has only one writer at a time.
 pub const TOLD: [State; 2] = [State::Planning, State::ExecutingBatch];
 
-/// What the agents that are called now are told.
+/// The messages for the agents that are called now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SignalsForAgents {
-    /// The names of the signals that are used up once all calls that carry them were made.
+    /// The names of the signals that are used up once all calls that carry them have been made.
     pub names: Vec<String>,
-    /// STEER and INFO, as the agents are told.
+    /// The STEER and INFO messages, as the agents receive them.
     pub told: String,
 }
 
-/// What is told in a state, oldest first; nothing while the session is held.
+/// The messages for the agents in a state, oldest first; empty while the orchestration is held.
 pub fn listen(state: State, signals: &[UnheardSignal]) -> SignalsForAgents {
     if !TOLD.contains(&state) || held(signals).is_some() {
         return SignalsForAgents::default();
     }
     let mut heard = SignalsForAgents::default();
     for signal in signals {
-        // A PAUSE is over here, and goes with what ended it.
+        // A PAUSE has ended by now, and is archived together with the message that ended it.
         heard.names.push(signal.name.clone());
         if matches!(signal.word, SignalKeyword::Steer | SignalKeyword::Info) {
             if !heard.told.is_empty() {
@@ -97,28 +93,27 @@ pub fn listen(state: State, signals: &[UnheardSignal]) -> SignalsForAgents {
     heard
 }
 
-/// How a session is held.
+/// How an orchestration is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// Nothing new is begun until something else is said.
+    /// Nothing new begins until the next message.
     Pause,
-    /// It ends.
+    /// The orchestration ends.
     Stop,
 }
 
-/// What holds a session, wherever it is.
+/// A hold of the orchestration, in any state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// How.
     pub how: Hold,
-    /// With which words the person said so.
+    /// The text of the user's message.
     pub text: String,
-    /// The names of the signals that have done their work once this has.
+    /// The names of the signals that are used up once the hold has taken effect.
     pub names: Vec<String>,
 }
 
-/// What holds the session: the first STOP, else the last PAUSE. Whatever follows a PAUSE ends it: the person is there
-/// again.
+/// Returns the first STOP, or else a PAUSE that is the last message. Any message after a PAUSE ends
+/// it, because the user is back.
 pub fn held(signals: &[UnheardSignal]) -> Option<Held> {
     let is_stop = |signal: &&UnheardSignal| signal.word == SignalKeyword::Stop;
     let pause = || signals.last().filter(|signal| signal.word == SignalKeyword::Pause);
@@ -126,7 +121,7 @@ pub fn held(signals: &[UnheardSignal]) -> Option<Held> {
         Some(stop) => (Hold::Stop, stop),
         None => (Hold::Pause, pause()?),
     };
-    // A PAUSE that is left behind would hold whoever goes on after a STOP.
+    // A PAUSE that remains would hold an orchestration that is continued after a STOP.
     let for_router = signals
         .iter()
         .filter(|signal| matches!(signal.word, SignalKeyword::Pause | SignalKeyword::Stop));
@@ -134,7 +129,8 @@ pub fn held(signals: &[UnheardSignal]) -> Option<Held> {
     Some(Held { how, text: by.text.clone(), names })
 }
 
-/// The PAUSEs that hold the session, by their names: who goes on without saying anything has heard them.
+/// The names of the PAUSE signals that hold the orchestration. A user who continues without a
+/// message has heard them.
 pub fn pauses(signals: &[UnheardSignal]) -> Vec<String> {
     match held(signals) {
         Some(Held { how: Hold::Pause, names, .. }) => names,
@@ -142,15 +138,15 @@ pub fn pauses(signals: &[UnheardSignal]) -> Vec<String> {
     }
 }
 
-/// True for a text that is for the router and for no agent.
+/// True for a text that is for the router and not for the agents.
 pub fn is_for_router(content: &str) -> bool {
     matches!(UnheardSignal::read("", content).word, SignalKeyword::Pause | SignalKeyword::Stop)
 }
 
-/// What agents were told, as the signals that it came from.
+/// Splits the text that agents received into its signals.
 pub fn parts(told: &str) -> Vec<(SignalKeyword, String)> {
     let mut parts: Vec<(SignalKeyword, String)> = Vec::new();
-    // Not by `lines`: a `\r` before the end of a line is part of what was said.
+    // `lines` would drop a `\r` at the end of a line, which is part of the message.
     for line in told.split('\n').filter(|_| !told.is_empty()) {
         let begins = [SignalKeyword::Steer, SignalKeyword::Info].into_iter().find_map(|word| {
             let text = line.strip_prefix(word.as_str())?.strip_prefix(": ")?;
@@ -195,7 +191,7 @@ mod tests {
         }
     }
 
-    /// What holds, with which words, and the places of the signals that are done with then.
+    /// The hold, its text, and the positions of the signals that are then used up.
     fn holds(texts: &[&str]) -> Option<(Hold, String, String)> {
         held(&signals(texts)).map(|held| (held.how, held.text, held.names.join(" ")))
     }

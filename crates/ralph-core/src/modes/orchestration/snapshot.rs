@@ -1,7 +1,7 @@
-//! The folder of a session as it was found: names and texts, and what they mean together.
+//! An orchestration's folder as it was found: file names, texts, and what they mean together.
 //!
-//! [`Snapshot`] is what somebody has read. [`Picture`] is what the router sees in it; it borrows
-//! nothing and is made anew after each change.
+//! [`Snapshot`] is the raw data. [`Picture`] is the router's view of it; it borrows nothing and is
+//! rebuilt after each change.
 
 use super::feedback::{self, FeedbackBatch};
 use super::files::{self, SessionFile};
@@ -18,27 +18,24 @@ use super::state::MetadataStatus;
 use super::task::TaskFile;
 use std::collections::BTreeMap;
 
-/// A session as it was found.
+/// An orchestration's folder as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its name.
     pub id: SessionId,
-    /// Every file of its folder under its path from there, with its text where that was read.
+    /// Every file by its path relative to the folder, with its text if it was read.
     pub files: BTreeMap<String, Option<String>>,
-    /// The text of `<SESSION_ID>.instructions.md`, if there is one.
+    /// The text of `<SESSION_ID>.instructions.md`, if the file exists.
     pub instructions: Option<String>,
-    /// What the person asked for.
     pub request: String,
-    /// The calls that are under way; none where nobody knows.
+    /// The calls in progress; `None` if unknown.
     pub running: Option<Vec<Running>>,
-    /// How calls went so far.
     pub tries: Tries,
-    /// What the person said and nobody has heard, oldest first.
+    /// The user's signals that have not been heard, oldest first.
     pub signals: Vec<UnheardSignal>,
 }
 
 impl Snapshot {
-    /// A session of which there is nothing yet.
+    /// An orchestration without files.
     pub fn new(id: SessionId, request: &str) -> Snapshot {
         Snapshot {
             id,
@@ -56,45 +53,41 @@ impl Snapshot {
         self.files.get(&place.to_string()).map(|text| text.as_deref().unwrap_or_default())
     }
 
-    /// How the session stands; none where its metadata do not say.
+    /// The orchestration's status; `None` if the metadata do not contain it.
     pub fn standing(&self) -> Option<MetadataStatus> {
         let (metadata, _) = SessionMetadata::parse(self.text(SessionFile::Metadata)?, &self.id);
         metadata.standing
     }
 
-    /// True if there is such a file.
     pub fn has(&self, place: SessionFile<'_>) -> bool {
         self.files.contains_key(&place.to_string())
     }
 }
 
-/// What the router sees.
+/// The router's view of an orchestration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     /// `.ralph-sessions/<SESSION_ID>/`.
     pub path: String,
-    /// The bounds.
     pub rails: Guardrails,
-    /// The progress document; none if there is none.
+    /// The progress document; `None` if it is missing.
     pub progress: Option<Progress>,
-    /// The metadata; none if there are none.
+    /// The metadata; `None` if they are missing.
     pub metadata: Option<SessionMetadata>,
     /// The tasks that have a file, in the order of their ids.
     pub tasks: Vec<TaskFile>,
-    /// The reports of each task.
     pub reports: BTreeMap<String, Vec<TaskReport>>,
-    /// The folders of feedback that ask for something, for each iteration.
+    /// For each iteration, the feedback folders with at least one entry.
     pub feedbacks: BTreeMap<u32, Vec<String>>,
-    /// The reviews: true for an iteration that is complete.
+    /// For each review, whether its iteration is complete.
     pub reviews: BTreeMap<u32, bool>,
     /// The latest iteration that has a folder; 0 if there is none.
     pub latest_iteration: u32,
-    /// What is wrong, worst first.
+    /// The problems found, worst first.
     pub findings: Vec<SessionFinding>,
 }
 
 impl Picture {
-    /// Reads a snapshot.
     pub fn of(seen: &Snapshot) -> Picture {
         let mut findings = Vec::new();
         let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
@@ -157,18 +150,16 @@ impl Picture {
         }
     }
 
-    /// The task of an id.
     pub fn task(&self, id: &str) -> Option<&TaskFile> {
         self.tasks.iter().find(|task| task.id == id)
     }
 
-    /// The reports of a task.
     pub fn reports_of(&self, id: &str) -> &[TaskReport] {
         self.reports.get(id).map_or(&[], Vec::as_slice)
     }
 }
 
-/// `task-2` comes before `task-10`.
+/// A sort key that puts `task-2` before `task-10`.
 fn in_order(id: &str) -> (String, u64, String) {
     let start = id.find(|letter: char| letter.is_ascii_digit()).unwrap_or(id.len());
     let (word, rest) = id.split_at(start);

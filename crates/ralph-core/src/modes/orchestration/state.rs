@@ -1,32 +1,30 @@
-//! The states of a session, and how a session stands for whoever reads its metadata.
+//! The states of an orchestration, and its status in the metadata.
 
 use std::fmt;
 
-/// Where a session is.
+/// The state of an orchestration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
     /// There is no plan yet.
     Initializing,
-    /// The planning tasks of the first iteration.
+    /// The planning tasks of the first iteration are open.
     Planning,
-    /// A person's feedback becomes a changed plan.
+    /// The user's feedback is being worked into the plan.
     Replanning,
-    /// The next wave is chosen.
+    /// The next wave is being chosen.
     Batching,
-    /// The tasks of a wave are carried out.
+    /// The tasks of a wave are being executed.
     ExecutingBatch,
-    /// What was carried out is judged.
+    /// The executed tasks are being reviewed.
     ReviewingBatch,
-    /// The iteration is judged.
     SessionReview,
-    /// Nothing is to be done but by a person.
+    /// Only the user can continue.
     Complete,
     /// Progress or metadata cannot be read.
     RepairState,
 }
 
 impl State {
-    /// All of them.
     pub const ALL: [State; 9] = [
         State::Initializing,
         State::Planning,
@@ -39,7 +37,6 @@ impl State {
         State::RepairState,
     ];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             State::Initializing => "INITIALIZING",
@@ -54,7 +51,7 @@ impl State {
         }
     }
 
-    /// The state of a word.
+    /// The state with this word.
     pub fn of(word: &str) -> Option<State> {
         State::ALL.into_iter().find(|state| state.word() == word)
     }
@@ -69,20 +66,18 @@ impl fmt::Display for State {
 /// `status` of `metadata.yaml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataStatus {
-    /// Work is to be done.
+    /// Work remains.
     InProgress,
-    /// All is done, and a reviewer says so.
+    /// All tasks are done, and a reviewer confirmed it.
     Completed,
-    /// A person is to say what comes next.
+    /// The user has to decide what comes next.
     AwaitingFeedback,
 }
 
 impl MetadataStatus {
-    /// All of them.
     pub const ALL: [MetadataStatus; 3] =
         [MetadataStatus::InProgress, MetadataStatus::Completed, MetadataStatus::AwaitingFeedback];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             MetadataStatus::InProgress => "in_progress",
@@ -91,7 +86,7 @@ impl MetadataStatus {
         }
     }
 
-    /// The standing of a word.
+    /// The status with this word.
     pub fn of(word: &str) -> Option<MetadataStatus> {
         MetadataStatus::ALL.into_iter().find(|standing| standing.word() == word)
     }

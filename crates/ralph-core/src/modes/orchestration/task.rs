@@ -1,8 +1,8 @@
 //! The file of a task: front matter, and sections under fixed headings.
 //!
-//! What the router needs is its id and what it depends on. Both the front matter and the body may say
-//! `depends_on`; a task whose dependencies cannot be read is not carried out, since it might be
-//! carried out too early.
+//! The router needs the id and the dependencies. Both the front matter and the body may contain
+//! `depends_on`. A task with unreadable dependencies is not executed, because it might run too
+//! early.
 
 use super::files::{SessionFile, is_task_id};
 use super::finding::SessionFinding;
@@ -11,25 +11,24 @@ use super::yaml::{Yaml, front_matter};
 /// A task as its file defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskFile {
-    /// Its id, which is the file's name.
+    /// The id, which is the file's name.
     pub id: String,
-    /// In words.
     pub title: String,
-    /// The iteration that it was written for last.
+    /// The iteration that it was last written for.
     pub iteration: Option<u32>,
-    /// False for one that must have its wave for itself.
+    /// False for a task that needs a wave of its own.
     pub parallel: bool,
     /// The tasks that must be done first.
     pub depends_on: Vec<String>,
-    /// False if what it depends on cannot be read.
+    /// False if the dependencies cannot be read.
     pub is_sound: bool,
 }
 
-/// The sections that a task has.
+/// The required sections.
 const SECTIONS: [&str; 3] = ["Title", "Objective", "Success Criteria"];
 
 impl TaskFile {
-    /// Reads a file, and tells what is wrong with it.
+    /// Reads a file, and reports what is wrong with it.
     pub fn parse(id: &str, text: &str) -> (TaskFile, Vec<SessionFinding>) {
         let place = SessionFile::Task(id);
         let mut found = Vec::new();
@@ -109,11 +108,11 @@ fn unreadable(place: SessionFile<'_>, line: usize) -> SessionFinding {
 struct TaskFileLine<'a> {
     number: usize,
     text: &'a str,
-    /// The words of a heading of the second level.
+    /// The words of a second-level heading.
     heading: Option<&'a str>,
 }
 
-/// The lines behind the front matter, without those in fenced blocks.
+/// The lines after the front matter, without fenced blocks.
 fn body(text: &str) -> Vec<TaskFileLine<'_>> {
     let skipped = front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);
     let mut fenced = false;
@@ -139,7 +138,7 @@ fn title(body: &[TaskFileLine<'_>]) -> String {
     line.map(|line| line.text.trim().to_owned()).unwrap_or_default()
 }
 
-/// `depends_on: [task-1]  # why`, or `depends_on:` and a list below it.
+/// `depends_on: [task-1]  # why`, or `depends_on:` with a list below it.
 fn depends_on(body: &[TaskFileLine<'_>]) -> Option<(Result<Vec<String>, ()>, usize)> {
     let plain = |line: &TaskFileLine<'_>| {
         let text = line.text.trim_start().trim_start_matches(['-', '*']).trim_start();

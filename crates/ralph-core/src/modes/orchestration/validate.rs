@@ -1,7 +1,8 @@
-//! Everything that is wrong with a session's folder, each with its file and line.
+//! Everything that is wrong with an orchestration's folder, with file and line.
 //!
-//! Only what keeps progress or metadata from being read is invalid and sends the session to be
-//! repaired. What blocks a task is told as long as it does, and the others go on.
+//! Only problems that prevent progress or metadata from being read are invalid and lead to a
+//! repair. A problem that blocks a task is reported as long as it exists, while the other tasks
+//! continue.
 
 use super::feedback;
 use super::files::SessionFile;
@@ -13,7 +14,7 @@ use super::state::State;
 use super::waves::TaskFiles;
 use std::collections::BTreeMap;
 
-/// Looks at everything; worst first, then by file and line.
+/// Reports all problems: worst first, then by file and line.
 pub fn validate(seen: &Snapshot) -> Vec<SessionFinding> {
     findings(seen, &Picture::of(seen))
 }
@@ -59,10 +60,10 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<SessionFinding
     found
 }
 
-/// What a person has put down as feedback and no iteration takes up. Of an iteration that has taken up its feedback
-/// nothing is told.
+/// Feedback from the user that no iteration will take up. Feedback of an iteration that has already
+/// started is not reported, except for iteration 1, which never takes feedback.
 pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<SessionFinding> {
-    // For each iteration its batches: true for one that has its file.
+    // The batches of each iteration; true if the batch has its file.
     let mut batches: BTreeMap<(u32, &str), bool> = BTreeMap::new();
     let mut found = Vec::new();
     let next = iteration + 1;
@@ -107,7 +108,7 @@ pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<
     found
 }
 
-/// True if the session has to be repaired before anything else.
+/// True if the orchestration must be repaired before anything else.
 pub fn is_invalid(findings: &[SessionFinding]) -> bool {
     findings.iter().any(|finding| finding.weight == Weight::Invalid)
 }
@@ -178,7 +179,7 @@ fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<SessionFinding> {
     found
 }
 
-/// A mark before the id of a task anywhere else: two places of status are one too many.
+/// Finds a mark before the id of a task in any other file: statuses belong in one place only.
 fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<SessionFinding> {
     let ids: Vec<String> = progress.tasks().iter().map(|entry| entry.id.clone()).collect();
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
-//! The tasks of a session in waves, and what can become of each.
+//! The tasks of an orchestration in waves, and the outlook of each.
 //!
-//! A wave holds tasks that depend on earlier waves only. A task that must not run beside others is a
-//! wave of its own. Whether a task can be carried out is decided here and nowhere else.
+//! The tasks of a wave depend only on earlier waves. A task that must not run in parallel gets a
+//! wave of its own. Only this module decides whether a task can be executed.
 
 use super::attempts;
 use super::progress::{Progress, TaskMark};
@@ -20,34 +20,34 @@ pub struct TaskFiles {
     statuses: BTreeMap<String, TaskMark>,
 }
 
-/// What can become of a task.
+/// What can happen to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outlook {
     /// `[x]` or `[C]`: nothing.
     Settled,
-    /// `[P]`: it is to be reviewed.
+    /// `[P]`: it waits for a review.
     ToReview,
-    /// `[/]`: it is being worked on.
+    /// `[/]`: it is in progress.
     UnderWay,
-    /// It can be carried out now.
+    /// It can be executed now.
     Ready,
-    /// A task before it is not done yet.
+    /// It depends on a task that is not done yet.
     Waiting,
-    /// It was carried out as often as it may be in this iteration.
+    /// It has no attempts left in this iteration.
     Exhausted,
-    /// It can not be carried out, for this reason.
+    /// It cannot be executed, for this reason.
     Skipped(String),
 }
 
 impl Outlook {
-    /// True if something is still to happen to it.
+    /// True if the task can still make progress.
     pub fn moves(&self) -> bool {
         matches!(self, Outlook::ToReview | Outlook::UnderWay | Outlook::Ready | Outlook::Waiting)
     }
 }
 
 impl TaskFiles {
-    /// Takes the tasks that have a file; one that does not stand in the progress is open.
+    /// Takes the tasks that have a file. A task without an entry in the progress is open.
     pub fn of(picture: &Picture, progress: &Progress) -> TaskFiles {
         let mut statuses: BTreeMap<String, TaskMark> =
             picture.tasks.iter().map(|task| (task.id.clone(), TaskMark::Open)).collect();
@@ -63,7 +63,7 @@ impl TaskFiles {
                 .iter()
                 .map(|task| Task {
                     id: task.id.clone(),
-                    // A name is not what the graph is asked about.
+                    // The graph is not used for names.
                     name: task.id.clone(),
                     deps: task.depends_on.clone(),
                     ..Task::default()
@@ -75,12 +75,12 @@ impl TaskFiles {
         }
     }
 
-    /// The status of a task.
     pub fn status(&self, id: &str) -> Option<TaskMark> {
         self.statuses.get(id).copied()
     }
 
-    /// The tasks for a drawing. What is reviewed is under way, and what is cancelled is not to be waited for.
+    /// The tasks for a drawing. A task under review is shown as in progress, and a cancelled task
+    /// as blocked.
     pub fn drawn(&self) -> Vec<Task> {
         let status = |id: &str| match self.status(id) {
             None | Some(TaskMark::Open) => TaskStatus::Pending,
@@ -106,7 +106,7 @@ impl TaskFiles {
         waves
     }
 
-    /// What is wrong with what tasks depend on, each with the task.
+    /// What is wrong with the dependencies, with the task's id.
     pub fn flaws(&self) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = graph::lint_with_places(&self.tasks)
             .into_iter()
@@ -127,7 +127,7 @@ impl TaskFiles {
         found
     }
 
-    /// What can become of each task that has a file, in the order of the waves; those that are in no
+    /// The outlook of each task that has a file, in the order of the waves. Tasks that are in no
     /// wave come last.
     pub fn outlooks(
         &self,
@@ -157,7 +157,7 @@ impl TaskFiles {
         outlooks
     }
 
-    /// What its status alone says.
+    /// The outlook that follows from the status alone.
     fn at_rest(&self, id: &str) -> Option<Outlook> {
         match self.status(id)? {
             TaskMark::Done | TaskMark::Cancelled => Some(Outlook::Settled),

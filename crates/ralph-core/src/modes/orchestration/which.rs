@@ -1,23 +1,24 @@
-//! Which session is meant: where nobody names one, and where a sentence does.
+//! Which orchestration is meant: if none is named, and if a sentence names one.
 //!
-//! The only one that is not completed; where there is none of those, the only one at all. Anything else is for
-//! the person to say: a guess would write into another's folder.
+//! It is the only one that is not completed, or else the only one at all. In all other cases the
+//! user has to name it: a guess could write into the wrong orchestration's folder.
 
 use super::id::SessionId;
 use super::state::MetadataStatus;
 
-/// A sentence that continues a session: `Continue session 260131-120000 with new feedback`.
+/// A sentence that continues an orchestration: `Continue session 260131-120000 with new feedback`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continued {
-    /// The session; none for a name that no session can have.
+    /// The orchestration; `None` if the name is invalid.
     pub id: Option<SessionId>,
-    /// True if it speaks of feedback.
+    /// True if the sentence mentions feedback.
     pub feedback: bool,
-    /// True if it says more than that.
+    /// True if the sentence contains more than that.
     pub more: bool,
 }
 
-/// Reads a sentence that continues a session, in the words of the protocol and near ones; none for any other text.
+/// Reads a sentence that continues an orchestration, in the words of the protocol or similar ones;
+/// `None` for any other text.
 pub fn continued(text: &str) -> Option<Continued> {
     const VERBS: [&str; 6] = ["continue", "resume", "proceed", "reopen", "restart", "iterate"];
     const BEFORE: [&str; 13] = [
@@ -62,7 +63,7 @@ pub fn continued(text: &str) -> Option<Continued> {
         "feedbacks",
     ];
     let text = text.trim();
-    // Every prompt of a person comes along here.
+    // Every prompt of the user passes through here.
     if text.len() > 400 {
         return None;
     }
@@ -100,12 +101,11 @@ pub fn continued(text: &str) -> Option<Continued> {
     })
 }
 
-/// What is meant.
+/// The orchestration that is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meant {
-    /// This one.
     One(SessionId),
-    /// There is none.
+    /// There is no orchestration.
     None,
     /// One of these, all of which are completed.
     Completed(Vec<SessionId>),
@@ -113,7 +113,7 @@ pub enum Meant {
     Open(Vec<SessionId>),
 }
 
-/// Chooses among all that there are, each with its standing where its metadata say one.
+/// Chooses among all orchestrations, each with its status if the metadata contain one.
 pub fn meant(all: Vec<(SessionId, Option<MetadataStatus>)>) -> Meant {
     let (completed, open): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, standing)| *standing == Some(MetadataStatus::Completed));
@@ -127,11 +127,11 @@ pub fn meant(all: Vec<(SessionId, Option<MetadataStatus>)>) -> Meant {
 }
 
 impl Meant {
-    /// The one that is meant.
+    /// The orchestration that is meant.
     ///
     /// # Errors
-    /// What is told where that cannot be known: `none` where there is none, else each by what a person types to
-    /// mean it.
+    /// `none` if there is no orchestration. Otherwise a list of the candidates, each formatted by
+    /// `typed` as the user would name it.
     pub fn one(
         self,
         none: &str,
@@ -165,7 +165,7 @@ mod tests {
         SessionId::parse(&format!("260131-12000{at}")).unwrap()
     }
 
-    /// The sessions are numbered from 0.
+    /// The orchestrations are numbered from 0.
     #[track_caller]
     fn check(standings: &[Option<MetadataStatus>], expected: Result<usize, &str>) {
         let all = standings.iter().enumerate().map(|(at, it)| (named(at), *it)).collect();

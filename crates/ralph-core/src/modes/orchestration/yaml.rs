@@ -1,18 +1,17 @@
-//! YAML as paths and scalars, each with its line, and the change of one scalar in the text.
+//! YAML as paths and scalars with their lines, and changes of single scalars in the text.
 //!
-//! A document is never written anew: a change replaces the characters of one value or adds lines, so
-//! that comments, order and members that nobody knows stay. A change is read back, and one that does
-//! not say afterwards what it was to say is refused.
+//! A document is never rewritten: a change replaces the characters of one value or adds lines, so
+//! that comments, order and unknown members are kept. Each change is read back, and is refused if
+//! the result is not the intended one.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use std::fmt;
 
 const DEEPEST: usize = 16;
 
-/// Of all values together: these documents have a dozen.
+/// Limit of the number of all values; these documents have a dozen.
 const MOST: usize = 1_000;
 
-/// A document as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Yaml {
     nodes: Vec<Node>,
@@ -22,31 +21,28 @@ pub struct Yaml {
 struct Node {
     path: Vec<String>,
     line: usize,
-    /// Where the value is, in characters.
+    /// The value's position, in characters.
     start: usize,
     end: usize,
-    /// Where its name ends, in characters; a value that is not there has no place of its own.
+    /// The end of the name, in characters; an empty value has no position of its own.
     name_end: usize,
     value: YamlValue,
 }
 
-/// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum YamlValue {
-    /// As it reads; true for a plain one, which may be a number or nothing.
+    /// The text, and whether it is plain: a plain scalar may be a number or null.
     Scalar(String, bool),
-    /// Its scalars.
     List(Vec<String>),
-    /// Its members stand for themselves.
+    /// The members have their own paths.
     Mapping,
 }
 
-/// Why a text is no document, or cannot be changed.
+/// Why a text is not a document, or cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong.
     pub what: String,
 }
 
@@ -60,7 +56,8 @@ impl Yaml {
     /// Reads the first document of a text.
     ///
     /// # Errors
-    /// Where it stops being YAML, is no mapping, names a member twice, or is beyond the bounds.
+    /// The place where the text is not YAML, is not a mapping, repeats a member, or exceeds the
+    /// limits.
     pub fn parse(text: &str) -> Result<Yaml, YamlError> {
         let mut reader = YamlReader::default();
         for event in Parser::new_from_str(text).take(2 * MOST) {
@@ -89,17 +86,16 @@ impl Yaml {
         self.nodes.iter().find(|node| node.path == path)
     }
 
-    /// The value of a path.
     pub fn value(&self, path: &[&str]) -> Option<&YamlValue> {
         self.node(path).map(|node| &node.value)
     }
 
-    /// The line of a path's value, counted from 1.
+    /// The line of the value at a path, counted from 1.
     pub fn line(&self, path: &[&str]) -> Option<usize> {
         self.node(path).map(|node| node.line)
     }
 
-    /// The text of a path; none for nothing: a plain `null`, `~` or empty value.
+    /// The text at a path; `None` for a plain `null`, `~` or empty value.
     pub fn text(&self, path: &[&str]) -> Option<&str> {
         match self.value(path)? {
             YamlValue::Scalar(text, true)
@@ -112,12 +108,11 @@ impl Yaml {
         }
     }
 
-    /// The number of a path.
     pub fn number(&self, path: &[&str]) -> Option<u32> {
         self.text(path)?.parse().ok()
     }
 
-    /// The texts of a list; one text alone is a list of those that commas part.
+    /// The texts of a list. A single text is split at its commas.
     pub fn list(&self, path: &[&str]) -> Option<Vec<String>> {
         match self.value(path)? {
             YamlValue::List(items) => Some(items.clone()),
@@ -136,9 +131,9 @@ struct YamlReader {
     open: Vec<OpenNode>,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been read yet.
 enum OpenNode {
-    /// Where its node is, and the key whose value comes next.
+    /// The index of its node, and the key whose value comes next.
     Mapping {
         node: usize,
         key: Option<(String, usize)>,
@@ -149,7 +144,7 @@ enum OpenNode {
 }
 
 impl YamlReader {
-    /// True at the end of the document.
+    /// Takes the next event. Returns true at the end of the document.
     fn take(&mut self, event: Event, start: Marker, end: Marker) -> Result<bool, YamlError> {
         let flaw = |what: &str| Err(YamlError { line: start.line(), what: what.to_owned() });
         if self.nodes.len() > MOST || self.open.len() > DEEPEST {
@@ -174,11 +169,11 @@ impl YamlReader {
             Event::Scalar(text, style, ..) => {
                 YamlValue::Scalar(text.into_owned(), style == ScalarStyle::Plain)
             }
-            // A few lines must not stand for millions.
+            // Aliases could expand a few lines to millions.
             Event::Alias(_) => return flaw("an alias; write the value itself"),
             _ => return Ok(false),
         };
-        // A key is not a value.
+        // This scalar is a key.
         if let Some(OpenNode::Mapping { key: key @ None, .. }) = self.open.last_mut() {
             let YamlValue::Scalar(text, _) = value else {
                 return flaw("a name is a text; write `name: value`");
@@ -203,7 +198,7 @@ impl YamlReader {
                 if let YamlValue::List(items) = &mut self.nodes[node].value {
                     items.push(item);
                 }
-                // What is within a list has no path of its own.
+                // An item of a list has no path of its own.
                 let place = format!("[{}]", self.nodes.len());
                 [self.nodes[node].path.clone(), vec![place]].concat()
             }
@@ -229,11 +224,11 @@ impl YamlReader {
     }
 }
 
-/// The text with a value at a path, and all else as it was. Of the path at most the last two names
-/// may be new.
+/// Sets a value at a path and keeps everything else. At most the last two names of the path may be
+/// new.
 ///
 /// # Errors
-/// If the text is no document, or a change of this one value would have to rewrite others.
+/// The text is not a document, or the change would have to rewrite other values.
 pub fn set(text: &str, path: &[&str], value: &str) -> Result<String, YamlError> {
     let before = Yaml::parse(text)?;
     if before.value(path) == Some(&scalar(value)) {
@@ -257,7 +252,7 @@ pub fn set(text: &str, path: &[&str], value: &str) -> Result<String, YamlError> 
     }
 }
 
-/// Their names count the values before them, so they change when one is added.
+/// The names of list items count the values before them, so they change when one is added.
 fn is_list_item(node: &Node) -> bool {
     node.path.iter().any(|name| name.starts_with('['))
 }
@@ -284,7 +279,7 @@ fn is_plain(value: &str) -> bool {
         && !value.ends_with(':')
 }
 
-/// As a scalar of YAML; JSON's quotes are YAML's double quotes.
+/// Writes a YAML scalar. JSON's quoting is valid in YAML's double quotes.
 fn written(value: &str) -> String {
     match is_plain(value) {
         true => value.to_owned(),
@@ -299,7 +294,7 @@ fn byte(text: &str, character: usize) -> usize {
 fn replace(text: &str, node: &Node, path: &[&str], written: &str) -> Result<String, YamlError> {
     let YamlValue::Scalar(..) = &node.value else { return Err(cannot(node.line, path)) };
     if node.start == node.end {
-        // Nothing stands there: the value goes behind the colon of its name.
+        // The value is empty: write it after the colon of its name.
         let name_end = byte(text, node.name_end);
         let colon = text[name_end..].find(':').ok_or_else(|| cannot(node.line, path))?;
         let (before, behind) = text.split_at(name_end + colon + 1);
@@ -312,7 +307,7 @@ fn replace(text: &str, node: &Node, path: &[&str], written: &str) -> Result<Stri
     Ok(format!("{}{written}{}", &text[..start], &text[end..]))
 }
 
-/// A new member goes behind the last of its mapping.
+/// Adds a new member after the last one of its mapping.
 fn add(text: &str, before: &Yaml, path: &[&str], written: &str) -> Result<String, YamlError> {
     let [parents @ .., name] = path else { return Err(cannot(1, path)) };
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -346,7 +341,7 @@ fn add(text: &str, before: &Yaml, path: &[&str], written: &str) -> Result<String
     Ok(format!("{}{gap}{line}{}", &text[..end], &text[end..]))
 }
 
-/// Where a value ends; a collection without brackets ends where its last value does.
+/// The last line of a value. A collection without brackets ends with its last value.
 fn last_line(text: &str, node: &Node) -> usize {
     let value = text[byte(text, node.start)..byte(text, node.end)].trim_end();
     let has_end = matches!(node.value, YamlValue::Scalar(..)) || value.ends_with(['}', ']']);
@@ -361,8 +356,8 @@ fn indent_of(text: &str, line: usize) -> String {
     line.chars().take_while(|letter| *letter == ' ').collect()
 }
 
-/// The YAML between the first two lines `---`, and the number of lines before it; none if the text
-/// has none.
+/// The YAML between the first two `---` lines, and the number of lines before it; `None` without
+/// front matter.
 pub fn front_matter(text: &str) -> Option<(&str, usize)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.split_inclusive('\n').next()?;

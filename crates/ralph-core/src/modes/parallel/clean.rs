@@ -1,64 +1,57 @@
 //! Which worktrees of workers may be removed.
 //!
-//! Only what is merged and has not changed since goes: everything in it is then in a commit that a branch
-//! holds. All else stays, with the reason and the command by which a person removes it.
+//! A worktree is removed only if it is merged and unchanged since, so that everything in it is in a
+//! commit that a branch or a tag holds. Any other worktree stays, with the reason and the command
+//! that removes it.
 
 use serde::Serialize;
 
-/// What is known of a worktree and its branch.
+/// What is known about a worktree and its branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorktreeState {
-    /// Its worker is at work.
+    /// The worker of this worktree is running.
     pub is_running: bool,
-    /// The commit by which its work was merged; empty if it was not.
+    /// The commit that merged the work; empty if it is not merged.
     pub merged: String,
-    /// Why its work was kept out; empty if it was not.
+    /// Why the work was kept out; empty if it was not.
     pub kept_out: String,
-    /// True if it holds what was merged and nothing else.
+    /// True if the worktree holds exactly what was merged.
     pub is_as_merged: bool,
-    /// Why it does not hold that, where that can be said.
+    /// How the worktree differs from what was merged, if known.
     pub differs: String,
-    /// True if a branch, or a tag, holds what was merged.
+    /// True if a branch or a tag holds what was merged.
     pub is_held: bool,
-    /// Why it must not be removed, as whoever locked it said.
+    /// The reason given with the lock of the worktree.
     pub locked: Option<String>,
-    /// Repositories within it whose files are there.
+    /// Nested repositories whose files are present.
     pub repositories: Vec<String>,
 }
 
-/// Why a worktree stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Stays {
-    /// Its worker is at work.
     Running,
-    /// Its work was not merged.
     NotMerged,
-    /// Its work was kept out.
     KeptOut {
-        /// Why.
         because: String,
     },
-    /// It has changed since it was merged.
+    /// The worktree has changed since it was merged.
     Changed {
-        /// In which way, where that is known.
+        /// How it changed; empty if unknown.
         how: String,
     },
-    /// No branch holds what was merged any more.
+    /// No branch or tag holds the merged commit any more.
     NotHeld,
-    /// Somebody has locked it.
     Locked {
-        /// Why, in their words.
+        /// The reason given with the lock.
         because: String,
     },
-    /// There is a repository within it.
     HasRepository {
-        /// Its path.
         path: String,
     },
 }
 
-/// Decides whether it stays.
+/// Returns why the worktree stays, or `None` if it may be removed.
 pub fn stays(seen: &WorktreeState) -> Option<Stays> {
     if seen.is_running {
         return Some(Stays::Running);
@@ -82,7 +75,6 @@ pub fn stays(seen: &WorktreeState) -> Option<Stays> {
 }
 
 impl Stays {
-    /// Why, in words.
     pub fn reason(&self) -> String {
         match self {
             Stays::Running => "its worker is at work".to_owned(),
@@ -102,7 +94,7 @@ impl Stays {
     }
 }
 
-/// The command by which a person removes a worktree and its branch, work and all.
+/// The command that removes a worktree and its branch, including unmerged work.
 pub fn command(worktree: &str, branch: &str, is_locked: bool) -> String {
     let force = if is_locked { "--force --force" } else { "--force" };
     let tree = format!("git worktree remove {force} {}", quoted(worktree));
@@ -114,7 +106,6 @@ pub fn command(worktree: &str, branch: &str, is_locked: bool) -> String {
     }
 }
 
-/// A word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     match !word.is_empty() && !word.starts_with('-') && word.bytes().all(plain) {

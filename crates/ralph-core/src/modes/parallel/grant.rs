@@ -1,7 +1,8 @@
-//! May this agent be started?
+//! Whether an agent may start.
 //!
-//! The client runs as many as the model asks for, so the bound is ours to hold. Who is at work is kept in
-//! the state, and a call is granted under its lock: of five calls in one message the fifth finds four.
+//! The client starts as many agents as the model asks for, so Ralph has to enforce the limit. The
+//! state records the running workers, and each call is granted under the state's lock: of five
+//! calls in one message, the fifth finds four workers.
 
 use super::{OWNER, is_worker, reopen, taken, task_of, unmerged_dep};
 use crate::protocol::reply::bounded;
@@ -15,33 +16,29 @@ use jiff::Timestamp;
 pub struct AgentCall<'a> {
     /// The client's id of the call.
     pub call: &'a str,
-    /// Which agent.
+    /// The name of the agent.
     pub kind: &'a str,
-    /// What it is told.
     pub prompt: &'a str,
-    /// What it is for.
     pub about: &'a str,
-    /// True when a subagent asks.
+    /// True if a subagent made the call.
     pub from_worker: bool,
-    /// The client process.
     pub client: Option<&'a ClientProcess>,
 }
 
-/// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Grant {
-    /// It may be started, and is noted as at work.
+    /// The agent may start and is recorded as running.
     Granted,
-    /// Another copy of the hook has granted this very call.
+    /// Another copy of the hook has already granted this call.
     Again,
-    /// It may not; the model reads why, and what to do instead.
+    /// The agent may not start; the model reads the reason and what to do instead.
     Refused(String),
 }
 
-/// Longest description that is kept, in UTF-16 units.
+/// Longest description kept, in UTF-16 units.
 const ABOUT: usize = 120;
 
-/// Decides about a call, and notes the worker if it is granted.
+/// Decides on a call, and records the worker if it is granted.
 pub fn grant(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Grant {
     if state.workers.iter().any(|worker| worker.call == asked.call) {
         return Grant::Again;
@@ -68,15 +65,15 @@ pub fn grant(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Gr
     Grant::Granted
 }
 
-/// Notes the id that the client gave to the agent of a call.
+/// Records the id that the client gave to the agent of a call.
 pub fn launched(state: &mut LoopState, call: &str, agent: &str) {
     if let Some(worker) = state.workers.iter_mut().find(|worker| worker.call == call) {
         agent.clone_into(&mut worker.agent);
     }
 }
 
-/// Closes the workers that are gone without a report: all that are at work and that `is_there` does not
-/// know. Their tasks are free again. Returns what became of each that had one, in words.
+/// Closes every running worker that `is_there` does not know, because it ended without a report.
+/// Makes their tasks available again, and describes the result for each worker that had a task.
 pub fn lost(state: &mut LoopState, is_there: impl Fn(&Worker) -> bool) -> Vec<String> {
     let mut gone = Vec::new();
     for worker in state.workers.iter_mut().filter(|worker| worker.is_running() && !is_there(worker))
@@ -96,7 +93,7 @@ pub fn lost(state: &mut LoopState, is_there: impl Fn(&Worker) -> bool) -> Vec<St
 }
 
 fn too_many(state: &LoopState, asked: &AgentCall<'_>) -> Option<String> {
-    // What another client process had started went with it.
+    // Workers started by another client process ended with that process.
     let at_work: Vec<&Worker> = state
         .workers
         .iter()
@@ -116,7 +113,6 @@ fn too_many(state: &LoopState, asked: &AgentCall<'_>) -> Option<String> {
     ))
 }
 
-/// Takes the task for its worker.
 fn claim(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Result<String, String> {
     const NEXT: &str = "`ralph parallel next` prints the calls that can be made now.";
     if asked.from_worker {
@@ -147,7 +143,7 @@ fn claim(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Result
             ));
         }
     }
-    // A claim of its own is not to be had twice, so a name for all will do.
+    // A claimed task cannot be claimed twice, so all workers can share one owner name.
     let lease = Lease { owner: OWNER, length: None };
     let is_claimed = state.workers.iter().any(|worker| worker.is_running() && worker.task == id);
     if is_claimed {

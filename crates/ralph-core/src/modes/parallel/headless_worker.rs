@@ -1,7 +1,9 @@
-//! A worker that no session has started: a client in a worktree, with a loop that holds its one task.
+//! A worker that runs without a session: a client in a worktree, with a loop that holds only its
+//! task.
 //!
-//! The loop makes the hooks watch over the client as over any round. It has no criteria, since those
-//! are run on what all workers have brought; what it has used is used up of the loop above it.
+//! The loop lets the hooks watch the client as they watch any round. It has no criteria, because
+//! those run on the merged work of all workers. Its tokens and iterations count against the parent
+//! loop.
 
 use super::reopen;
 use crate::modes::build;
@@ -11,26 +13,24 @@ use crate::stop;
 use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 
-/// Longest safe name of a task.
+/// Longest safe name of a task, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// What the loop of a worker is made with.
+/// The inputs for creating a worker's loop.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin<'a> {
-    /// The worker's task.
     pub task: &'a str,
-    /// The session that its client will have.
+    /// The session id that its client will have.
     pub session_id: &'a str,
-    /// Where the client works.
+    /// The folder in which the client works.
     pub project_root: &'a str,
-    /// Which worker of this run it is, counted from 1.
+    /// The number of this worker in the run, counted from 1.
     pub number: u32,
-    /// The time.
     pub now: Timestamp,
 }
 
-/// The loop of a worker: its task and those that it builds on, bounded by what is left to the loop
-/// above. None if there is no such task.
+/// Creates the loop of a worker, with its task and the task's dependencies, limited to what the
+/// parent loop has left. `None` if the task does not exist.
 pub fn begin(above: &LoopState, with: &Begin<'_>) -> Option<LoopState> {
     let task = above.task_graph.iter().find(|task| task.id == with.task)?;
     let before = above.task_graph.iter().filter(|other| task.deps.contains(&other.id));
@@ -65,23 +65,22 @@ pub fn begin(above: &LoopState, with: &Begin<'_>) -> Option<LoopState> {
     })
 }
 
-/// What a worker has left when its client is gone.
+/// What remains of a worker after its client has exited.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
-    /// The worker, by the id of its call.
+    /// The worker's call id.
     pub call: &'a str,
-    /// Its loop as it stands; none if it is gone.
+    /// The worker's loop; `None` if it is gone.
     pub state: Option<&'a LoopState>,
-    /// What it has changed as git tells, or why git cannot.
+    /// The files changed according to git, or why git cannot tell.
     pub changed: Result<&'a [String], &'a str>,
-    /// The tokens that its client tells of.
     pub tokens: Tokens,
-    /// Why a task that is open was left so.
+    /// Why an open task was left open.
     pub why: &'a str,
 }
 
-/// Takes what a worker has come to: the word on its task counts where git shows the work that it
-/// speaks of. Returns what became of the task, in words.
+/// Takes over the result of a worker. The status that it gave its task counts only if git shows the
+/// work. Returns a description of what happened to the task.
 pub fn end(above: &mut LoopState, end: &End<'_>) -> String {
     let Some(at) = above.workers.iter().position(|worker| worker.call == end.call) else {
         return String::new();
@@ -116,7 +115,8 @@ pub fn end(above: &mut LoopState, end: &End<'_>) -> String {
     }
 }
 
-/// What is used below is used above. The client's account and the hooks' are two views of the same.
+/// Adds the worker's usage to the parent loop. The client and the hooks both counted the same
+/// tokens, so only the larger total counts.
 fn use_up(above: &mut LoopState, end: &End<'_>) {
     let counted = end.state.map(|state| state.usage.tokens).unwrap_or_default();
     let used = if counted.total() > end.tokens.total() { counted } else { end.tokens };
@@ -124,7 +124,7 @@ fn use_up(above: &mut LoopState, end: &End<'_>) {
     above.iteration = above.iteration.saturating_add(end.state.map_or(0, |state| state.iteration));
 }
 
-/// What the worker's word on its task is worth; where it is not taken, why.
+/// The status that the worker's report is worth, and why if the report is not accepted.
 fn judge(task: &Task, end: &End<'_>) -> (WorkerStanding, Option<String>) {
     let partly = |why: String| (WorkerStanding::Partial, Some(why));
     match (&task.status, end.changed) {
@@ -150,8 +150,8 @@ fn close(above: &mut LoopState, word: &Task) -> String {
     format!("{} {}{}", word.id, word.status, result.unwrap_or_default())
 }
 
-/// Names for the worktree and the branch of a worker. Of the same loop and task there may be older
-/// ones that were kept: the attempt, from 1, tells them apart.
+/// Names for a worker's worktree and branch. Older ones of the same loop and task may still exist,
+/// so the attempt, counted from 1, makes the names unique.
 pub fn names(loop_id: &str, task: &str, attempt: u32) -> (String, String) {
     let (loop_id, task) = (safe(loop_id), safe(task));
     let short = loop_id.rsplit('-').next().filter(|part| !part.is_empty()).unwrap_or(&loop_id);
@@ -159,7 +159,7 @@ pub fn names(loop_id: &str, task: &str, attempt: u32) -> (String, String) {
     (format!("ralph-{short}-{task}{again}"), format!("ralph/{loop_id}/{task}{again}"))
 }
 
-/// The text with only such letters as a folder and every part of a branch may have.
+/// Keeps only characters that a folder name and every part of a branch name allow.
 fn safe(text: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() || letter == '_' {
         true => letter,
@@ -183,7 +183,7 @@ mod tests {
         begin(above, &with).unwrap()
     }
 
-    /// `T-1` done and merged, `T-2` after it at work in a loop of its own.
+    /// `T-1` is done and merged; `T-2`, which depends on it, is in progress in its own loop.
     fn at_work() -> (LoopState, LoopState) {
         let mut above = loop_of(&[("T-1", &[], &[]), ("T-2", &["T-1"], &["x"]), ("T-3", &[], &[])]);
         above.loop_id = "L".to_owned();
@@ -301,7 +301,7 @@ mod tests {
         assert!(said.contains("nothing has changed | pending partial"), "{said}");
         let said = ends(&mut above.clone(), Some(&below), Err("no git"));
         assert!(said.contains("git cannot tell: no git | pending partial"), "{said}");
-        // A task that changes no file may leave nothing to merge.
+        // A task that declares no files may leave nothing to merge.
         below.task_graph.last_mut().unwrap().files.clear();
         let said = ends(&mut above, Some(&below), Ok(&[]));
         assert!(said.ends_with("| done done") && !above.workers[0].awaits_merge(), "{said}");

@@ -1,8 +1,8 @@
-//! Which workers' work is merged, in which order, and what becomes of each.
+//! Which workers' work is merged, in which order, and with what result.
 //!
-//! The order is that of the tasks, so that what another needs comes first. Work that does not go together
-//! with what came before, or breaks a criterion that held, is kept out and its task is done again from
-//! there: nobody mends a conflict that a fresh worker would not have.
+//! Work is merged in the order of the tasks, so that dependencies come first. Work that conflicts
+//! with earlier work, or breaks a criterion that held, is kept out, and its task starts again from
+//! the merged state: Ralph does not resolve a conflict that a new worker would not have.
 
 use super::reopen;
 use crate::evidence::receipt::ReceiptStatus;
@@ -13,41 +13,32 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Files that are named in one sentence.
+/// Maximum number of files named in one sentence.
 const NAMED: usize = 10;
 
-/// What came of the work of one worker.
+/// The result of merging the work of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum MergeOutcome {
-    /// The loop's branch has it.
-    Merged {
-        /// The commit by which it was merged.
-        merge: String,
-    },
-    /// The loop's branch had it already.
+    /// The work is now in the loop's branch.
+    Merged { merge: String },
+    /// The loop's branch already had the work.
     Nothing,
-    /// It and what came before it have changed the same places.
-    Conflict {
-        /// The files in which they have.
-        files: Vec<String>,
-    },
-    /// With it, criteria do not hold that held before.
+    /// The work conflicts with what was merged before it.
+    Conflict { files: Vec<String> },
+    /// With the work merged, criteria fail that held before.
     TurnedRed {
-        /// Their ids.
+        /// The ids of those criteria.
         criteria: Vec<String>,
-        /// The end of what the first of them printed.
+        /// The end of the output of the first of them.
         tail: String,
     },
-    /// It cannot be had, or git would not merge it.
-    Unusable {
-        /// Why.
-        why: String,
-    },
+    /// The work cannot be found, or git did not merge it.
+    Unusable { why: String },
 }
 
 impl MergeOutcome {
-    /// The word for documents and for the journal.
+    /// The word for documents and the journal.
     pub fn as_str(&self) -> &'static str {
         match self {
             MergeOutcome::Merged { .. } => "merged",
@@ -58,7 +49,7 @@ impl MergeOutcome {
         }
     }
 
-    /// Why it was kept out, in words; none if it was not.
+    /// Why the work was kept out; `None` if it was not.
     pub fn kept_out(&self) -> Option<String> {
         match self {
             MergeOutcome::Merged { .. } | MergeOutcome::Nothing => None,
@@ -77,7 +68,7 @@ impl MergeOutcome {
     }
 }
 
-/// Some names in a sentence.
+/// Formats names for a sentence; more than `NAMED` names are counted, not listed.
 pub fn list(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
     match names.len() - shown.len() {
@@ -86,11 +77,11 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
-/// The workers whose work is to be merged, in the order in which it is: all that await it, or those of the
-/// named tasks, of which what a worker left unfinished is taken as well.
+/// The workers whose work to merge, in merge order: all that await it, or those of the named tasks.
+/// Work that a worker left unfinished is merged only if its task is named.
 ///
 /// # Errors
-/// When a named task is not there or has no such work; says which have.
+/// A named task does not exist, or has no unmerged work.
 pub fn due<'a>(state: &'a LoopState, named: &[String]) -> Result<Vec<&'a Worker>, String> {
     let may = |worker: &Worker| {
         let is_half = worker.standing == WorkerStanding::Partial
@@ -115,7 +106,7 @@ pub fn due<'a>(state: &'a LoopState, named: &[String]) -> Result<Vec<&'a Worker>
     Ok(due)
 }
 
-/// Where each task stands in an order in which none comes before one that it depends on.
+/// The position of each task in an order in which dependencies come first.
 fn ranks(tasks: &[Task]) -> BTreeMap<&str, usize> {
     let ordered = graph::waves(tasks).into_iter().flatten();
     ordered.enumerate().map(|(at, task)| (task.id.as_str(), at)).collect()
@@ -131,13 +122,13 @@ pub fn message(state: &LoopState, worker: &Worker) -> String {
     }
 }
 
-/// The message of the commit that holds what a worker did not commit.
+/// The message of the commit with the changes that a worker left uncommitted.
 pub fn message_of_rest(worker: &Worker) -> String {
     let task = if worker.task.is_empty() { "Worker" } else { &worker.task };
     format!("{task}: what its worker did not commit")
 }
 
-/// A name for a task that can be part of a ref's.
+/// Encodes a task's id so that it can be part of a ref name.
 pub fn ref_part(task: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let part: String = task
@@ -151,7 +142,7 @@ pub fn ref_part(task: &str) -> String {
     if part.is_empty() { "none".to_owned() } else { part }
 }
 
-/// The criteria that held before and do not now, in the order given.
+/// The criteria that held before and fail now, in the order given.
 pub fn turned_red(
     before: &[(String, ReceiptStatus)],
     now: &[(String, ReceiptStatus)],
@@ -163,8 +154,9 @@ pub fn turned_red(
     red.map(|(id, _)| id.clone()).collect()
 }
 
-/// Writes down what came of a worker's work; `commit` is all of it, and `head` what the loop stood on.
-/// Returns what became of its task, in words; none if nothing did.
+/// Records the result of merging a worker's work. `commit` is the commit with all of the work, and
+/// `head` the loop's commit before the merge. Returns a description of what happened to the task,
+/// or `None` if nothing did.
 pub fn record(
     state: &mut LoopState,
     call: &str,
@@ -173,7 +165,7 @@ pub fn record(
 ) -> Option<String> {
     let worker = state.workers.iter_mut().find(|worker| worker.call == call)?;
     if !worker.merged.is_empty() || !worker.kept_out.is_empty() || worker.is_running() {
-        // Another merge has said so before.
+        // Another merge has already recorded a result.
         return None;
     }
     commit.clone_into(&mut worker.commit);
@@ -183,15 +175,15 @@ pub fn record(
         _ => worker.kept_out = outcome.kept_out().unwrap_or_default(),
     }
     let (task, why) = (worker.task.clone(), outcome.kept_out()?);
-    // One that is open already is free, or another worker's.
+    // A task that is open again is available or already belongs to another worker.
     let is_done = |one: &Task| one.id == task && one.status == TaskStatus::Done;
     state.task_graph.iter().any(is_done).then(|| {
         reopen(state, &task, &format!("a worker's work was not merged: {}", bounded(&why, 1_000)))
     })
 }
 
-/// Installed things that git ignores and that commands need: they are found by name, since what was built
-/// stands beside them and must not be written to from another tree.
+/// Installed files that git ignores and commands need. They are found by name, because build output
+/// lies beside them and must not be written from another worktree.
 const NEEDED: [&str; 14] = [
     "node_modules",
     "bower_components",
@@ -224,7 +216,7 @@ mod tests {
         let mut state = loop_of(tasks);
         for worker in workers {
             let place = state.task_graph.iter().position(|task| task.id == *worker).unwrap();
-            // Whatever it depends on is taken for merged while it is begun.
+            // Treat dependencies as merged while the task starts.
             let deps = std::mem::take(&mut state.task_graph[place].deps);
             state.limits.max_workers = 99;
             work(&mut state, worker, WorkerStanding::Done);

@@ -1,7 +1,7 @@
-//! What the session that orchestrates workers does now.
+//! The next step of the session that orchestrates workers.
 //!
-//! The same question is asked after every step, so nothing has to be remembered by the model: what can be
-//! started is started, then what is done is merged, then there is nothing to do but wait.
+//! The session asks again after every step, so the model does not have to remember anything: first
+//! start what can be started, then merge what is done, then wait.
 
 use super::{WORKER, prompt, startable, taken};
 use crate::protocol::reply::bounded;
@@ -11,32 +11,28 @@ use crate::text::plural::noun;
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "action")]
 pub enum NextParallelStep {
     /// Start these workers, all of them in one message.
-    Start {
-        /// One call of the Agent tool each.
-        calls: Vec<AgentInput>,
-    },
-    /// Merge what is done: nothing else can be started before.
+    Start { calls: Vec<AgentInput> },
+    /// Merge what is done: nothing else can start before.
     Merge {
-        /// The tasks whose work is merged.
+        /// The tasks whose work to merge.
         tasks: Vec<String>,
     },
-    /// End the turn: a worker's end wakes the session.
+    /// End the turn: the session wakes when a worker ends.
     Wait {
-        /// What is at work.
+        /// The descriptions of the running workers.
         workers: Vec<String>,
     },
     /// Every task is done and merged.
     Finished,
-    /// There are no tasks, so there is nothing to start and nothing was done.
+    /// There are no tasks, so nothing can start and nothing was done.
     NoTasks,
-    /// Nothing can be started, and tasks are open.
+    /// Tasks are open, but none of them can start.
     Stuck {
-        /// The tasks that hold the others up, with what was said of them.
+        /// The tasks that block the others, with their results.
         why: Vec<String>,
     },
 }
@@ -44,17 +40,13 @@ pub enum NextParallelStep {
 /// The input of one call of the Agent tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentInput {
-    /// What it is for.
     pub description: String,
-    /// Which agent.
     pub subagent_type: String,
-    /// What it is told.
     pub prompt: String,
-    /// True: the session is woken when it ends.
+    /// Always true: the session wakes when the worker ends.
     pub run_in_background: bool,
 }
 
-/// Decides what comes next.
 pub fn next(state: &LoopState, now: Timestamp) -> NextParallelStep {
     let running: Vec<&Worker> = state.workers.iter().filter(|worker| worker.is_running()).collect();
     let free = (state.limits.max_workers.max(1) as usize).saturating_sub(running.len());
@@ -85,7 +77,7 @@ pub fn next(state: &LoopState, now: Timestamp) -> NextParallelStep {
     }
 }
 
-/// As many tasks as there is room for, no two of which change one file.
+/// Chooses up to `room` tasks, no two of which change the same file.
 pub(super) fn chosen(state: &LoopState, room: usize, now: Timestamp) -> Vec<&Task> {
     let mut taken = taken(state);
     let mut chosen = Vec::new();

@@ -1,38 +1,38 @@
-//! The waves in which the open tasks could be worked on side by side.
+//! The waves in which the open tasks could run in parallel.
 //!
-//! A wave holds what depends only on earlier ones and, as far as the tasks declare their files, changes
-//! no file twice. Where two would, the later one in the list waits for another wave, and that is said.
+//! The tasks of a wave depend only on earlier waves and, as far as they declare their files, change
+//! no file twice. If two tasks would change the same file, the later one in the list waits for
+//! another wave, and the clash is reported.
 
 use crate::state::{LoopState, Task, TaskStatus};
 use crate::tasks::graph::overlap::ClaimedFiles;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// How the open tasks could be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct WavePlan {
-    /// Ids, wave by wave.
+    /// Task ids, wave by wave.
     pub waves: Vec<Vec<String>>,
     /// Tasks that wait only because of a file.
     pub clashes: Vec<Clash>,
-    /// Tasks that do not say which files they change: nobody can tell what they clash with.
+    /// Tasks that do not declare their files, so that clashes are unknown.
     pub undeclared: Vec<String>,
-    /// Tasks behind one that is failed, blocked, unknown or on a circle.
+    /// Tasks that depend on a failed, blocked or unknown task, or that are on a cycle.
     pub out_of_reach: Vec<String>,
 }
 
-/// Two tasks that could be worked on side by side but for a file.
+/// Two tasks that could run in parallel if they did not change the same file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Clash {
-    /// The one that waits.
+    /// The task that waits.
     pub task: String,
-    /// The one it waits for.
+    /// The task that it waits for.
     pub after: String,
-    /// The file, or the folder, that both change.
+    /// The file or folder that both tasks change.
     pub file: String,
 }
 
-/// Plans the tasks that are not closed; those at work are in the first wave.
+/// Plans the tasks that are not closed. Tasks in progress are in the first wave.
 pub fn plan(state: &LoopState) -> WavePlan {
     let is_open =
         |task: &&Task| matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
@@ -48,7 +48,7 @@ pub fn plan(state: &LoopState) -> WavePlan {
     loop {
         let mut taken = ClaimedFiles::default();
         let mut wave = Vec::new();
-        // What is at work has its files already.
+        // A task in progress already has its files.
         open.sort_by_key(|task| task.status != TaskStatus::InProgress);
         open.retain(|task| {
             if !task.deps.iter().all(|id| there.contains(id.as_str())) {

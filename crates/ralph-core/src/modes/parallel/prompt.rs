@@ -1,13 +1,12 @@
-//! What a worker is told: its task, and what came of the tasks before it.
+//! The prompt of a worker: its task, and the results of the tasks before it.
 
 use crate::protocol::reply::bounded;
 use crate::state::{LoopState, Task};
 use std::fmt::Write;
 
-/// The first words of a worker's prompt, by which the hooks know its task.
+/// The first words of a worker's prompt; the hooks read the task's id after them.
 const FIRST: &str = "Ralph task ";
 
-/// The whole prompt of the worker of a task.
 pub fn prompt(state: &LoopState, task: &Task) -> String {
     let mut text = format!("{FIRST}{}\nDo: {}\n", task.id, bounded(&task.name, 400));
     let mut line = |label: &str, value: &str| {
@@ -31,7 +30,7 @@ pub fn prompt(state: &LoopState, task: &Task) -> String {
     text
 }
 
-/// The task that a prompt is about, by its first line.
+/// Reads the task's id from the first line of a prompt.
 pub fn task_of(prompt: &str) -> Option<&str> {
     let line = prompt.trim_start().lines().next()?;
     let id = line.strip_prefix(FIRST)?.trim();

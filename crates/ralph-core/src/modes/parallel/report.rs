@@ -1,47 +1,44 @@
-//! What a worker reports, compared with what it did.
+//! Compares a worker's report with what the worker did.
 //!
-//! A report that lacks something, or names other files than git does, goes back once with what is wrong
-//! with it. The second time it is taken for what it is worth: the word `DONE` closes a task only where
-//! there is the work that it speaks of.
+//! A report that is incomplete, or names other files than git does, goes back once with the
+//! mistakes. The second report is judged as it is: `DONE` closes a task only if git shows the work.
 
 use super::{FILES_KEPT, reopen};
 use crate::protocol::reply::bounded;
 use crate::state::{LoopState, TaskStatus, WorkerStanding};
 
-/// The labels of a report, in their order.
+/// The labels of a report, in order.
 pub const LABELS: [&str; 5] = ["Status", "Files changed", "Tests", "Completion condition", "Notes"];
 
-/// Files that are named in one sentence.
+/// Maximum number of files named in one sentence.
 const NAMED: usize = 10;
 
-/// A report, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerReport {
     /// `DONE`, `PARTIAL` or `BLOCKED`.
     pub status: WorkerStanding,
-    /// The files that it names.
+    /// The files that the report names.
     pub files: Vec<String>,
     /// Which tests were run, and their results.
     pub tests: String,
-    /// Whether the completion condition is met, and what showed it.
+    /// Whether the completion condition is met, and the evidence.
     pub condition: String,
-    /// Everything else.
     pub notes: String,
 }
 
-/// What becomes of a report.
+/// What happens to a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerVerdict {
-    /// It goes back to the worker, with this.
+    /// The report goes back to the worker with this text.
     SendBack(String),
-    /// It was taken; what became of the task, in words.
+    /// The report was accepted, with this effect on the task.
     Taken(String),
 }
 
 /// Reads the last report in a message.
 ///
 /// # Errors
-/// What is missing or not as it should be, one sentence each.
+/// What is missing or malformed, one sentence each.
 pub fn read(message: &str) -> Result<WorkerReport, Vec<String>> {
     let values = values(message);
     let mut wrong = Vec::new();
@@ -78,13 +75,13 @@ pub fn read(message: &str) -> Result<WorkerReport, Vec<String>> {
     }
 }
 
-/// The text after each label, up to the next one; of the last report in the message.
+/// The text after each label, up to the next one, in the last report of the message.
 fn values(message: &str) -> [Option<String>; 5] {
     let mut values: [Option<String>; 5] = Default::default();
     let mut current = None;
     for line in message.lines() {
         match labelled(line) {
-            // A report begins anew: what came before was an example, or an earlier one.
+            // A new report begins: the text before was an example or an earlier report.
             Some((0, rest)) => {
                 values = Default::default();
                 values[0] = Some(rest.to_owned());
@@ -106,7 +103,7 @@ fn values(message: &str) -> [Option<String>; 5] {
     values
 }
 
-/// Which label a line begins with, and the rest of it. Marks of emphasis and of lists do not matter.
+/// The label that a line begins with, and the rest of the line. Ignores emphasis and list marks.
 fn labelled(line: &str) -> Option<(usize, &str)> {
     let line = line.trim().trim_start_matches(['-', '*', '_', '#', ' ']);
     LABELS.iter().enumerate().find_map(|(at, label)| {
@@ -116,7 +113,8 @@ fn labelled(line: &str) -> Option<(usize, &str)> {
     })
 }
 
-/// The paths of a list: by lines or by commas, with or without marks and a word behind.
+/// Reads a list of paths, separated by lines or commas, with or without list marks and a remark
+/// after each path.
 pub(crate) fn paths(text: &str) -> Vec<String> {
     let all = text.split(['\n', ',']).map(|part| {
         let part = part.trim().trim_start_matches(['-', '*']).trim();
@@ -130,8 +128,8 @@ pub(crate) fn paths(text: &str) -> Vec<String> {
     all.filter(|path| !path.is_empty() && !path.eq_ignore_ascii_case("none")).collect()
 }
 
-/// Judges the report of the worker at this place. `real` is what git says that it has changed; none where
-/// git cannot tell. `worktree` is where it works.
+/// Judges the report of the worker at index `at`. `real` holds the files changed according to git;
+/// `None` if git cannot tell. `worktree` is the worker's folder.
 pub fn judge(
     state: &mut LoopState,
     at: usize,
@@ -172,7 +170,7 @@ pub fn judge(
     WorkerVerdict::Taken(settle(state, &task_id, &standing, &said))
 }
 
-/// Sets the task from what its worker came to.
+/// Updates the task from the worker's result.
 fn settle(state: &mut LoopState, id: &str, standing: &WorkerStanding, said: &str) -> String {
     let said = bounded(said, 1_000);
     match standing {
@@ -192,7 +190,7 @@ fn close(state: &mut LoopState, id: &str, status: TaskStatus, said: &str) -> Str
     format!("{id} {}: {said}", task.status)
 }
 
-/// What of a report those read who come after.
+/// The part of a report that later agents read.
 fn told(report: &WorkerReport, wrong: &[String]) -> String {
     let mut parts = Vec::new();
     let mut part = |label: &str, text: &str| {
@@ -208,7 +206,7 @@ fn told(report: &WorkerReport, wrong: &[String]) -> String {
     parts.join(". ")
 }
 
-/// The same with paths as git names them: from the top of the worktree.
+/// The report with paths relative to the top of the worktree, as git names them.
 fn inside(report: WorkerReport, worktree: &str) -> WorkerReport {
     let top = format!("{}/", worktree.trim_end_matches('/'));
     let plain = |path: String| {
@@ -218,7 +216,7 @@ fn inside(report: WorkerReport, worktree: &str) -> WorkerReport {
     WorkerReport { files: report.files.into_iter().map(plain).collect(), ..report }
 }
 
-/// What a report says of files that is not so.
+/// What a report claims about files that is not true.
 fn differs(report: &WorkerReport, real: &[String], declares: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     if report.status == WorkerStanding::Done
@@ -313,7 +311,7 @@ mod tests {
         lacks(&WHOLE.replace("Status: DONE", "Status:"), &["`Status:` is missing"]);
     }
 
-    /// Has a worker report; returns what is said, and the statuses of task and worker.
+    /// Judges a worker's report; returns the text, and the statuses of task and worker.
     fn judged(state: &mut LoopState, message: &str, real: Option<&[&str]>) -> String {
         let real = real.map(words);
         let said = match judge(state, 0, message, real.as_deref(), "/w") {
@@ -400,7 +398,7 @@ mod tests {
                 &["it says DONE, and nothing has changed", "| pending partial"],
             );
         }
-        // A task that only looks at something changes nothing.
+        // A task that only inspects something changes no files.
         check(&mut at_work(&[]), &WHOLE.replace("src/a.rs", "none"), Some(&[]), &["| done done"]);
     }
 

@@ -1,22 +1,22 @@
-//! What a typed `/ralph-parallel` is about: the planned tasks, a document, or a list of tasks.
+//! What a typed `/ralph-parallel` refers to: the planned tasks, a document, or a list of tasks.
 
 use crate::state::{LoopState, Task};
 
-/// Where the tasks of a loop for workers come from.
+/// Where the tasks of a parallel loop come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskSource {
-    /// They are planned already, or the session's own loop has them.
+    /// The tasks are already planned, or the session's own loop has them.
     Planned,
     /// The session reads this file of the project and brings its work into the graph.
     Document(String),
-    /// One task each; none depends on another.
+    /// One task for each item, without dependencies.
     List(Vec<String>),
 }
 
-/// Reads what was typed besides flags. `is_file` tells whether a file of the project has this name.
+/// Reads the text typed besides flags. `is_file` tells whether a file of the project has this name.
 ///
 /// # Errors
-/// In words, when it looks like a file that does not exist.
+/// The text looks like a file that does not exist.
 pub fn work(text: Option<&str>, is_file: impl Fn(&str) -> bool) -> Result<TaskSource, String> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(TaskSource::Planned);
@@ -34,7 +34,7 @@ pub fn work(text: Option<&str>, is_file: impl Fn(&str) -> bool) -> Result<TaskSo
     Ok(TaskSource::List(items(text)))
 }
 
-/// The parts between commas. A comma inside a number is none.
+/// Splits at commas, except inside a number.
 fn items(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut before = ' ';
@@ -53,7 +53,7 @@ fn items(text: &str) -> Vec<String> {
 }
 
 impl TaskSource {
-    /// What the loop is for, in a line; none where it is what was planned.
+    /// The loop's goal in one line; `None` for planned tasks, which keep their goal.
     pub fn goal(&self) -> Option<String> {
         match self {
             TaskSource::Planned => None,
@@ -62,7 +62,7 @@ impl TaskSource {
         }
     }
 
-    /// Makes the loop one for workers, with these tasks where they are known.
+    /// Makes the loop parallel, and adds the tasks of a list.
     pub fn apply(&self, state: &mut LoopState) {
         state.parallel = true;
         if let TaskSource::List(tasks) = self {

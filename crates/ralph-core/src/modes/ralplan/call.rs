@@ -1,21 +1,22 @@
 //! Which agent may be called now.
 //!
-//! The wall knows who plans; this knows whose turn it is. Out of turn an agent's report would count for
-//! nothing, so it is refused before it costs anything, and the refusal names the one whose turn it is.
+//! The guard enforces who may plan; this module enforces whose turn it is. A report out of turn
+//! would be ignored, so the call is refused before it costs anything, and the refusal names the
+//! agent whose turn it is.
 
 use super::next::critic;
 use super::{PlanRefusal, Role, short};
 use crate::state::{PlanPhase, Ralplan};
 
-/// Whether an agent of this role may be called with this prompt, while the plan's file has this digest
-/// (empty where there is none).
+/// Whether an agent of this role may be called with this prompt, given the digest of the plan's
+/// file (empty if there is no file).
 ///
-/// Where it refuses with [`PlanRefusal::ChangedSinceReady`], the caller takes
-/// [`PlanEvent::CriticCalled`](super::PlanEvent::CriticCalled) with the same digest all the same: that brings the
-/// planning back to its planner, and nothing else does.
+/// After [`PlanRefusal::ChangedSinceReady`] the caller must still take
+/// [`PlanEvent::CriticCalled`](super::PlanEvent::CriticCalled) with the same digest: only that
+/// event sends the planning back to its planner.
 ///
 /// # Errors
-/// Why not, and who is called instead.
+/// Why the call is refused, and which agent to call instead.
 pub fn may_call(
     plan: &Ralplan,
     role: Role,
@@ -23,7 +24,7 @@ pub fn may_call(
     hash_now: &str,
 ) -> Result<(), PlanRefusal> {
     match (whose_turn(plan), role) {
-        // Asked twice, a gap finder may find more; nothing waits for it a second time.
+        // A second call of the gap finder may find more, but nothing waits for it.
         (Some(Role::Planner), Role::Planner | Role::GapFinder) => Ok(()),
         (Some(Role::Critic), Role::Critic) => may_judge(plan, prompt, hash_now),
         (Some(turn), role) if turn == role => Ok(()),
@@ -33,7 +34,7 @@ pub fn may_call(
     }
 }
 
-/// Whose report the planning waits for.
+/// The role whose report the planning waits for.
 fn whose_turn(plan: &Ralplan) -> Option<Role> {
     match plan.phase {
         PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => Some(Role::GapFinder),
@@ -48,8 +49,8 @@ fn whose_turn(plan: &Ralplan) -> Option<Role> {
     }
 }
 
-/// A critic learns from its prompt which text it judges, and says so in its verdict: one that was called
-/// on an older text cannot judge a newer one.
+/// The prompt tells the critic which text to judge, and the critic repeats it in the verdict. A
+/// critic that was called on an older text cannot judge a newer one.
 fn may_judge(plan: &Ralplan, prompt: &str, hash_now: &str) -> Result<(), PlanRefusal> {
     if hash_now.is_empty() || hash_now != plan.ready_hash {
         let (ready, now) = (plan.ready_hash.clone(), hash_now.to_owned());
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
 
-    /// Who may be called, with the prompt that the rules themselves write.
+    /// Checks which roles may be called with the prompt that `next` writes.
     #[track_caller]
     fn check(plan: &Ralplan, expected: &[Role]) {
         let prompt = match next(plan, "ralph:") {

@@ -1,7 +1,7 @@
-//! The rounds of `ralph ralplan run`: each agent is a session of its own, and code calls them.
+//! The rounds of `ralph ralplan run`: code calls each agent in a session of its own.
 //!
-//! What comes next is decided as at a stop, so a driver is no more patient than a session. A planning that
-//! it leaves rests, with its wall, until a person takes it up again.
+//! The next step is decided as at a stop, so a driver has the same limits as a session. When the
+//! driver stops, the planning stays paused behind its guard until a user continues it.
 
 use super::pause::at_step;
 use super::{AgentInput, NextPlanStep, Role, next};
@@ -10,25 +10,25 @@ use crate::state::{BuildRound, LoopState, PauseCause, PlanPhase};
 use crate::stop::{AllowReason, StopVerdict};
 use jiff::Timestamp;
 
-/// What a driver does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// A round of this agent.
+    /// Run a round of this agent.
     Round(Role, AgentInput),
-    /// To wait for the person's decision.
+    /// Wait for the user's decision.
     Person,
-    /// Nothing: it rests, for this reason.
+    /// Do nothing: the planning is paused, for this reason.
     Rest(String),
-    /// Nothing: it is over.
+    /// Do nothing: the planning is over.
     Over,
 }
 
-/// Decides what comes next, and takes the step. `prefix` is `ralph:` where the agents come from a plugin.
+/// Decides the next step and takes it. `prefix` is `ralph:` if the agents come from a plugin.
 pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timestamp) -> Due {
     if state.ending.is_some() {
         return Due::Over;
     }
-    // An API error that ended a round is no wish of a person; whether it is tried again, its driver decides.
+    // An API error that ended a round is not a user's request to pause; the driver decides whether
+    // to retry.
     let wished = state.pause.as_ref().filter(|pause| !pause.cause.resumes_by_itself());
     match wished {
         Some(pause) if !document_gone => return Due::Rest(format!("paused ({})", pause.cause)),
@@ -43,7 +43,7 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
     }
 }
 
-/// What comes next where nothing stands in the way.
+/// The next step if nothing prevents it.
 pub fn step(state: &LoopState, prefix: &str) -> Due {
     let Some(plan) = state.ralplan() else { return Due::Over };
     match next(plan, prefix) {
@@ -60,22 +60,22 @@ pub fn step(state: &LoopState, prefix: &str) -> Due {
     }
 }
 
-/// Binds the planning to the session of a round.
 pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
     state.session_id = session_id.to_owned();
     state.round = Some(BuildRound { task: String::new(), number });
-    // Another process, which has shown nothing yet.
+    // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;
 }
 
-/// A driver leaves it: nothing calls the next agent until a person says so.
+/// Pauses the planning when its driver leaves: no agent is called until a user continues it.
 pub fn leave(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
     state.round = None;
     build::rest(state, cause, why, now);
 }
 
-/// The lines at the end of a log that were not in it before. The oldest may have been left out meanwhile.
+/// The lines of `log` that are not in `before`. The log may have dropped its oldest lines in the
+/// meantime.
 pub fn news<'a>(before: &[String], log: &'a [String]) -> &'a [String] {
     let first_new = (0..=log.len()).rev().find(|n| before.ends_with(&log[..*n]));
     &log[first_new.unwrap_or(0)..]

@@ -1,8 +1,10 @@
-//! `.omc/ralplan-state.json`: a planning under the document's names, for people and other tools.
+//! `.omc/ralplan-state.json`: a planning under the document's field names, for people and other
+//! tools.
 //!
-//! It is written from the state and never decides anything. When one is read, because another tool or an
-//! older version left it, only what was to be done and what was said comes in: a verdict or an approval
-//! that stands in a file of the project is nobody's.
+//! The document is written from the state and never decides anything. When Ralph reads a document
+//! that another tool or an older version left, it takes the task, the plan's path, the counts and
+//! the feedback. It ignores a verdict or an approval, because anyone can write a file of the
+//! project.
 
 use super::is_plans_place;
 use crate::protocol::reply::bounded;
@@ -12,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The document, in the order of its fields.
+/// The document, with its fields in order.
 #[derive(Serialize)]
 struct ExportedState<'a> {
     active: bool,
@@ -23,7 +25,7 @@ struct ExportedState<'a> {
     current_phase: &'a PlanPhase,
     started_at: Timestamp,
     task_description: &'a str,
-    // What follows is ours.
+    // The fields below are Ralph's own.
     loop_id: &'a str,
     plan_hash: &'a str,
     consulted_gap_finder: bool,
@@ -38,7 +40,7 @@ struct ExportedState<'a> {
     log: &'a [String],
 }
 
-/// The document for this planning. One that differs from it is written anew.
+/// Renders the document of this planning. The caller rewrites a document that differs.
 pub fn render(plan: &Ralplan, loop_id: &str) -> String {
     let document = ExportedState {
         active: !plan.phase.is_over(),
@@ -68,19 +70,18 @@ pub fn render(plan: &Ralplan, loop_id: &str) -> String {
     text
 }
 
-/// What a document that somebody left comes to.
+/// The result of reading a document that another tool left.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportedState {
-    /// A planning that was under way: to be begun again with this.
+    /// A planning that was under way, to be started again with this state.
     UnderWay(Box<Ralplan>),
-    /// One that is over.
     Over(PlanPhase),
 }
 
 /// Reads a document that this loop did not write.
 ///
 /// # Errors
-/// What keeps it from being read, in words.
+/// Why it cannot be read.
 pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("the document is not JSON: {error}"))?;
@@ -115,7 +116,8 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
         plan.plan_path.clear();
     }
     plan.started_at = started_at.unwrap_or(now);
-    // Nobody has fewer rejections before the person is asked than none, and nobody more than the rule has.
+    // At least one rejection must remain before the user is asked, and the maximum cannot exceed
+    // the rule's.
     plan.max_iterations = plan.max_iterations.clamp(1, MAX_REJECTIONS);
     plan.iteration = plan.iteration.min(plan.max_iterations - 1);
     plan.feedback = bounded(&plan.feedback, 4_000);

@@ -1,8 +1,8 @@
-//! What planner, architect and critic write, as the next one reads it.
+//! Parses what planner, architect and critic write.
 //!
-//! Models put emphasis, list marks and fences around everything; none of that matters. What does
-//! matter is missing or it is not, and what is missing goes back in one sentence each. An approval is
-//! read most strictly: the word alone, and nothing beside it that speaks against it.
+//! Models put emphasis, list marks and fences around everything, and the parser ignores them. Each
+//! missing part goes back to the agent as one sentence. An approval is read most strictly: the word
+//! must stand alone, with nothing beside it that contradicts it.
 
 mod blocks;
 
@@ -11,46 +11,42 @@ use crate::modes::parallel::report::paths;
 use crate::text::token;
 use blocks::{LabelledBlock, blocks, items, paragraph, starts_with_mark};
 
-/// A question of a planner or a critic.
+/// A question from a planner or a critic.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Question {
     /// Architecture, performance, security or a pattern.
     pub topic: String,
     /// What is being planned.
     pub context: String,
-    /// What the architect has to read.
+    /// The files that the architect has to read.
     pub files: Vec<String>,
-    /// What has to be answered.
     pub question: String,
 }
 
-/// What an architect answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ArchitectAnswer {
-    /// The question's own.
+    /// The topic of the question.
     pub topic: String,
-    /// What was found in the files.
+    /// What the architect found in the files.
     pub analysis: String,
-    /// What to do.
     pub recommendation: String,
-    /// What it costs.
     pub trade_offs: String,
     /// Places in the code: `path:line`.
     pub references: String,
 }
 
-/// What a critic says of a plan.
+/// A critic's verdict on a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CriticFeedback {
     /// True for an approval.
     pub okay: bool,
-    /// What has to be mended.
+    /// Issues that must be fixed.
     pub critical: Vec<String>,
-    /// What would be nice.
+    /// Issues that may be left.
     pub minor: Vec<String>,
-    /// What only the architect can say.
+    /// Questions that only the architect can answer.
     pub questions: Vec<String>,
-    /// The digits of the text that was judged: at least [`SHORT`], in small letters.
+    /// The hex digits of the judged text's hash: at least [`SHORT`], in lower case.
     pub judged: String,
 }
 
@@ -64,7 +60,7 @@ const FEEDBACK: (&str, &[&str]) = (
 );
 
 impl Question {
-    /// On one line, as the state keeps it.
+    /// The question on one line, as the state keeps it.
     pub fn line(&self) -> String {
         let files = self.files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>();
         format!(
@@ -78,7 +74,7 @@ impl Question {
 }
 
 impl ArchitectAnswer {
-    /// On one line, as the state keeps it.
+    /// The answer on one line, as the state keeps it.
     pub fn line(&self) -> String {
         let (topic, analysis, recommendation) = (&self.topic, &self.analysis, &self.recommendation);
         let (trade_offs, references) = (&self.trade_offs, &self.references);
@@ -88,10 +84,10 @@ impl ArchitectAnswer {
     }
 }
 
-/// The path after the last `PLAN_READY:`; none where no line begins with it.
+/// The path after the last `PLAN_READY:`; `None` if no line begins with that mark.
 ///
 /// # Errors
-/// That no path stands there.
+/// The mark is there, but no path follows it.
 pub fn plan_ready(message: &str) -> Option<Result<String, String>> {
     let line = message.lines().rev().find_map(|line| starts_with_mark(line, "PLAN_READY"))?;
     let path = line.trim_matches(['`', '*', '_', '"', '\'', '[', ']', ' ']).trim();
@@ -104,7 +100,7 @@ pub fn plan_ready(message: &str) -> Option<Result<String, String>> {
     })
 }
 
-/// All questions for the architect in a message, in their order.
+/// All questions for the architect in a message, in order.
 ///
 /// # Errors
 /// What is missing in them, one sentence each.
@@ -123,10 +119,10 @@ pub fn questions(message: &str) -> Result<Vec<Question>, Vec<String>> {
     })
 }
 
-/// All answers of an architect in a message, in their order.
+/// All answers of an architect in a message, in order.
 ///
 /// # Errors
-/// What is missing in them, one sentence each; among it that there is none.
+/// What is missing in them, one sentence each. A message without answers is an error too.
 pub fn answers(message: &str) -> Result<Vec<ArchitectAnswer>, Vec<String>> {
     let answers = read_all(message, ANSWER, |block, wrong| ArchitectAnswer {
         topic: block.line(0, wrong),
@@ -141,10 +137,10 @@ pub fn answers(message: &str) -> Result<Vec<ArchitectAnswer>, Vec<String>> {
     }
 }
 
-/// The verdict in a message: of several, the last one.
+/// The verdict in a message; the last one if there are several.
 ///
 /// # Errors
-/// What is missing or speaks against itself, one sentence each.
+/// What is missing or contradictory, one sentence each.
 pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
     let block = blocks(message, FEEDBACK).pop();
     let last = token::last_line(message).and_then(verdict_line);
@@ -211,7 +207,7 @@ pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
     }
 }
 
-/// The digits after `Plan hash:`, where there are enough, and no others beside them.
+/// The digits after `Plan hash:`, if there are enough and no other hash contradicts them.
 fn judged(block: &LabelledBlock) -> Option<String> {
     let mut all = block.all(4).map(|text| {
         let word = text.split_whitespace().next().unwrap_or_default();
@@ -226,11 +222,11 @@ fn judged(block: &LabelledBlock) -> Option<String> {
 const NO_VERDICT: &str =
     "There is no verdict: write `CRITIC_FEEDBACK:` with `- Verdict: OKAY` or `- Verdict: REJECT`.";
 
-/// It does not say which digits: who judged the text has them from its prompt.
+/// Does not name the digits: a critic that judged the text has them from its prompt.
 const NO_HASH: &str = "It is not clear which text was judged: in `CRITIC_FEEDBACK:`, write `- Plan hash:` with the \
                        digits that your prompt names.";
 
-/// The word of a verdict. Anything beside it may take it back, so it stands alone.
+/// Reads the word of a verdict. It must stand alone, because any text beside it may take it back.
 fn verdict(value: &str) -> Option<bool> {
     let word = value.trim().trim_matches(['`', '*', '_', '.', '!', '[', ']', '"', ' ']);
     match word.to_ascii_uppercase().as_str() {
@@ -240,7 +236,7 @@ fn verdict(value: &str) -> Option<bool> {
     }
 }
 
-/// The verdict that a last line is: the bare word in capitals, or the word after its label.
+/// Reads a verdict from the last line: the bare word in capitals, or the word after its label.
 fn verdict_line(line: &str) -> Option<bool> {
     match starts_with_mark(line, "Verdict") {
         Some(value) => verdict(value),

@@ -1,7 +1,7 @@
-//! What must hold of a plan before a critic reads it.
+//! The checks that a plan must pass before a critic reads it.
 //!
-//! A critic is asked for judgement, and not to find a file that is not there. So everything that code can
-//! see is looked at first, and all of it is named at once, with its line.
+//! A critic should judge the plan, not look for missing files. Code therefore checks everything
+//! that it can see first, and reports all failures at once, with their lines.
 
 mod cited;
 mod draft;
@@ -16,7 +16,7 @@ use std::fmt;
 /// A gate that a plan fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// The line, counted from 1; none for the plan as a whole.
+    /// The line, counted from 1; `None` for the plan as a whole.
     pub line: Option<usize>,
     /// What is wrong, and what to do.
     pub what: String,
@@ -41,17 +41,17 @@ impl fmt::Display for Failed {
     }
 }
 
-/// Gates that are named in one answer: more than anyone mends at once.
+/// The most gates reported in one answer: more than anyone fixes at once.
 const NAMED: usize = 30;
 
-/// How the machine-readable part is written.
+/// How to write the machine-readable part.
 pub const HOW: &str = "write it at the end of the plan as a block that begins with ```json ralph-plan and ends \
 with ```: {\"acceptance_criteria\":[{\"id\":\"AC-1\",\"description\":\"the 12 login tests pass\",\
 \"verification_command\":\"npm test -- login\"}],\"task_graph\":[{\"id\":\"T-1\",\"name\":\"add the form\",\
 \"deps\":[],\"files\":[\"src/login.ts\"],\"completion_condition\":\"the form posts to /login\"}]}";
 
-/// Everything that is wrong with a plan, in the order of its lines. `exists` is asked for paths as the plan
-/// writes them, from the top of the project.
+/// Returns everything that is wrong with a plan, in the order of its lines. `exists` is called with
+/// paths as the plan writes them, relative to the top of the project.
 pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     if text.trim().is_empty() {
         return vec![Failed::whole(
@@ -97,7 +97,7 @@ fn unclear(word: &str) -> String {
     )
 }
 
-/// What is wrong with the part that becomes criteria and tasks.
+/// Returns what is wrong with the part that becomes criteria and tasks.
 fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     let Some(JsonBlock { line, .. }) = plan::block(text) else {
         let what = "The plan has no machine-readable part with criteria and tasks";
@@ -147,7 +147,7 @@ fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) 
     failed
 }
 
-/// The lines of a text outside of fenced blocks and quotations, each with its number.
+/// The numbered lines of a text outside fenced blocks and quotations.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fence: Option<(char, usize)> = None;
     text.lines().enumerate().filter_map(move |(at, line)| {
@@ -168,7 +168,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The parts of a line between backticks, each with what stands behind it, and the line without them.
+/// The parts of a line between backticks, each with the text after it, and the line without them.
 fn spans(line: &str) -> (Vec<(&str, &str)>, String) {
     let (mut quoted, mut plain, mut rest) = (Vec::new(), String::new(), line);
     while let Some((before, after)) = rest.split_once('`') {

@@ -1,7 +1,7 @@
-//! The one next step of a planning, for the session that carries it out.
+//! The next step of a planning, for the session that carries it out.
 //!
-//! An agent is told where to read and not what to think of it: the plan's path, the feedback as it was
-//! given, the answers as they were written.
+//! An agent is told where to read and not what to think: it receives the plan's path, the feedback
+//! as given, and the answers as written.
 
 use super::{Role, question, short};
 use crate::protocol::reply::bounded;
@@ -9,50 +9,40 @@ use crate::state::{PlanPhase, Ralplan};
 use serde::Serialize;
 use std::fmt;
 
-/// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "action")]
 pub enum NextPlanStep {
-    /// Call this agent, and wait for it.
+    /// Call this agent and wait for it.
     Call(AgentInput),
-    /// Ask the person; until there is an answer there is nothing else to do.
-    Ask {
-        /// The question.
-        question: String,
-        /// The plan's file.
-        plan_path: String,
-    },
-    /// The person said to go on.
+    /// Ask the user; nothing else can happen until there is an answer.
+    Ask { question: String, plan_path: String },
+    /// The user approved the plan.
     HandOver {
-        /// The plan's file.
         plan_path: String,
-        /// Digest of the text that the person agreed to.
+        /// Digest of the text that the user approved.
         plan_hash: String,
     },
-    /// Nothing: it was cancelled.
+    /// Do nothing: the planning was cancelled.
     Nothing,
 }
 
 /// The input of one call of the Agent tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentInput {
-    /// What it is for.
     pub description: String,
-    /// Which agent.
     pub subagent_type: String,
-    /// What it is told.
     pub prompt: String,
-    /// False: what it says decides the next step.
+    /// Always false, because the agent's report decides the next step.
     pub run_in_background: bool,
 }
 
-/// UTF-16 units for what an agent has to take up, so that the whole of it fits into a reason.
+/// UTF-16 units for the material that an agent receives, so that the prompt fits into a reason.
 const ROOM: usize = 900;
 
 /// UTF-16 units for the task.
 const TASK_ROOM: usize = 300;
 
-/// Decides what comes next. `prefix` is `ralph:` where the agents come from a plugin.
+/// Decides the next step. `prefix` is `ralph:` if the agents come from a plugin.
 pub fn next(plan: &Ralplan, prefix: &str) -> NextPlanStep {
     match plan.phase {
         PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => {
@@ -68,7 +58,8 @@ pub fn next(plan: &Ralplan, prefix: &str) -> NextPlanStep {
             plan_path: plan.plan_path.clone(),
             plan_hash: plan.plan_hash.clone(),
         },
-        // A planning never rests there; one that a later version left is not ours to go on with.
+        // A planning never stays in these phases. Ralph does not continue a phase from a later
+        // version.
         PlanPhase::Cancelled | PlanPhase::HandlingVerdict | PlanPhase::Other(_) => {
             NextPlanStep::Nothing
         }
@@ -137,7 +128,7 @@ fn architect(plan: &Ralplan) -> String {
     )
 }
 
-/// What a critic is told.
+/// The prompt of a critic.
 pub(super) fn critic(plan: &Ralplan) -> String {
     let path = &plan.plan_path;
     let hash = short(&plan.ready_hash);
@@ -151,7 +142,7 @@ fn task(plan: &Ralplan) -> String {
     format!("Task: {}", within(&plan.task, TASK_ROOM))
 }
 
-/// The text, or its beginning and where the rest is.
+/// The text, or its beginning and where to read the rest.
 fn within(text: &str, room: usize) -> String {
     match bounded(text, room) {
         whole if whole == text => whole,
@@ -159,7 +150,7 @@ fn within(text: &str, room: usize) -> String {
     }
 }
 
-/// In words, for the reason that a stop hook gives.
+/// The wording for the reason that a stop hook gives.
 impl fmt::Display for NextPlanStep {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

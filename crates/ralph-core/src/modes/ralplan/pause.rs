@@ -1,9 +1,9 @@
-//! May the session of a planning end its turn?
+//! Whether the session of a planning may end its turn.
 //!
-//! Until the verdict it goes on, and is told the one next step. Once the person is to decide it is told
-//! that once, and waits: silence is no consent, and asking again is no decision. A planning is never ended by a
-//! limit or for standing still, since its end would open the way to changes that nobody agreed to: it rests,
-//! and what it guards stays guarded.
+//! Until the verdict the session must go on, and each stop gives it the next step. When the user
+//! has to decide, the session is told so once and then may stop: silence is not consent, and asking
+//! again is not a decision. No limit and no stall ends a planning, because its end would allow
+//! changes that the user did not approve. The planning pauses instead, and its guard stays active.
 
 use super::{next, position, short};
 use crate::protocol::reply::{REASON_LIMIT, bounded};
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// The rule of a stop, where neither a person's wish nor a background agent lets the turn end.
+/// The rule at a stop, unless the user's wish or a background agent already lets the turn end.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     let verdict = at_step(state, seen.document_gone, seen.now);
     match &verdict {
@@ -27,7 +27,8 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     verdict
 }
 
-/// Whether the next step is taken: at a stop of the session that plans, and before each round of a driver.
+/// Decides whether to take the next step: at a stop of the planning session, and before each round
+/// of a driver.
 pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp) -> StopVerdict {
     if document_gone {
         let detail = format!("a person removed `{}`", super::MIRROR);
@@ -60,7 +61,7 @@ fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
     StopVerdict::LetGo(AllowReason::Blocked)
 }
 
-/// A planning that a person takes up again: what it has used up before does not count any more.
+/// Continues a planning for the user. Limits count from zero again.
 pub fn take_up(state: &mut LoopState, now: Timestamp) {
     state.resume();
     state.iteration = 0;
@@ -71,20 +72,21 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
     }
 }
 
-/// The person is being asked: whatever becomes of that, the next stop waits for them. Who closes the question to
-/// talk about it first is not to find it on the screen again before they could say a word.
+/// Notes that the user is being asked, so that the next stop waits whatever the answer is. A user
+/// who closes the question to talk about it first must not see it again before they could say
+/// anything.
 pub fn asked(plan: &mut Ralplan) {
     plan.told_at = standing(plan);
 }
 
-/// Whether the session knows its next step from a stop: an agent's end that is heard late tells nothing new, and told
-/// twice the step would be taken twice.
+/// Whether a stop has already told the session its next step. The end of an agent that arrives late
+/// adds nothing, and a step told twice would be taken twice.
 pub fn is_told(plan: &Ralplan) -> bool {
     plan.told_at == standing(plan)
 }
 
-/// One value for how far a planning is. Who reported is no part of it: agents that bring nothing new are
-/// no progress, however many there are.
+/// A digest of the planning's progress. It leaves out who reported: agents that bring nothing new
+/// are not progress, however many there are.
 fn standing(plan: &Ralplan) -> String {
     let mut digest = Sha256::new();
     let lists = [&plan.failed_gates, &plan.questions, &plan.answers];
@@ -104,23 +106,23 @@ fn standing(plan: &Ralplan) -> String {
     hex(&digest.finalize()[..8])
 }
 
-/// What the agents of this session are called before their names.
+/// The prefix of agent names in this session.
 pub fn prefix(state: &LoopState) -> &'static str {
     if state.via == Some(Via::Plugin) { "ralph:" } else { "" }
 }
 
-/// The next step, as a stop says it.
+/// The next step, as given at a stop.
 pub fn told(state: &LoopState) -> String {
     let Some(plan) = state.ralplan() else { return String::new() };
     bounded(&next(plan, prefix(state)).to_string(), REASON_LIMIT)
 }
 
-/// The line by which the skill knows that a planning was started for it.
+/// The line by which the skill recognizes that a planning was started for it.
 pub fn started_line(state: &LoopState) -> String {
     format!("Ralph planning {} started", state.loop_id)
 }
 
-/// What the person is told when a planning starts.
+/// The message to the user when a planning starts.
 pub fn announcement(state: &LoopState) -> String {
     let rejections = state.ralplan().map_or(0, |plan| plan.max_iterations);
     format!(
@@ -135,14 +137,14 @@ pub fn announcement(state: &LoopState) -> String {
     )
 }
 
-/// The line by which the skill knows that its planning goes on.
+/// The line by which the skill recognizes that its planning continues.
 pub fn continues_line(state: &LoopState) -> String {
     let at = state.ralplan().map(position).unwrap_or_default();
     format!("Ralph planning {} continues at {at}", state.loop_id)
 }
 
-/// All that a session needs to know which knows nothing: where it stands, the rules, and the next step.
-/// `steers` is what a person has sent since the start, the newest first.
+/// Everything that a session without context needs: position, rules and next step. `steers` holds
+/// the user's messages since the start, newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let Some(plan) = state.ralplan() else { return heading.to_owned() };
     let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
@@ -265,7 +267,7 @@ mod tests {
         for n in 0..9 {
             check(&mut state, &seen(), "go on");
             let plan = state.ralplan_mut().unwrap();
-            // An agent that brings nothing new is no progress; another failed gate is.
+            // An agent that brings nothing new is not progress; a different failed gate is.
             plan.planners.push(n.to_string());
             plan.failed_gates = vec![n.to_string()];
         }

@@ -1,8 +1,8 @@
-//! The one question by which a person is asked about a plan, and the answer to it.
+//! The one question that asks the user about a plan, and its answer.
 //!
-//! It is asked with the client's own tool, and only the tool's response counts: the client writes that,
-//! while everything else in the conversation may be the model's. So the question has to say which text it
-//! is about, offer what the rules know, and bring no answer along.
+//! The session asks with the client's own tool, and only the tool's response counts: the client
+//! writes it, while everything else in the conversation may come from the model. The question must
+//! therefore name the text that it is about, offer the known options, and contain no answer.
 
 use super::{position, short};
 use crate::protocol::reply::bounded;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The labels of the options, and what each is.
+/// The labels of the options, their decisions and their descriptions.
 pub const OPTIONS: [(&str, DecisionKind, &str); 4] = [
     ("Proceed", DecisionKind::Proceed, "The plan is accepted as it is; `/ralph` carries it out"),
     (START, DecisionKind::Proceed, "The plan is accepted, and carried out in this session at once"),
@@ -21,32 +21,32 @@ pub const OPTIONS: [(&str, DecisionKind, &str); 4] = [
     ("Discard", DecisionKind::Discard, "End the planning and leave the plan"),
 ];
 
-/// The option that starts the loop at once. A question may leave it out: then nothing starts by its answer.
+/// The option that starts the loop at once. A question may omit it; then no answer starts the loop.
 pub const START: &str = "Proceed and start";
 
-/// Why a question is not the one that is allowed.
+/// Why a question is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotOurs {
-    /// No person is to be asked yet, or any more.
+    /// The user is not to be asked in this phase.
     NotNow(PlanPhase),
-    /// It has another shape than the tool's input.
+    /// The input does not match the tool's schema.
     Shape(String),
-    /// It brings along something that is not the question.
+    /// The input contains a member other than the question.
     Besides(String),
-    /// More questions than one, or none.
+    /// The input does not contain exactly one question.
     Count(usize),
-    /// Several options could be chosen together.
+    /// The question allows several options at once.
     Several,
-    /// Other options than the three.
+    /// The options are not those of [`OPTIONS`].
     Options(Vec<String>),
     /// The text does not name the plan.
     Path(String),
-    /// The text does not name which version of the plan.
+    /// The text does not name the version of the plan.
     Hash(String),
-    /// The text holds letters that a person does not see.
+    /// The text contains invisible characters.
     Hidden,
-    /// The text leaves out that the critic has not approved, or a part of what was left open. Holds the whole
-    /// text.
+    /// The text omits that the critic has not approved, or some of the concerns that were left
+    /// open. Holds the whole text.
     LeftOpen(String),
 }
 
@@ -90,14 +90,12 @@ impl fmt::Display for NotOurs {
     }
 }
 
-/// What a person answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanAnswer {
-    /// Which way.
     pub kind: DecisionKind,
-    /// In the person's own words; empty where there are none.
+    /// In the user's own words; empty if there are none.
     pub text: String,
-    /// True where the loop is to start at once.
+    /// True if the loop is to start at once.
     pub start: bool,
 }
 
@@ -125,7 +123,7 @@ struct Note {
 
 from_json!(Note { notes });
 
-/// The question's text: what was judged, how it came out, and what is still open.
+/// The question's text: what was judged, the verdict, and the concerns still open.
 pub fn text(plan: &Ralplan) -> String {
     let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
     match plan.forced {
@@ -142,13 +140,13 @@ pub fn text(plan: &Ralplan) -> String {
     }
 }
 
-/// UTF-16 units for all that was left open, so that the whole question fits into a reason.
+/// UTF-16 units for all open concerns, so that the whole question fits into a reason.
 const ROOM: usize = 780;
 
-/// Concerns that a question lists; a person reads the others with `ralph ralplan status`.
+/// Concerns listed in a question; `ralph ralplan status` shows the others.
 const LISTED: usize = 15;
 
-/// The list of what a critic left open.
+/// The list of concerns that a critic left open.
 fn left_open(plan: &Ralplan) -> String {
     let mut list = listed(plan).join(" ");
     let others = plan.concerns.len().saturating_sub(LISTED);
@@ -158,8 +156,8 @@ fn left_open(plan: &Ralplan) -> String {
     list
 }
 
-/// What a critic left open, each cut to its share of the room. Letters that a person does not see are shown: with
-/// one of them in it the question would be refused, and nobody could be asked.
+/// The open concerns, each cut to its share of the room. Invisible characters are made visible,
+/// because a question that contains one would be refused and the user could never be asked.
 fn listed(plan: &Ralplan) -> Vec<String> {
     let room = ROOM / plan.concerns.len().clamp(1, LISTED);
     let in_one_line = |one: &String| words(&sanitize::visible(one));
@@ -167,12 +165,12 @@ fn listed(plan: &Ralplan) -> Vec<String> {
     concerns.map(|(at, one)| bounded(&format!("{}. {one}", at + 1), room)).collect()
 }
 
-/// The words of a text, with one space between them.
+/// Joins the words of a text with single spaces.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether this input of the client's question tool is the one question that is allowed.
+/// Checks whether this input of the client's question tool is the one allowed question.
 ///
 /// # Errors
 /// Why it is not.
@@ -180,7 +178,7 @@ pub fn is_ours(plan: &Ralplan, input: &Value) -> Result<(), NotOurs> {
     if plan.phase != PlanPhase::AwaitingUserApproval {
         return Err(NotOurs::NotNow(plan.phase.clone()));
     }
-    // With an answer in the input the client would have no reason to ask.
+    // With an answer in the input, the client would have no reason to ask.
     let members = input.as_object().into_iter().flatten();
     let mut others = members.map(|(name, _)| name).filter(|name| *name != "questions");
     if let Some(other) = others.find(|name| *name != "metadata") {
@@ -189,7 +187,7 @@ pub fn is_ours(plan: &Ralplan, input: &Value) -> Result<(), NotOurs> {
     asked(plan, input).map(drop)
 }
 
-/// What the person answered, from the tool's own response. None where nobody answered, or where it was
+/// The user's answer, from the tool's own response. `None` if the user did not answer, or if it was
 /// another question.
 pub fn answer(plan: &Ralplan, response: &Value) -> Option<PlanAnswer> {
     let asked = asked(plan, response).ok()?;
@@ -197,7 +195,7 @@ pub fn answer(plan: &Ralplan, response: &Value) -> Option<PlanAnswer> {
     let (mut answers, mut notes) =
         (BTreeMap::<String, Value>::new(), BTreeMap::<String, Value>::new());
     members.take("answers", &mut answers).ok()?;
-    // Notes are a courtesy: without them the answer stands.
+    // Notes are optional: the answer stands without them.
     let _ = members.take("annotations", &mut notes);
     let said = String::from_json(answers.remove(&asked.question)?).ok()?;
     let note = notes.remove(&asked.question).and_then(|note| Note::from_json(note).ok());
@@ -215,7 +213,7 @@ pub fn answer(plan: &Ralplan, response: &Value) -> Option<PlanAnswer> {
     })
 }
 
-/// The one question, if that is what it is.
+/// Returns the question if it is the one allowed.
 fn asked(plan: &Ralplan, value: &Value) -> Result<AskedQuestion, NotOurs> {
     let mut questions: Vec<AskedQuestion> = Vec::new();
     Members::of(value.clone())
@@ -249,7 +247,7 @@ fn asked(plan: &Ralplan, value: &Value) -> Result<AskedQuestion, NotOurs> {
     Ok(asked)
 }
 
-/// True for all the options, each once; only [`START`] may be missing.
+/// True if the labels are all the options, each once; only [`START`] may be missing.
 fn are_ours(labels: &[&str]) -> bool {
     let all = || OPTIONS.iter().map(|(label, _, _)| *label);
     let has_each = all().all(|label| label == START || labels.contains(&label));
@@ -258,7 +256,7 @@ fn are_ours(labels: &[&str]) -> bool {
     has_each && is_known && is_once
 }
 
-/// True for a text that warns and holds the whole list of what was left open, in whatever lines.
+/// True for a text that warns and contains every open concern, whatever its line breaks.
 fn warns(plan: &Ralplan, question: &str) -> bool {
     let question = words(question);
     question.contains("WARNING") && listed(plan).iter().all(|one| question.contains(&words(one)))
@@ -352,7 +350,7 @@ mod tests {
         assert_eq!(why, NotOurs::NotNow(PlanPhase::PlannerPlanning));
     }
 
-    /// The response to our question with this answer.
+    /// The response to the allowed question with this answer.
     fn response(said: &Value) -> Value {
         let mut response = ours();
         response["answers"] = json!({text(&awaiting()): said});

@@ -1,7 +1,7 @@
-//! What an event does to a planning, or why it does nothing.
+//! What an event changes in a planning, or why it is refused.
 //!
-//! A refused event leaves everything as it was, but for the note of who reported as what: an agent that
-//! was a planner once stays one, even where its report came at the wrong moment.
+//! A refused event changes nothing except the record of which agent reported in which role: an
+//! agent that was a planner once stays one, even if its report came at the wrong moment.
 
 use super::formats::{self, CriticFeedback};
 use super::{Role, is_plans_place, position, short};
@@ -11,43 +11,38 @@ use crate::text::plural::{counted, noun};
 use jiff::Timestamp;
 use std::fmt;
 
-/// UTF-16 units that are kept of a text for the next agent.
+/// UTF-16 units kept of a text for the next agent.
 const KEPT: usize = 4_000;
 
-/// The plan's file as it was looked at.
+/// The plan's file at the time of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanSeen {
-    /// Its path from the top of the project.
+    /// The path, relative to the top of the project.
     pub path: String,
-    /// Digest of its text.
     pub hash: String,
-    /// The quality gates that it fails, as [`super::gates`] says them.
+    /// The quality gates that the plan fails, as worded by [`super::gates`].
     pub gates: Vec<String>,
 }
 
-/// Something that happened.
+/// Something that happened to a planning.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanEvent<'a> {
-    /// An agent that the client names a planner ended with this message. `plan` is the file that it
-    /// calls ready; none where there is no such file.
+    /// An agent that the client names a planner ended with this message.
     PlannerReported {
         /// The client's id of the agent.
         agent: &'a str,
-        /// Its last message.
         message: &'a str,
-        /// The file that the message calls ready.
+        /// The file that the message calls ready; `None` if there is no such file.
         plan: Option<PlanSeen>,
     },
     /// An architect ended with this message.
     ArchitectReported {
         /// The client's id of the agent.
         agent: &'a str,
-        /// Its last message.
         message: &'a str,
     },
     /// The gap finder ended with this message.
     GapFinderReported {
-        /// Its last message.
         message: &'a str,
     },
     /// A critic is about to be called on a plan with this digest.
@@ -59,110 +54,98 @@ pub enum PlanEvent<'a> {
     CriticReported {
         /// The client's id of the agent.
         agent: &'a str,
-        /// Its last message.
         message: &'a str,
         /// Digest of the plan's text as it is now.
         hash_now: &'a str,
     },
-    /// A person decided.
     Answered(PlanDecision),
-    /// The project's own document is gone: a person removed it.
+    /// The project's own document is gone: the user removed it.
     MirrorGone,
-    /// A person cancelled.
     Cancelled,
 }
 
-/// What came of an event.
+/// The result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanOutcome {
-    /// The planning went through these phases, and stands in the last.
+    /// The planning went through these phases and is now in the last one.
     Moved(Vec<PlanPhase>),
-    /// It was taken, and the planning stands where it stood.
+    /// The event was recorded; the phase is unchanged.
     Noted,
-    /// The report goes back to its agent, which goes on with this; one sentence each.
+    /// The report goes back to its agent, which continues with these sentences.
     SentBack(Vec<String>),
-    /// The report was sent back before. Its agent may end, and the report counts for nothing.
+    /// The report was sent back before. Its agent may end, and the report is ignored.
     Dropped(Vec<String>),
-    /// It counts for nothing.
     Refused(PlanRefusal),
 }
 
-/// Why an event counts for nothing.
+/// Why an event is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanRefusal {
-    /// It belongs to another phase.
+    /// The event belongs to another phase.
     NotNow {
-        /// What it was.
         what: &'static str,
-        /// Where it belongs.
+        /// The phase that it belongs to.
         wanted: &'static str,
-        /// Where the planning stands.
         phase: PlanPhase,
     },
-    /// The planning is over.
     Over {
-        /// How.
         phase: PlanPhase,
     },
-    /// Who planned cannot judge.
+    /// An agent that planned cannot judge.
     PlannerAsCritic {
-        /// The agent.
         agent: String,
     },
-    /// Who judged cannot plan.
+    /// An agent that judged cannot plan.
     CriticAsPlanner {
-        /// The agent.
         agent: String,
     },
     /// The client names no agent.
     NoAgent,
-    /// No text was put before a critic.
+    /// No text was given to a critic.
     NothingToJudge,
-    /// The plan is no longer the text that the critic was called for.
+    /// The plan has changed since the critic was called.
     AnotherText {
-        /// The text that was to be judged.
+        /// The hash of the text to judge.
         judged: String,
-        /// What it is now.
+        /// The hash of the text as it is now.
         now: String,
     },
-    /// The critic says that it judged something else.
+    /// The critic reports that it judged another text.
     JudgedAnother {
-        /// The digits that it names.
+        /// The digits that the critic names.
         named: String,
-        /// The text that was to be judged.
+        /// The hash of the text to judge.
         judged: String,
     },
-    /// Another agent's turn, or none's.
+    /// It is another agent's turn, or no agent's.
     OutOfTurn {
         /// The role of the agent that was called.
         called: Role,
-        /// Whose turn it is.
+        /// The role whose turn it is.
         wanted: Option<Role>,
-        /// Where the planning stands.
         phase: PlanPhase,
     },
-    /// The plan is no longer the text that its planner reported.
+    /// The plan has changed since its planner reported it.
     ChangedSinceReady {
-        /// The text that was reported.
+        /// The hash of the text that was reported.
         ready: String,
-        /// What it is now.
+        /// The hash of the text as it is now.
         now: String,
     },
-    /// A critic was called without a word of which text it judges.
+    /// The critic's prompt does not name the text to judge.
     PromptNamesNoText {
-        /// What it is called with.
+        /// The prompt to use.
         prompt: String,
     },
-    /// A person said to go on with a text that no critic has judged.
+    /// The user approved a text that no critic has judged.
     NotTheJudged {
-        /// The judged text.
+        /// The hash of the judged text.
         judged: String,
-        /// The text that was before the person.
+        /// The hash of the text that the user saw.
         decided: String,
     },
     /// A decision that this version does not know.
     UnknownDecision {
-        /// Its word.
         word: String,
     },
 }
@@ -261,7 +244,7 @@ fn named(hash: &str) -> String {
     }
 }
 
-/// A planning that begins.
+/// Creates a planning for a task.
 pub fn begin(task: &str, now: Timestamp) -> Ralplan {
     let mut plan = Ralplan { task: task.to_owned(), started_at: now, ..Ralplan::default() };
     let line = format!("[RALPLAN Iteration {}] Initializing...", position(&plan));
@@ -270,7 +253,6 @@ pub fn begin(task: &str, now: Timestamp) -> Ralplan {
     plan
 }
 
-/// Takes an event.
 pub fn step(plan: &mut Ralplan, event: &PlanEvent<'_>) -> PlanOutcome {
     note_role(plan, event);
     if plan.phase.is_over() {
@@ -339,11 +321,11 @@ fn planner(
         (Err(wrong), _) => return Ok(send_back(plan, agent, wrong)),
         (Ok(questions), ready) => (questions, ready.is_some()),
     };
-    // Whatever fails then: the next agent is told which file to go on from.
+    // Record the path whatever fails below: the next agent is told which file to continue with.
     if let Some(seen) = seen.filter(|seen| ready && is_plans_place(&seen.path)) {
         plan.plan_path.clone_from(&seen.path);
     }
-    // Questions come first: a plan that waits for answers is not the one that a critic should judge.
+    // Questions come first: a critic should not judge a plan that waits for answers.
     if !questions.is_empty() {
         plan.questions = questions.iter().map(|one| bounded(&one.line(), KEPT)).collect();
         plan.answers.clear();
@@ -365,7 +347,7 @@ fn planner(
     Ok(go(plan, &[PlanPhase::CriticReview]))
 }
 
-/// What keeps a plan that is called ready from its critic.
+/// The reasons why a plan reported as ready does not go to its critic.
 fn failed_gates(plan: &Ralplan, seen: Option<&PlanSeen>) -> Vec<String> {
     let mut failed = Vec::new();
     match seen {
@@ -433,7 +415,8 @@ fn gap_finder(plan: &mut Ralplan, message: &str) -> Result<PlanOutcome, PlanRefu
 fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::CriticReview, "a call of the critic", "critic_review")?;
     if hash.is_empty() || hash != plan.ready_hash {
-        // Whoever changed it: only a planner says that a text is ready, and the gates have not seen this one.
+        // It does not matter who changed the text: only a planner can report a text as ready, and
+        // this text has not passed the gates.
         (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
         plan.failed_gates = vec![
             "The plan was changed after `PLAN_READY:`; read it as it is, and report it again."

@@ -1,7 +1,8 @@
-//! The rounds of a session as a line of bars, with what they come to.
+//! The rounds of a refinement as a line of bars, with their totals.
 //!
-//! What is not known has a mark of its own and is no low bar. Up to seven changes a bar stands for
-//! their number; only beyond that are bars scaled, so that a session of small rounds looks like one.
+//! An unknown number has its own mark and is not shown as a low bar. Up to seven changes, a bar's
+//! height is the number itself; only larger numbers scale the bars, so that a refinement of small
+//! rounds looks small.
 
 use super::state::{RefineSession, RoundEntry};
 use super::{Mode, RoundEnd, look};
@@ -9,21 +10,20 @@ use crate::text::plural::noun;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Rounds that one line has room for; the last ones.
+/// The most rounds that one line shows; it shows the last ones.
 const ROOM: usize = 60;
 
-/// A round, as one bar shows it.
+/// The bar of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureBar {
-    /// So many changes.
     Number(u64),
-    /// Nobody knows: `?`.
+    /// The number is unknown: `?`.
     Unknown,
     /// The round was cut: `×`.
     Cut,
 }
 
-/// The bars of these rounds.
+/// Draws the bars of these rounds.
 pub fn bars(marks: &[PictureBar]) -> String {
     let number =
         |mark: &PictureBar| if let PictureBar::Number(number) = mark { *number } else { 0 };
@@ -31,7 +31,7 @@ pub fn bars(marks: &[PictureBar]) -> String {
     let shown = &marks[start..];
     let most = u128::from(shown.iter().map(number).max().unwrap_or_default().max(7));
     let bar = |mark: &PictureBar| match mark {
-        // Rounded up: what is not nothing does not look like nothing.
+        // Round up, so that a number above zero never looks like zero.
         PictureBar::Number(number) => {
             let height = (u128::from(*number) * 7).div_ceil(most);
             BARS[usize::try_from(height).unwrap_or(7).min(7)]
@@ -51,20 +51,20 @@ fn mark(entry: &RoundEntry, number: Option<u64>) -> PictureBar {
     }
 }
 
-/// What the rounds say of themselves.
+/// The bars of the reported changes.
 pub fn said(session: &RefineSession) -> Vec<PictureBar> {
     session.history.iter().map(|entry| mark(entry, entry.changes.map(u64::from))).collect()
 }
 
-/// What was measured of them.
+/// The bars of the measured changes.
 pub fn measured(session: &RefineSession) -> Vec<PictureBar> {
     let amount =
         |entry: &RoundEntry| entry.measured.as_ref().map(super::measure::ArtefactChange::amount);
     session.history.iter().map(|entry| mark(entry, amount(entry))).collect()
 }
 
-/// A session in a few lines: the bars of what was said and of what was measured, how many changes that
-/// are together, how near it is to a plateau, and how many rounds are left.
+/// Summarizes a refinement in a few lines: the bars of reported and measured changes, their totals,
+/// how close the refinement is to a plateau, and how many rounds remain.
 pub fn lines(session: &RefineSession) -> Vec<String> {
     let unit = match session.mode {
         Mode::Plan => "line",
@@ -102,7 +102,7 @@ pub fn lines(session: &RefineSession) -> Vec<String> {
     lines
 }
 
-/// `1 change`, `2 changes`.
+/// Formats `1 change`, `2 changes`.
 pub(super) fn count(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
@@ -145,7 +145,7 @@ mod tests {
     fn the_last_rounds_of_many_are_shown() {
         let mut many = numbers(&[9_999]);
         many.extend(numbers(&[1; 60]));
-        // The great one is out of sight, and does not press the others down.
+        // The large round is out of sight, so it does not scale the others down.
         check(&many, &format!("…{}", "▂".repeat(60)));
     }
 

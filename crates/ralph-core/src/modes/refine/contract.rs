@@ -1,8 +1,8 @@
 //! The two lines that end a round's last message: `CHANGES: N` and `SUMMARY: …`.
 //!
-//! They count bare, or in the message's last code fence; in an earlier fence or in a quotation they
-//! are an example. A line that cannot be read is a flaw and never a zero: a round that said nothing
-//! has not said that nothing changed.
+//! The lines count outside code fences, or in the message's last code fence; in an earlier fence or
+//! in a quotation they are an example. A line that cannot be read is a flaw, never a zero: a round
+//! without a report has not reported that nothing changed.
 
 use crate::protocol::reply::bounded;
 use crate::tasks::plan::{closes, opening};
@@ -18,33 +18,32 @@ const SUMMARY: &str = "SUMMARY";
 /// The lines as prompts ask for them.
 pub const FORM: &str = "CHANGES: {number}\nSUMMARY: {one-line summary of changes}";
 
-/// UTF-16 units that are kept of a summary.
+/// UTF-16 units kept of a summary.
 const KEPT: usize = 300;
 
-/// What a message says of its round, line by line.
+/// What a message reports about its round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundReport {
-    /// How many changes it made.
+    /// How many changes the round made.
     pub changes: Result<u32, ContractFlaw>,
-    /// Which ones, on one line.
+    /// A summary of the changes on one line.
     pub summary: Result<String, ContractFlaw>,
 }
 
-/// Why a line says nothing.
+/// Why a line cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContractFlaw {
-    /// There is no line with a number.
+    /// No line has a number.
     NoChanges,
-    /// What stands after the label is no whole number.
+    /// The text after the label is not a whole number.
     NoNumber(String),
-    /// Two lines say different numbers.
+    /// Two lines give different numbers.
     Contradicts {
-        /// The last one before it that differs.
+        /// The last number before it that differs.
         before: u32,
-        /// The last one.
         last: u32,
     },
-    /// There is no summary, or only its form.
+    /// The summary is missing, or is still the placeholder.
     NoSummary,
 }
 
@@ -67,13 +66,13 @@ impl fmt::Display for ContractFlaw {
 }
 
 impl RoundReport {
-    /// What is missing or not as it should be.
+    /// The lines that are missing or malformed.
     pub fn flaws(&self) -> Vec<&ContractFlaw> {
         self.changes.as_ref().err().into_iter().chain(self.summary.as_ref().err()).collect()
     }
 }
 
-/// The lines of the form that a prompt does not ask for, each at the beginning of a line of its own.
+/// The lines of the form that a prompt does not ask for. Each must begin a line of its own.
 pub fn lacking(prompt: &str) -> Vec<&'static str> {
     let asks_for = |label: &str| {
         let of_line =
@@ -84,17 +83,16 @@ pub fn lacking(prompt: &str) -> Vec<&'static str> {
     lines.filter(|(_, label)| !asks_for(label)).map(|(line, _)| line).collect()
 }
 
-/// Reads the last message of a round.
 pub fn read(message: &str) -> RoundReport {
     let lines = that_count(message);
     RoundReport { changes: changes(&lines), summary: summary(&lines) }
 }
 
-/// Proposals that are kept of a round, and UTF-16 units of each.
+/// The most proposals kept of a round, and the UTF-16 units kept of each.
 const PROPOSALS: usize = 20;
 const PROPOSAL: usize = 200;
 
-/// What a round says that it changed: the items of its lists, outside of code.
+/// The changes that a round lists: its list items outside code.
 pub fn proposals(message: &str) -> Vec<String> {
     let mut items = Vec::new();
     let mut lines = message.lines();
@@ -113,7 +111,6 @@ pub fn proposals(message: &str) -> Vec<String> {
     items
 }
 
-/// The text of a list's item.
 fn item(line: &str) -> Option<&str> {
     let line = line.trim();
     let numbered = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -123,7 +120,7 @@ fn item(line: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What is said to an agent whose lines could not be read.
+/// The message to an agent whose lines could not be read.
 pub fn ask_again(flaws: &[&ContractFlaw]) -> String {
     let flaws: Vec<String> = flaws.iter().map(|flaw| format!("{flaw} ")).collect();
     format!(
@@ -133,7 +130,7 @@ pub fn ask_again(flaws: &[&ContractFlaw]) -> String {
     )
 }
 
-/// The lines outside all code fences but the last one.
+/// The lines that count: those outside code fences and those in the last fence.
 fn that_count(message: &str) -> Vec<&str> {
     let mut counting: Vec<(bool, &str)> = Vec::new();
     let mut lines = message.lines();
@@ -157,7 +154,8 @@ fn changes(lines: &[&str]) -> Result<u32, ContractFlaw> {
         return Err(ContractFlaw::NoChanges);
     }
     let last = number(last).ok_or_else(|| ContractFlaw::NoNumber(last.to_owned()))?;
-    // What is no number does not contradict one: a message may show the form that it then fills in.
+    // A value that is not a number does not contradict one: a message may show the form before it
+    // fills it in.
     let mut others = values.iter().filter_map(|text| number(bare(text)));
     match others.rfind(|other| *other != last) {
         Some(before) => Err(ContractFlaw::Contradicts { before, last }),
@@ -165,7 +163,7 @@ fn changes(lines: &[&str]) -> Result<u32, ContractFlaw> {
     }
 }
 
-/// Of several summaries the last counts: words cannot contradict each other as numbers do.
+/// The last summary counts: unlike numbers, summaries cannot contradict each other.
 fn summary(lines: &[&str]) -> Result<String, ContractFlaw> {
     let values = after(SUMMARY, lines);
     let text = values.last().copied().unwrap_or_default();
@@ -175,16 +173,16 @@ fn summary(lines: &[&str]) -> Result<String, ContractFlaw> {
     if text.is_empty() || is_form { Err(ContractFlaw::NoSummary) } else { Ok(bounded(text, KEPT)) }
 }
 
-/// What stands after this label, in the order of the lines. In other letters than the contract's it
-/// counts only where the contract's own do not occur: `Summary:` is a word that prose uses, too.
+/// The texts after this label, in order. A label in other letter case counts only if the exact
+/// label does not occur, because prose also uses words such as `Summary:`.
 fn after<'a>(label: &str, lines: &[&'a str]) -> Vec<&'a str> {
     let found: Vec<(bool, &str)> = lines.iter().filter_map(|line| labelled(line, label)).collect();
     let any_exact = found.iter().any(|(is_exact, _)| *is_exact);
     found.into_iter().filter(|(exact, _)| *exact == any_exact).map(|(_, text)| text).collect()
 }
 
-/// Whether the line begins with the label in its own letters, and what follows; marks of emphasis
-/// and of lists do not matter.
+/// Whether the line begins with the label in its exact case, and the text after it. Ignores
+/// emphasis and list marks.
 fn labelled<'a>(line: &'a str, label: &str) -> Option<(bool, &'a str)> {
     const EMPHASIS: [char; 3] = ['*', '_', '`'];
     let line = line.trim();
@@ -192,7 +190,8 @@ fn labelled<'a>(line: &'a str, label: &str) -> Option<(bool, &'a str)> {
     let start = inner.get(..label.len())?;
     let rest = inner[label.len()..].trim_start_matches(EMPHASIS).strip_prefix(':')?;
     let text = rest.trim_start_matches(EMPHASIS);
-    // `**SUMMARY: text**` closes at the end what `**SUMMARY:** text` has closed already.
+    // `**SUMMARY: text**` closes its emphasis at the end; `**SUMMARY:** text` has already closed
+    // it.
     let is_open = line[..line.len() - inner.len()].contains(EMPHASIS) && text == rest;
     let text = if is_open { text.trim_end_matches(EMPHASIS) } else { text };
     start.eq_ignore_ascii_case(label).then(|| (start == label, text.trim()))
@@ -202,7 +201,7 @@ fn bare(text: &str) -> &str {
     text.trim_matches(['*', '_', '`', '.', '{', '}', '[', ']', ' '])
 }
 
-/// A number in plain digits: `+3`, `3-4` and `3 beads` may each mean something else.
+/// Reads plain digits only: `+3`, `3-4` and `3 beads` could mean something else.
 fn number(text: &str) -> Option<u32> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
@@ -239,7 +238,7 @@ mod tests {
         reads("I did it.\n\n```\nCHANGES: 0\nSUMMARY: none\n```\n", 0, "none");
         reads("```sh\nls\n```\nand\n~~~text\r\nCHANGES: 12\r\nSUMMARY: a\r\n~~~\r\nBye.", 12, "a");
         reads("CHANGES: 3\nSUMMARY: before\n```\nls\n```\nCHANGES: 3", 3, "before");
-        // A message that was cut, or an agent that forgot to close it.
+        // The message was cut, or the agent did not close the fence.
         reads("```\nCHANGES: 2\nSUMMARY: open", 2, "open");
         reads("````\n```\nCHANGES: 2\n```\nSUMMARY: within\n````", 2, "within");
     }
@@ -374,7 +373,7 @@ mod tests {
         let text = ask_again(&said.flaws());
         assert!(text.contains("not `two`. The line `SUMMARY:` is missing"), "{text}");
         assert!(text.ends_with(FORM), "{text}");
-        // The form itself is no answer, should the agent send it back.
+        // The form itself is not an answer, if the agent sends it back.
         assert_eq!(read(&text).flaws().len(), 2);
     }
 }

@@ -1,15 +1,15 @@
-//! Two versions of a plan as the lines that differ, in the form that `diff -u` prints.
+//! The difference between two versions of a plan, in the format of `diff -u`.
 //!
-//! For a person to read. How much a round changed is measured elsewhere, where a replaced line is one
-//! change and not two.
+//! The difference is for the user to read. Other code measures how much a round changed; there a
+//! replaced line is one change, not two.
 
 use similar::TextDiff;
 use std::time::Duration;
 
-/// The difference, under these two names; empty for texts of the same lines.
+/// The difference under these two file names; empty if both texts have the same lines.
 pub fn unified(before: (&str, &str), after: (&str, &str)) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (before.1.lines().collect(), after.1.lines().collect());
-    // After that time a difference need not be the least.
+    // After this time the difference may be longer than the shortest one.
     let difference = TextDiff::configure().timeout(Duration::from_secs(1)).diff_slices(&a, &b);
     difference.unified_diff().context_radius(3).header(before.0, after.0).to_string()
 }
@@ -50,14 +50,14 @@ mod tests {
         assert_eq!(shown.matches("@@ -").count(), 2, "{shown}");
     }
 
-    /// What `patch` does, strictly.
+    /// Applies the difference as `patch` does, strictly.
     fn patched(before: &str, difference: &str) -> String {
         let old: Vec<&str> = before.lines().collect();
         let (mut at, mut new) = (0, Vec::new());
         for line in difference.lines().skip(2) {
             if let Some(head) = line.strip_prefix("@@ -") {
                 let range = head.split(' ').next().unwrap();
-                // One line has no count.
+                // A single line has no count.
                 let (start, of) = range.split_once(',').unwrap_or((range, "1"));
                 let of: usize = of.parse().unwrap();
                 let start = start.parse::<usize>().unwrap() - usize::from(of > 0);

@@ -1,16 +1,17 @@
-//! Ideas as tasks: the block of lines that the idea wizard ends with, and how it joins a graph.
+//! Ideas as tasks: the block of lines that the idea wizard ends with, and how it joins a task
+//! graph.
 //!
-//! Bringing a graph to a list of tasks removes what is not in the list; so the ideas are never passed
-//! on alone, but behind the tasks that are there, and under ids that none of these has.
+//! Syncing a graph with a list of tasks removes tasks that are not in the list. Ideas are therefore
+//! always passed on after the existing tasks, with ids that are not in use.
 
 use crate::state::Task;
 use crate::tasks::plan::{Problem, closes, lines, opening};
 use std::collections::{HashMap, HashSet};
 
-/// Reads the ideas of a message: its last block that is fenced as `jsonl`.
+/// Reads the ideas of a message from its last block fenced as `jsonl`.
 ///
 /// # Errors
-/// What keeps them from being read, each with its line within the block.
+/// Why they cannot be read, each reason with its line within the block.
 pub fn read(message: &str) -> Result<Vec<Task>, Vec<Problem>> {
     let Some(block) = block(message) else {
         let what = "there is no block of ideas; write one JSON object on each line between ```jsonl and ```";
@@ -39,8 +40,8 @@ fn block(message: &str) -> Option<String> {
     last
 }
 
-/// The tasks that are there as they are, and behind them the ideas, each under the next free number.
-/// What an idea depends on is an idea of the same list where there is one of this id.
+/// The existing tasks, followed by the ideas under the next free numbers. A dependency of an idea
+/// refers to an idea of the same list if one has this id.
 pub fn behind(tasks: &[Task], ideas: &[Task]) -> Vec<Task> {
     let taken: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     let mut free =
@@ -59,7 +60,7 @@ pub fn behind(tasks: &[Task], ideas: &[Task]) -> Vec<Task> {
             completion_condition: idea.completion_condition.clone(),
             files: idea.files.clone(),
             extra: idea.extra.clone(),
-            // An idea is nobody's, and nothing has come of it.
+            // A new idea has no owner and no result.
             ..Task::default()
         }
     });
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(all[3].deps, ["T-1", "T-2"]);
         assert_eq!((&all[2].status, &all[2].owner), (&TaskStatus::Pending, &None));
         assert_eq!(all[2].extra["description"], "d");
-        // Brought to these lines, the graph has gained two tasks and lost none.
+        // Synced with these lines, the graph gains two tasks and loses none.
         let lines = lines::read(&lines::render(&all)).unwrap();
         let synced = graph::sync(&tasks, &lines, Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!((synced.diff.added.len(), synced.diff.removed.len()), (2, 0));

@@ -1,7 +1,7 @@
-//! Refinement in a conversation: which agents it may call, and whether its turn may end.
+//! Refinement in a session: which agents the session may call, and whether its turn may end.
 //!
-//! The conversation only orchestrates, and it has room for a few rounds. The bound is held where the Agent
-//! tool is called, so that nothing which the model believes of its own count can stretch it.
+//! The session only orchestrates, and it has room for only a few rounds. The limit is enforced
+//! where the Agent tool is called, so a wrong count by the model cannot exceed it.
 
 use super::MOST_IN_FOREGROUND;
 use crate::modes::parallel::Grant;
@@ -12,10 +12,10 @@ use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::plural::noun;
 use std::fmt::Write;
 
-/// Longest text that repeats what comes next, in UTF-16 units.
+/// Longest text that repeats the next step, in UTF-16 units.
 const LIMIT: usize = 1_500;
 
-/// May this agent be called? Counts the call if it may.
+/// Decides whether this agent may be called, and counts the call if it may.
 pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
     let Some(refining) = state.refining_mut() else { return Grant::Again };
     if refining.calls.iter().any(|known| known == call) {
@@ -40,13 +40,13 @@ pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
     Grant::Granted
 }
 
-/// True once it has called as many agents as a conversation has room for.
+/// True once the session has called as many agents as it has room for.
 pub fn is_full(refining: &Refining) -> bool {
     refining.earlier as usize + refining.calls.len() >= MOST_IN_FOREGROUND as usize
 }
 
-/// How many rounds the conversation of this loop has made, those before it included. A round that was cut
-/// is one where its agent was called.
+/// How many rounds this loop's session has made, including those before the loop. A round that was
+/// cut counts if its agent was called.
 pub fn made(state: &LoopState) -> u32 {
     let Some(refining) = state.refining() else { return 0 };
     let called = u32::try_from(refining.calls.len()).unwrap_or(u32::MAX);
@@ -54,7 +54,7 @@ pub fn made(state: &LoopState) -> u32 {
     refining.earlier.saturating_add(called.max(done))
 }
 
-/// Why it may call no other, and what is left to do.
+/// Why the session may not call another agent, and what remains to be done.
 pub fn full(refining: &Refining) -> String {
     let open = match refining.open {
         0 => String::new(),
@@ -72,8 +72,8 @@ pub fn full(refining: &Refining) -> String {
     )
 }
 
-/// Whether the turn may end. A refinement goes on until its own end, like any loop; the tree and criteria
-/// say nothing about it.
+/// Whether the turn may end. A refinement continues until its own end, like any loop; the work tree
+/// and the criteria play no part in it.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
         state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
@@ -97,7 +97,7 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     StopVerdict::GoOn
 }
 
-/// The end of one at which nothing has moved: no round was done and no agent called.
+/// Ends a refinement that has not moved for `limit` stops: no round done and no agent called.
 fn stands_still(
     refining: &mut Refining,
     done: u32,
@@ -114,7 +114,7 @@ fn stands_still(
     })
 }
 
-/// What the model is told at a stop: where it stands and what comes next.
+/// The text for the model at a stop: the progress and the next step.
 pub fn told(state: &LoopState) -> String {
     let Some(refining) = state.refining() else { return String::new() };
     let Refining { name, word, open, .. } = refining;
@@ -136,8 +136,8 @@ pub fn told(state: &LoopState) -> String {
     bounded(&text, LIMIT)
 }
 
-/// All that a session needs to know which knows nothing. `steers` is what a person has sent since the start,
-/// the newest first.
+/// Everything that a session without context needs. `steers` holds the user's messages since the
+/// start, newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let mut text = format!(
         "{heading}\nRules: agents refine, Ralph measures and says what comes next; you change nothing yourself. \
@@ -224,7 +224,7 @@ mod tests {
             assert_eq!(made(&later), now);
         }
         refuses(&mut later, "c", false, "has room for 5 rounds");
-        // Rounds of a terminal are none of this conversation.
+        // Rounds run from a terminal do not count for this session.
         let mut other = state(0, 4, 0);
         other.refining_mut().unwrap().from = 4;
         assert_eq!(made(&other), 0);
@@ -266,7 +266,7 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(at_stop(&mut still, &seen()), StopVerdict::GoOn);
         }
-        // What the person says may be what it lacked.
+        // A message from the user may be what the session lacked.
         let heard = StopInputs { steer_waits: true, ..seen() };
         assert_eq!(at_stop(&mut still.clone(), &heard), StopVerdict::GoOn);
         assert_eq!(at_stop(&mut still, &seen()), StopVerdict::Ended(EndingKind::Stalled));

@@ -1,20 +1,22 @@
-//! A plan that somebody else edited while a round wrote on it.
+//! What to do with a plan that was edited while a round wrote to it.
 //!
-//! Three texts tell: the plan as the round found it, as the round made it, and as it stands when the
-//! round ends. What a person wrote always stands; the round's own text is kept beside it.
+//! The decision compares three texts: the plan as the round found it, the plan as the round made
+//! it, and the plan at the end of the round. A user's edit always stays; the round's text is then
+//! kept beside it.
 
-/// What is to be done with the plan that a round made.
+/// What to do with the plan that a round made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meanwhile {
-    /// Nobody else wrote: the round's plan becomes the plan. Where the round wrote into the plan's own
-    /// file, it is there already.
+    /// No one else edited the plan: the round's plan becomes the plan. If the round wrote to the
+    /// plan's own file, it is already there.
     Take {
-        /// True while it still has to be written.
+        /// True if the plan still has to be written.
         write: bool,
     },
-    /// Somebody else wrote: that stands.
+    /// Someone else edited the plan: their version stays.
     Keep {
-        /// True where the round has made something else, which is only in its own text now.
+        /// True if the round also changed the plan, so that its version exists only in its own
+        /// text.
         aside: bool,
     },
 }
@@ -46,7 +48,7 @@ mod tests {
         check("a", "a", "a", Meanwhile::Take { write: false });
         check("a", "b", "c", Meanwhile::Keep { aside: true });
         check("a", "a", "c", Meanwhile::Keep { aside: false });
-        // Whoever takes the plan away has edited it, too.
+        // Emptying the plan is an edit too.
         check("a", "b", "", Meanwhile::Keep { aside: true });
     }
 }

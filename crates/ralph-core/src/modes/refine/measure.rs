@@ -1,7 +1,7 @@
-//! What a round really changed, whatever it says of itself.
+//! Measures what a round really changed, regardless of its report.
 //!
-//! A plan is compared as text, line by line and section by section; beads by what they say is to be
-//! done. Both are taken before and after the round by whoever runs it.
+//! A plan is compared as text, by lines and by sections; beads are compared by the work that they
+//! describe. The code that runs the round takes both versions, before and after it.
 
 mod beads;
 mod distance;
@@ -22,19 +22,17 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ArtefactChange {
-    /// Of a plan.
     Plan(PlanChange),
-    /// Of a list of beads or tasks.
     Beads(BeadChange),
 }
 
-/// How much of a plan is another.
+/// How much of a plan changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct PlanChange {
-    /// Lines added, removed or replaced, as few as can be.
+    /// Lines added, removed or replaced; the smallest possible number.
     pub lines: u64,
-    /// Sections added, removed or replaced, as few as can be.
+    /// Sections added, removed or replaced; the smallest possible number.
     pub sections: u64,
     /// Members that this version does not know.
     #[serde(flatten)]
@@ -43,17 +41,15 @@ pub struct PlanChange {
 
 from_json!(PlanChange { lines, sections; extra });
 
-/// How many beads are others. One that was closed and rewritten is counted as closed.
+/// How many beads changed. A bead that was both closed and rewritten counts as closed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct BeadChange {
-    /// Beads that are new.
     pub added: u64,
-    /// Beads that say something else, or are open again.
+    /// Beads with different content, and beads that were reopened.
     pub changed: u64,
-    /// Beads that were open.
+    /// Beads that were open before.
     pub closed: u64,
-    /// Beads that are gone.
     pub removed: u64,
     /// Members that this version does not know.
     #[serde(flatten)]
@@ -64,7 +60,7 @@ from_json!(BeadChange { added, changed, closed, removed; extra });
 
 impl FromJson for ArtefactChange {
     fn from_json(value: Value) -> Result<Self, Mistake> {
-        // Without one of its members it is no change of nothing: it is not known.
+        // A change that lacks a member is unknown, not zero.
         let has = |name: &&str| value.get(name).is_some();
         if ["lines", "sections"].iter().all(has) {
             PlanChange::from_json(value).map(ArtefactChange::Plan)
@@ -77,7 +73,7 @@ impl FromJson for ArtefactChange {
 }
 
 impl ArtefactChange {
-    /// How much it is, in lines of the plan or in beads.
+    /// The size of the change, in lines of the plan or in beads.
     pub fn amount(&self) -> u64 {
         match self {
             ArtefactChange::Plan(change) => change.lines,
@@ -87,7 +83,7 @@ impl ArtefactChange {
         }
     }
 
-    /// True where it is so little that it may be a plateau.
+    /// True if the change is small enough for a plateau.
     pub fn is_small(&self, settings: &RefineSettings) -> bool {
         match self {
             ArtefactChange::Plan(_) => self.amount() <= settings.lines,

@@ -1,44 +1,44 @@
-//! Whether a refinement has settled: rounds of little change, one after the other.
+//! Whether a refinement has settled: several consecutive rounds of little change.
 //!
-//! A round counts where it says at most one change, the round before it said at most two, and what
-//! was measured of it is little, too. What is not known is never little: a round without a number, or
-//! without a measure, or that was cut, begins the count anew.
+//! A round counts if it reports at most one change, the round before it reported at most two, and
+//! the measured change is small too. An unknown number is never small: a round without a number or
+//! a measurement, or a round that was cut, resets the count.
 
 use super::state::RoundEntry;
 use super::{PlanAfter, RefineSettings, RoundEnd};
 
-/// Changes of a round that counts.
+/// The most changes that a counting round may report.
 const LITTLE: u32 = 1;
 
-/// Changes of the round before one that counts.
+/// The most changes that the round before it may report.
 const LITTLE_BEFORE: u32 = 2;
 
-/// The last round whose plateau is an early one.
+/// The last round at which a plateau is early.
 const EARLY: u32 = 4;
 
-/// What the rounds so far come to.
+/// The state of a refinement after the rounds so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Look {
-    /// How many rounds of little change in a row the last one ends.
+    /// How many consecutive rounds of little change there are, up to the last round.
     pub streak: u32,
     /// The plateau, if the last round reached it.
     pub plateau: Option<Plateau>,
 }
 
-/// Refinement no longer changes the artefact.
+/// The refinement no longer changes the artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plateau {
     /// The round that reached it.
     pub at: u32,
-    /// True where it came so soon that eyes that know nothing yet may find more.
+    /// True if the plateau came so early that a fresh session may find more to change.
     pub is_early: bool,
 }
 
-/// Looks at all rounds of a session.
+/// Evaluates all rounds of a refinement.
 pub fn look(history: &[RoundEntry], settings: &RefineSettings) -> Look {
     let (mut streak, mut before) = (0, None);
     for round in history {
-        // A text that somebody else has changed since is another: nothing was said about it before.
+        // An edit from outside makes the text a new one, so the round before it does not count.
         let before_it = if round.edited_before { None } else { before };
         let said = known(round);
         let measured = round.measured.as_ref().is_some_and(|change| change.is_small(settings));
@@ -53,7 +53,8 @@ pub fn look(history: &[RoundEntry], settings: &RefineSettings) -> Look {
     Look { streak, plateau: is_plateau.then_some(Plateau { at, is_early: at <= EARLY }) }
 }
 
-/// What a round says of the text that is there now; none where it says nothing of that.
+/// The changes that a round reports about the current text; `None` if it reports nothing about that
+/// text.
 fn known(round: &RoundEntry) -> Option<u32> {
     let speaks = round.end == RoundEnd::Done && !matches!(round.plan, PlanAfter::KeptEdit);
     round.changes.filter(|_| speaks && round.measured.is_some())
@@ -71,13 +72,14 @@ mod tests {
         RoundEntry { iteration, changes, measured: measured.map(beads), ..RoundEntry::default() }
     }
 
-    /// Rounds that say these numbers, of which the same was measured.
+    /// Rounds that report these numbers and have a measured change of zero. A negative number is
+    /// unknown.
     fn rounds(said: &[i64]) -> Vec<RoundEntry> {
         let numbered = said.iter().zip(1..);
         numbered.map(|(&said, at)| entry(at, u32::try_from(said).ok(), Some(0))).collect()
     }
 
-    /// The rule as its document writes it.
+    /// The rule as the specification writes it.
     fn by_the_document(said: &[i64], threshold: u32, minimum: u32) -> Option<u32> {
         let (mut last, mut count) = (999, 0);
         for (changes, iteration) in said.iter().zip(1..) {
@@ -94,7 +96,7 @@ mod tests {
         None
     }
 
-    /// The first round at which a session would end.
+    /// The first round at which a refinement would end.
     fn first(rounds: &[RoundEntry], settings: &RefineSettings) -> Option<u32> {
         (1..=rounds.len()).find_map(|to| look(&rounds[..to], settings).plateau).map(|one| one.at)
     }
@@ -176,7 +178,7 @@ mod tests {
         check(&with(&|_| ()), Some(3));
         check(&with(&|round| round.end = RoundEnd::Interrupted), Some(6));
         check(&with(&|round| round.plan = PlanAfter::KeptEdit), Some(6));
-        // The round that read the edited text is the first of its own count.
+        // The round that read the edited text starts a new count.
         check(&with(&|round| round.edited_before = true), Some(5));
         check(&with(&|round| round.plan = PlanAfter::Declined), Some(3));
     }

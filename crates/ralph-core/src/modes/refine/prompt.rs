@@ -1,18 +1,17 @@
-//! The prompts of refinement, and the variables in them.
+//! The prompts of refinement and their variables.
 //!
-//! A variable is `${NAME}`; what is put in its place is text and is not looked at again, whatever it
-//! holds. A name that is not given is an error and never an empty place. `$${` is a plain `${`.
+//! A variable is `${NAME}`. Its value is inserted as text and is not expanded again. A name without
+//! a value is an error, not an empty string. `$${` is a literal `${`.
 
 use super::contract;
 use crate::tasks::plan::opening;
 use std::fmt;
 
-/// What is wrong in a prompt file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFlaw {
-    /// The line, as an editor counts.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What, and what to do.
+    /// What is wrong, and what to do.
     pub what: String,
 }
 
@@ -22,10 +21,10 @@ impl fmt::Display for PromptFlaw {
     }
 }
 
-/// The prompt with every variable in its place.
+/// Replaces every variable of the prompt.
 ///
 /// # Errors
-/// All that is wrong: names that are not given, and marks that do not end on their line.
+/// All errors in the prompt: names without a value, and variables that do not end on their line.
 pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<PromptFlaw>> {
     let (mut text, mut flaws) = (String::with_capacity(template.len()), Vec::new());
     for (at, line) in template.split_inclusive('\n').enumerate() {
@@ -64,47 +63,42 @@ fn unknown(name: &str, given: &[(&str, &str)]) -> String {
     format!("`${{{name}}}` is no variable of this prompt; {there_are}")
 }
 
-/// The variables of prompts.
 pub mod variable {
-    /// The session's name.
+    /// The refinement's name.
     pub const SESSION_NAME: &str = "SESSION_NAME";
-    /// The plan's file.
     pub const PLAN_FILE: &str = "PLAN_FILE";
-    /// Which round it is.
     pub const ROUND: &str = "ROUND";
-    /// How many rounds there may be.
     pub const MAX_ROUNDS: &str = "MAX_ROUNDS";
-    /// Where the tasks are, and how they are read and changed: [`super::Tracker::how`].
+    /// Where the tasks are, and how to read and change them: [`super::Tracker::how`].
     pub const TASKS: &str = "TASKS";
-    /// What a review looks at.
+    /// The subject of a review.
     pub const SUBJECT: &str = "SUBJECT";
-    /// What the person asked for besides.
+    /// The user's additional request.
     pub const WISH: &str = "WISH";
-    /// The plans that are to become one, one on each line.
+    /// The plans to merge into one, one on each line.
     pub const OTHER_PLANS: &str = "OTHER_PLANS";
 }
 
-/// A prompt that comes with Ralph; each is a file of its name.
+/// A prompt that comes with Ralph. Each is a file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prompt {
     /// A round on beads or tasks.
     BeadRefiner,
     /// A round on a plan.
     PlanImprover,
-    /// Ideas, once.
+    /// Collects ideas, once.
     IdeaWizard,
-    /// What a fresh session reads first.
+    /// The first reading of a fresh session.
     ContextLoader,
-    /// What it looks at then.
+    /// What a session examines after the context loader.
     PostContext,
-    /// Several plans into one.
+    /// Merges several plans into one.
     Synthesizer,
     /// A command line for agents, as part of a plan.
     RobotMode,
 }
 
 impl Prompt {
-    /// All of them.
     pub const ALL: [Prompt; 7] = [
         Prompt::BeadRefiner,
         Prompt::PlanImprover,
@@ -115,7 +109,7 @@ impl Prompt {
         Prompt::RobotMode,
     ];
 
-    /// Its name, and that of its file but for `.md`.
+    /// The prompt's name, which is its file name without `.md`.
     pub fn name(self) -> &'static str {
         match self {
             Prompt::BeadRefiner => "bead-refiner",
@@ -128,7 +122,7 @@ impl Prompt {
         }
     }
 
-    /// The variables that it is given; it need not use all.
+    /// The variables available to the prompt; it does not have to use all of them.
     pub fn variables(self) -> &'static [&'static str] {
         use variable::*;
         match self {
@@ -143,14 +137,14 @@ impl Prompt {
     }
 }
 
-/// Where a project keeps prompts of its own, each as `NAME.md`; the first place that has one counts.
+/// The folders with a project's own prompts, as `NAME.md`; the first folder that has the file wins.
 pub const PLACES: [&str; 2] = [".claude/refine/prompts", "scripts/refine/prompts"];
 
 /// The fence of the ideas' block, as [`super::ideas::read`] looks for it.
 const IDEAS: &str = "```jsonl";
 
 impl Prompt {
-    /// Why a text of a project cannot be this prompt, each reason in words; none where it can.
+    /// Why a project's text cannot be this prompt, one sentence for each reason; empty if it can.
     pub fn flaws(self, text: &str) -> Vec<String> {
         let lacks = |what: &str| format!("it lacks the line `{what}`");
         let mut flaws: Vec<String> = contract::lacking(text).into_iter().map(lacks).collect();
@@ -174,17 +168,16 @@ impl Prompt {
     }
 }
 
-/// Who keeps the tasks.
+/// Where the tasks are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tracker {
-    /// `bd`.
     Beads,
     /// The project's own task graph.
     TaskGraph,
 }
 
 impl Tracker {
-    /// Where the tasks are and how they are changed, for a prompt.
+    /// Where the tasks are and how to change them, for a prompt.
     pub fn how(self) -> &'static str {
         match self {
             Tracker::Beads => {

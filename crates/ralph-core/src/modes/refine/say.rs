@@ -1,14 +1,14 @@
-//! What a person is told of a round and of an end.
+//! The messages to the user about a round and about the end of a refinement.
 
 use super::chart::count;
 use super::state::{RefineSession, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RefineOutcome, RoundEnd, Status};
 use crate::protocol::reply::bounded;
 
-/// UTF-16 units of a commit's subject.
+/// Maximum length of a commit's subject, in UTF-16 units.
 const SUBJECT: usize = 72;
 
-/// A round in one line, and one more for each thing about it that a person should know.
+/// A round in one line, plus one line for each thing that the user should know about it.
 pub fn round(session: &RefineSession, entry: &RoundEntry) -> Vec<String> {
     let (at, most) = (entry.iteration, session.settings.max_iterations);
     let measured = match &entry.measured {
@@ -51,7 +51,7 @@ pub fn round(session: &RefineSession, entry: &RoundEntry) -> Vec<String> {
     lines
 }
 
-/// How it ended, in a line or two; nothing while it goes on.
+/// How the refinement ended, in one or two lines; empty while it continues.
 pub fn ending(session: &RefineSession, outcome: &RefineOutcome) -> Vec<String> {
     let what = artefact(session);
     match outcome {
@@ -80,7 +80,8 @@ pub fn ending(session: &RefineSession, outcome: &RefineOutcome) -> Vec<String> {
     }
 }
 
-/// The message of the commit that holds a round's change of the plan: its summary, and what is known of it.
+/// The message of the commit with a round's change of the plan: the round's summary, and its
+/// numbers.
 pub fn commit(name: &str, session: &RefineSession, entry: &RoundEntry) -> String {
     let file = &session.plan_file;
     let line = match entry.summary.as_str() {
@@ -89,7 +90,7 @@ pub fn commit(name: &str, session: &RefineSession, entry: &RoundEntry) -> String
     };
     let (subject, rest) = match line.char_indices().nth(SUBJECT) {
         None => (line.clone(), String::new()),
-        // A subject that is cut stands whole below it.
+        // If the subject is cut, the body repeats it in full.
         Some(_) => (bounded(&line, SUBJECT), format!("{line}\n\n")),
     };
     let said = match entry.changes {
@@ -104,7 +105,7 @@ pub fn commit(name: &str, session: &RefineSession, entry: &RoundEntry) -> String
     )
 }
 
-/// How a session that is over has ended, from what it says of itself; nothing while it goes on.
+/// How a finished refinement ended, from its stored status; empty while it continues.
 pub fn of_status(session: &RefineSession) -> Vec<String> {
     let at = session.iterations_completed;
     let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)

@@ -1,22 +1,22 @@
-//! What bounds a refinement; kept with its session, so that it goes on under the same rules.
+//! The limits of a refinement. They are stored with it, so that it continues under the same rules.
 
 use crate::state::Extra;
 use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
-/// Bounds of a refinement, and when it counts as settled.
+/// The limits of a refinement, and when it counts as settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct RefineSettings {
-    /// Rounds after which it ends in any case.
+    /// The maximum number of rounds.
     pub max_iterations: u32,
-    /// Rounds of little change in a row that make a plateau.
+    /// Consecutive rounds of little change that make a plateau.
     pub plateau_threshold: u32,
     /// The first round that may be a plateau.
     pub min_iterations: u32,
-    /// Lines of a plan that are little.
+    /// The most changed lines of a plan that count as little.
     pub lines: u64,
-    /// Beads that are little.
+    /// The most changed beads that count as little.
     pub beads: u64,
     /// Members that this version does not know.
     #[serde(flatten)]
@@ -38,20 +38,20 @@ impl Default for RefineSettings {
     }
 }
 
-/// Rounds that the conversation of a session has room for.
+/// The most rounds that fit in one session.
 pub const MOST_IN_FOREGROUND: u32 = 5;
 
 impl RefineSettings {
-    /// The largest number of rounds, and of any other bound.
+    /// The upper limit of every number of rounds.
     pub const MOST: u32 = 10_000;
 
-    /// The same for rounds in a conversation.
+    /// The same settings, limited to the rounds that fit in one session.
     #[must_use]
     pub fn in_foreground(self) -> RefineSettings {
         RefineSettings { max_iterations: self.max_iterations.min(MOST_IN_FOREGROUND), ..self }
     }
 
-    /// What no refinement can go by, with what to write.
+    /// Why these settings are invalid, and what to write instead; `None` if they are valid.
     pub fn refused(&self) -> Option<String> {
         let numbers = [
             ("max_iterations", self.max_iterations),

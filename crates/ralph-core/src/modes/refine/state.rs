@@ -1,8 +1,8 @@
-//! `.claude/refine-sessions.json`: the sessions of a project, many in one document.
+//! `.claude/refine-sessions.json`: all refinements of a project in one document.
 //!
-//! The document is shared with other versions and other tools: a session that is not touched is
-//! written back as it was found, members that nobody knows stay, and a document that cannot be read is
-//! reported and never written over.
+//! Other versions and other tools share the document. A refinement that is not changed is written
+//! back as found, unknown members are kept, and a document that cannot be read is reported and
+//! never overwritten.
 
 mod document;
 mod session;
@@ -12,17 +12,17 @@ pub use session::{OpenRound, RefineSession, RoundEntry};
 
 use crate::text::sanitize::acts;
 
-/// The document, from the top of the project.
+/// The document, relative to the top of the project.
 pub const DOCUMENT: &str = ".claude/refine-sessions.json";
 
 /// The version of the document that this code writes.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// Letters of a session's name.
+/// Maximum length of a refinement's name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// Why no session can have this name, and which one it can have. A `|`, a `&` or a space is a letter
-/// like any other.
+/// Why a refinement cannot have this name, and a name that it can have. `|`, `&` and spaces inside
+/// a name are allowed.
 pub fn refused_name(name: &str) -> Option<String> {
     let why = if name.trim().is_empty() {
         "is empty"

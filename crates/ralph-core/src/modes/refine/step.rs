@@ -1,7 +1,7 @@
-//! What an event makes of a session: the next round, a question, or an end.
+//! What follows an event in a refinement: the next round, a question, or the end.
 //!
-//! Everything that ends a refinement is decided here and from the session alone. A refused event leaves
-//! the session as it was.
+//! Every end of a refinement is decided here, from the refinement's own data. A refused event
+//! changes nothing.
 
 use super::contract;
 use super::measure::ArtefactChange;
@@ -13,92 +13,82 @@ use crate::text::sanitize::plain;
 use jiff::Timestamp;
 use std::fmt;
 
-/// UTF-16 units that are kept of the reason for which a round was cut.
+/// UTF-16 units kept of the reason why a round was cut.
 const KEPT: usize = 300;
 
-/// Something that happened.
+/// Something that happened to a refinement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RefineEvent<'a> {
-    /// A round is about to begin, be it the first, the next, or one that was cut once more.
+    /// A round is about to begin: the first, the next, or the repetition of one that was cut.
     Begun {
-        /// Digest of the artefact as it is.
+        /// Digest of the artefact as it is now.
         artefact: &'a str,
     },
     /// The client ended its turn.
     Ended {
-        /// Its last message.
         message: &'a str,
-        /// What changed since the round began; none where it could not be measured.
+        /// The change since the round began; `None` if it could not be measured.
         measured: Option<ArtefactChange>,
-        /// What became of the plan that the round wrote.
+        /// What happened to the plan that the round wrote.
         plan: PlanAfter,
-        /// Digest of the artefact as it is.
+        /// Digest of the artefact as it is now.
         artefact: &'a str,
     },
-    /// The client went away or was ended, or whoever ran it did.
+    /// The client, or the process that ran it, exited or was ended.
     Cut {
-        /// Why, in words.
         why: &'a str,
-        /// What changed since the round began; none where it could not be measured.
+        /// The change since the round began; `None` if it could not be measured.
         measured: Option<ArtefactChange>,
-        /// Digest of the artefact as it is.
+        /// Digest of the artefact as it is now.
         artefact: &'a str,
     },
-    /// A person ended the session.
+    /// The user ended the refinement.
     Cancelled,
 }
 
-/// What follows.
+/// What follows an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefineOutcome {
-    /// This round begins.
     Begin {
-        /// Which, from 1 on.
+        /// The number of the round, from 1.
         iteration: u32,
-        /// True where somebody else changed the artefact since the round before.
+        /// True if the artefact was changed from outside since the previous round.
         edited_before: bool,
     },
-    /// The client of this round is asked again, in the same conversation, with this.
+    /// The client of this round is asked again with this text, in the same session.
     AskAgain(String),
-    /// Another round.
+    /// Another round follows.
     Next {
-        /// Which, from 1 on.
+        /// The number of the round, from 1.
         iteration: u32,
     },
-    /// Nothing changes any more.
+    /// The artefact no longer changes.
     Plateau(Plateau),
-    /// It had as many rounds as it may.
-    Cap {
-        /// How many that are.
-        at: u32,
-    },
-    /// The round was cut; the session goes on when it is asked to.
+    /// The refinement has had its maximum number of rounds.
+    Cap { at: u32 },
+    /// The round was cut; the refinement continues on request.
     Interrupted {
-        /// Which round will be made once more.
+        /// The round that will be repeated.
         iteration: u32,
     },
-    /// It was ended by a person.
+    /// The user ended the refinement.
     Cancelled,
 }
 
-/// Why an event does nothing.
+/// Why an event is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefineRefusal {
-    /// No round is under way.
     NoRound,
-    /// A round is under way already.
+    /// A round is already in progress.
     RoundOpen {
-        /// Which.
         iteration: u32,
     },
-    /// The session is over.
     Over(Status),
-    /// It has had as many rounds as it may.
+    /// The refinement has had its maximum number of rounds.
     NoRoundLeft {
-        /// How many that are.
         max_iterations: u32,
     },
-    /// A newer version made it of another kind.
+    /// The mode or the status comes from a newer version.
     Unknown(String),
 }
 
@@ -130,10 +120,11 @@ impl fmt::Display for RefineRefusal {
     }
 }
 
-/// Takes an event into the session.
+/// Applies an event to the refinement.
 ///
 /// # Errors
-/// When the event belongs elsewhere; the session is as it was.
+/// The event does not fit the refinement's state. The refinement is unchanged, except when the
+/// round's report was unreadable and no round was open.
 pub fn step(
     session: &mut RefineSession,
     event: RefineEvent,
@@ -198,7 +189,7 @@ fn begun(
         return Err(RefineRefusal::RoundOpen { iteration: open.iteration });
     }
     match session.status {
-        // Whoever gave it more rounds than it had wants it to go on.
+        // If the user raised the maximum number of rounds, the refinement continues.
         Status::Running | Status::Interrupted | Status::MaxIterations => {}
         _ => return Err(RefineRefusal::Over(session.status.clone())),
     }
@@ -225,7 +216,7 @@ fn cut(why: &str, measured: Option<ArtefactChange>) -> RoundEntry {
     }
 }
 
-/// Writes the open round into the history; returns which it was.
+/// Moves the open round to the history, and returns its number.
 fn close(
     session: &mut RefineSession,
     entry: RoundEntry,
@@ -247,7 +238,10 @@ fn close(
     Ok(open.iteration)
 }
 
-/// What follows a round that was not cut.
+/// Applies an event to the refinement.
+///
+/// # Errors
+/// The event does not fit the refinement's state; the refinement is unchanged.
 fn ended(session: &mut RefineSession, now: Timestamp) -> RefineOutcome {
     if let Some(plateau) = look(&session.history, &session.settings).plateau {
         session.plateau_at = Some(plateau.at);

@@ -1,57 +1,55 @@
-//! Decision traces: what each round proposed, what became of it and why; and how far the rounds' own numbers
-//! agree with what was measured.
+//! Decision traces: what each round proposed, what happened to it and why, and how well the
+//! reported numbers agree with the measurements.
 
 use super::chart::count;
 use super::state::{RefineSession, RoundEntry};
 use super::{PlanAfter, RoundEnd};
 use serde::Serialize;
 
-/// What became of a round's proposals.
+/// What happened to a round's proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// They are in the plan, or in the tasks.
+    /// The proposals are in the plan or in the tasks.
     Accepted,
-    /// They are not.
+    /// The proposals were not adopted.
     Rejected,
-    /// The round was cut, and is made once more.
+    /// The round was cut and will be repeated.
     Cut,
 }
 
-/// How a round's own number compares with what was measured.
+/// How a round's reported number compares with the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agrees {
-    /// They go together.
+    /// Both agree.
     Yes,
-    /// It says little, and much was measured.
+    /// The round reports little, but much was measured.
     SaysLess,
-    /// It says a change, and nothing was measured.
+    /// The round reports a change, but none was measured.
     SaysMore,
-    /// One of the two is not known.
+    /// One of the two is unknown.
     Unknown,
 }
 
-/// One round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trace {
-    /// Which round, from 1 on.
+    /// The number of the round, from 1.
     pub round: u32,
-    /// Its proposals, in its words.
+    /// The proposals in the round's own words.
     pub proposed: Vec<String>,
-    /// How many changes it says; none where that is not known.
+    /// How many changes the round reports; `None` if unknown.
     pub said: Option<u32>,
-    /// What was measured, in words; none where that is not known.
+    /// The measured change in words; `None` if unknown.
     pub measured: Option<String>,
-    /// What became of them.
+    /// What happened to the proposals.
     pub decision: Decision,
-    /// Why.
     pub why: String,
-    /// Whether its number is to be believed.
+    /// Whether the reported number is credible.
     pub agrees: Agrees,
 }
 
-/// All rounds of a session, in the order of time.
+/// All rounds of a refinement in chronological order.
 pub fn traces(session: &RefineSession) -> Vec<Trace> {
     session.history.iter().map(|entry| trace(session, entry)).collect()
 }
@@ -93,7 +91,7 @@ fn agrees(session: &RefineSession, entry: &RoundEntry) -> Agrees {
     }
 }
 
-/// The traces in words, and behind them the calibration.
+/// The traces in words, followed by the calibration.
 pub fn lines(session: &RefineSession) -> Vec<String> {
     let all = traces(session);
     let mut lines = Vec::new();
@@ -113,7 +111,7 @@ pub fn lines(session: &RefineSession) -> Vec<String> {
     lines
 }
 
-/// How far the rounds' own numbers are to be believed.
+/// How credible the reported numbers are.
 fn calibration(all: &[Trace]) -> Vec<String> {
     let known: Vec<&Trace> = all.iter().filter(|one| one.agrees != Agrees::Unknown).collect();
     let rounds = |decision| all.iter().filter(|one| one.decision == decision).count() as u64;

@@ -1,4 +1,4 @@
-//! The words of `.claude/refine-sessions.json`. A word that this version does not know is kept.
+//! The words of `.claude/refine-sessions.json`. Unknown words are kept.
 
 use crate::state::words;
 use serde::{Deserialize, Serialize};
@@ -14,17 +14,16 @@ words! {
 }
 
 words! {
-    /// Where a session stands.
+    /// The state of a refinement.
     Status {
-        /// Rounds follow each other.
+        /// Rounds are running.
         Running = "running",
-        /// A round was cut; the session goes on when it is asked to.
+        /// A round was cut; the refinement continues on request.
         Interrupted = "interrupted",
-        /// Nothing changes any more.
+        /// The artefact no longer changes.
         Plateau = "plateau",
-        /// It had as many rounds as it may.
+        /// The refinement has had its maximum number of rounds.
         MaxIterations = "max_iterations",
-        /// A person ended it.
         Cancelled = "cancelled",
     }
 }
@@ -36,27 +35,28 @@ words! {
         /// The client ended its turn.
         #[default]
         Done = "done",
-        /// The client went away, or was ended, before.
+        /// The client exited, or was ended, before that.
         Interrupted = "interrupted",
     }
 }
 
 words! {
-    /// What became of the plan that a round wrote.
+    /// What happened to the plan that a round wrote.
     #[derive(Default)]
     PlanAfter {
-        /// It is the plan now. Beads are always as the round left them.
+        /// The round's plan is the plan now. Beads always stay as the round left them.
         #[default]
         Applied = "applied",
-        /// The person did not want it; the plan is as it was.
+        /// The user declined it; the plan is unchanged.
         Declined = "declined",
-        /// The plan was edited by somebody else while the round ran, and that edit stands.
+        /// Someone else edited the plan during the round, and that edit stays.
         KeptEdit = "kept_edit",
     }
 }
 
 impl Status {
-    /// True when no round follows by itself or on request.
+    /// True once the refinement has ended. After [`Status::MaxIterations`] it can still continue
+    /// with a higher limit.
     pub fn is_over(&self) -> bool {
         !matches!(self, Status::Running | Status::Interrupted)
     }

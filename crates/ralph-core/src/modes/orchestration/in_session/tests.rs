@@ -61,7 +61,7 @@ fn seen(routed: Routed) -> StopInputs {
     }
 }
 
-/// Decides, and decides again from the record.
+/// Decides, and repeats the decision from its record.
 #[track_caller]
 fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
     let decision = decide(mode::at_stop(state), state, seen);

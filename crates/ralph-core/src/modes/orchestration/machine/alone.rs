@@ -1,14 +1,14 @@
-//! What is under way and lets nothing else begin.
+//! Calls in progress that nothing else may run beside.
 //!
-//! Executors work side by side, and so do reviewers; whatever else is called works alone. An agent marks
-//! its work as done before its call has ended: whoever asks in between must not begin the next step.
+//! Executors run in parallel, and so do reviewers; any other call runs alone. An agent marks its
+//! work as done before its call ends, so a question in between must not begin the next step.
 
 use super::super::agents::Mode;
 use super::super::state::State;
 use super::step::Act;
 use super::{MachineTurn, View};
 
-/// Waits, where a call is under way that is not one of this state's batch.
+/// Waits while a call is in progress that does not belong to this state's batch.
 pub(super) fn waits(view: &View<'_>, state: State) -> Option<MachineTurn> {
     let running = view.seen.running.as_deref().unwrap_or_default();
     let why = || "for a call that is under way".to_owned();

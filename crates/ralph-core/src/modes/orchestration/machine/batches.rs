@@ -1,4 +1,4 @@
-//! BATCHING, EXECUTING_BATCH and REVIEWING_BATCH: wave after wave, each carried out and judged.
+//! BATCHING, EXECUTING_BATCH and REVIEWING_BATCH: executes and reviews wave after wave.
 
 use super::super::agents::Mode;
 use super::super::attempts;
@@ -14,7 +14,7 @@ use super::{MachineTurn, View};
 use crate::text::plural::noun;
 use jiff::{SignedDuration, Timestamp};
 
-/// Chooses the first wave in which something is still to happen.
+/// Chooses the first wave with a task that can still make progress.
 pub(super) fn batching(view: &View<'_>) -> MachineTurn {
     if let Some(add) = missing_entries(view) {
         return MachineTurn::Move(vec![add]);
@@ -25,7 +25,7 @@ pub(super) fn batching(view: &View<'_>) -> MachineTurn {
     let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let moves = |id: &&str| outlooks.iter().any(|(other, outlook)| other == id && outlook.moves());
-    // What is under way may be in no wave, or have no file any more; it must end all the same.
+    // A task in progress may be in no wave, or may have lost its file; it must end all the same.
     let place = wanted.waves().iter().position(|wave| wave.iter().any(moves));
     let in_no_wave = view
         .progress
@@ -47,14 +47,15 @@ pub(super) fn batching(view: &View<'_>) -> MachineTurn {
     }
 }
 
-/// The tasks that have a file and do not stand in the progress.
+/// The tasks that have a file but no entry in the progress.
 pub(super) fn missing_entries(view: &View<'_>) -> Option<RouterWrite> {
     let tasks = view.picture.tasks.iter().filter(|task| view.progress.task(&task.id).is_none());
     let tasks: Vec<String> = tasks.map(|task| task.id.clone()).collect();
     (!tasks.is_empty()).then_some(RouterWrite::Add { iteration: view.iteration, tasks })
 }
 
-/// A task without a file fails, also where whoever worked on it is gone: nobody can carry out what is not defined.
+/// Fails tasks without a file, including those whose executor is gone: no agent can execute an
+/// undefined task.
 fn without_file(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<Vec<RouterWrite>> {
     let tasks = view.progress.tasks();
     let abandoned = working.iter().filter(|(_, how)| matches!(how, UnderWay::Abandoned));
@@ -73,15 +74,15 @@ fn without_file(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<V
     (!marks.is_empty()).then_some(marks)
 }
 
-/// How a task that is under way stands.
+/// How a task in progress stands.
 enum UnderWay {
-    /// It may go on until this moment.
+    /// It may continue until this time.
     Until(Timestamp),
-    /// It has been under way for longer than it may, since then.
+    /// It has exceeded its time; holds the start time from its note.
     Stale(String),
-    /// It does not say since when.
+    /// Its note has no start time.
     Undated,
-    /// Whoever worked on it is gone.
+    /// Its executor is gone.
     Abandoned,
 }
 
@@ -91,7 +92,7 @@ fn under_way(view: &View<'_>, entry: &TaskEntry) -> UnderWay {
     let Some(noted) = moment(said) else { return UnderWay::Undated };
     let running = view.seen.running.as_deref().unwrap_or_default();
     let is_its = |one: &&Running| one.key.mode == Mode::Execute && one.key.task == entry.id;
-    // Whoever was called again for it may not have noted so yet.
+    // An executor that was called again may not have noted its start yet.
     let begun = running.iter().find(is_its).map(|one| one.since);
     let started = begun.map_or(noted, |begun| begun.max(noted));
     let Ok(end) = started.checked_add(allowed) else { return UnderWay::Undated };
@@ -104,12 +105,12 @@ fn under_way(view: &View<'_>, entry: &TaskEntry) -> UnderWay {
     }
 }
 
-/// `2026-01-31T12:00:00Z`, or with an offset as `date` writes it.
+/// `2026-01-31T12:00:00Z`, or with an offset as `date` prints it.
 fn moment(text: &str) -> Option<Timestamp> {
     text.parse().ok().or_else(|| Timestamp::strptime("%Y-%m-%dT%H:%M:%S%z", text).ok())
 }
 
-/// Fails what is stale, then has the tasks of the wave carried out.
+/// Fails stale tasks, then executes the tasks of the wave.
 pub(super) fn executing(view: &View<'_>) -> MachineTurn {
     let tasks = view.progress.tasks();
     let working: Vec<(&TaskEntry, UnderWay)> = tasks
@@ -156,7 +157,8 @@ pub(super) fn executing(view: &View<'_>) -> MachineTurn {
     }
 }
 
-/// Who is left without an executor before what it depends on is done was begun by hand: it is open again, and waits.
+/// Reopens tasks in progress that have no executor and whose dependencies are not done: they were
+/// marked by hand, and have to wait.
 fn too_early(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<Vec<RouterWrite>> {
     let is_done =
         |on: &String| view.progress.task(on).is_some_and(|entry| entry.status == TaskMark::Done);
@@ -174,8 +176,8 @@ fn too_early(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<Vec<
     (!marks.is_empty()).then_some(marks)
 }
 
-/// What has been under way for too long is failed by a reviewer. What does not say since when says it
-/// from now on.
+/// Calls a reviewer to fail tasks that have been in progress for too long. A task without a start
+/// time gets one now.
 fn stale(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<MachineTurn> {
     let undated: Vec<RouterWrite> = working
         .iter()
@@ -218,8 +220,8 @@ fn reviewers(view: &View<'_>) -> usize {
     running.iter().filter(|one| judges(one.key.mode)).count()
 }
 
-/// The tasks of the wave that can be carried out now. What failed is carried out again only once the
-/// others of its batch have been judged: it belongs to the next.
+/// The tasks of the wave that can be executed now. A failed task belongs to the next batch: it is
+/// executed again only after the others of its batch have been reviewed.
 fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a TaskEntry> {
     let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
@@ -245,7 +247,7 @@ fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a TaskEntry> {
 fn execute(view: &View<'_>, entry: &TaskEntry, told: &str) -> Invocation {
     let reports = view.picture.reports_of(&entry.id);
     let call = view.call(Mode::Execute).task(&entry.id);
-    // The same call again has the same number: what was written of it so far is not judged yet.
+    // A repeated call keeps its attempt number, because its report has not been reviewed yet.
     let again = view.seen.tries.get(&call.key).is_some_and(|one| one.failures > 0)
         || entry.status == TaskMark::InProgress;
     let unjudged =
@@ -260,7 +262,7 @@ fn execute(view: &View<'_>, entry: &TaskEntry, told: &str) -> Invocation {
         .with("SIGNAL", told)
 }
 
-/// Has what is to be reviewed judged, each task by a reviewer of its own.
+/// Has each pending task judged by a reviewer of its own.
 pub(super) fn reviewing(view: &View<'_>) -> MachineTurn {
     let tasks = view.progress.tasks();
     let pending = tasks.iter().filter(|entry| entry.status == TaskMark::ReviewPending);

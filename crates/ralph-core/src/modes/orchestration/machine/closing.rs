@@ -1,7 +1,7 @@
-//! SESSION_REVIEW and COMPLETE: what the iteration came to.
+//! SESSION_REVIEW and COMPLETE: the result of the iteration.
 //!
-//! A reviewer judges, and the tasks decide: with one that is not done the session awaits feedback,
-//! whatever the review says.
+//! A reviewer judges, but the tasks decide: if any task is not done, the orchestration waits for
+//! feedback, whatever the review says.
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
@@ -48,7 +48,7 @@ pub(super) fn complete(view: &View<'_>) -> MachineTurn {
     MachineTurn::Act(Act::AwaitingFeedback(open))
 }
 
-/// What is not done, each with the reason.
+/// The tasks that are not done, each with the reason.
 fn open(view: &View<'_>) -> Vec<String> {
     let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);

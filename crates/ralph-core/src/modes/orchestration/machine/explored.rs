@@ -1,8 +1,8 @@
-//! Every way that a small session can go, whatever its agents do.
+//! Explores every course that a small orchestration can take, whatever its agents do.
 //!
-//! After each answer of the router one of the calls ends in one of the ways that it can end, and the
-//! router is asked again: so it is as if whoever asks were killed after each step. What the agents do
-//! wrong is part of it: they leave work half done, say nothing, or mark and do not write.
+//! After each answer of the router, one of the calls ends in one of its possible ways and the
+//! router is asked again, as if the caller were killed after each step. Mistakes of agents are
+//! included: they leave work half done, report nothing, or set a mark without writing.
 
 use super::super::agents::Mode;
 use super::super::attempts;
@@ -22,21 +22,21 @@ use std::collections::{BTreeSet, HashMap};
 
 mod together;
 
-/// The ways that calls may end in, and how far a session goes.
+/// The possible ends of calls, and the size of the orchestration.
 struct Bounds {
-    /// These modes may also end without anything.
+    /// These modes may also end without any result.
     silent: &'static [Mode],
-    /// Executors and reviewers may fail tasks, and agents may leave things half done.
+    /// Executors and reviewers may fail tasks, and agents may leave work half done.
     careless: bool,
-    /// Whoever asks knows which calls are under way: none.
+    /// The caller knows that no call is in progress.
     knows: bool,
-    /// The person gives feedback once.
+    /// The user gives feedback once.
     feedback: bool,
-    /// The tasks that the planner makes.
+    /// The tasks that the planner creates.
     tasks: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// An exploration that grows beyond this has lost its bounds.
+/// An exploration with more states than this is not bounded.
 const MOST_STATES: usize = 6_000;
 
 const CHAIN: &[(&str, &[&str])] = &[("a", &[]), ("b", &["a"]), ("c", &[])];
@@ -48,7 +48,7 @@ struct Explored {
     visited: BTreeSet<State>,
 }
 
-/// Goes every way from here. A way that comes back to where it was would go on for ever.
+/// Explores every course from here. A course that returns to an earlier state would never end.
 fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
     let mut seen: HashMap<String, bool> = HashMap::new();
     let mut found = Explored {
@@ -57,7 +57,8 @@ fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
         modes: BTreeSet::new(),
         visited: BTreeSet::new(),
     };
-    // Each: what is still to be looked at, and the state itself once it has been.
+    // A snapshot still to be explored, or the key of a state whose successors have all been
+    // explored.
     let mut stack: Vec<(Snapshot, Option<String>)> = vec![(start, None)];
     while let Some((snapshot, left)) = stack.pop() {
         if let Some(key) = left {
@@ -85,7 +86,7 @@ fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
     found
 }
 
-/// What makes two snapshots the same: everything but how often the metadata changed.
+/// The identity of a snapshot: everything except the version of the metadata.
 fn key(seen: &Snapshot) -> String {
     let mut key = format!("{:?}{:?}", seen.tries, seen.signals);
     for (path, text) in &seen.files {
@@ -100,7 +101,8 @@ fn key(seen: &Snapshot) -> String {
     key
 }
 
-/// Wherever a session is, a PAUSE lets nothing begin and changes nothing, and a STOP ends it, however often it is asked.
+/// In every state, a PAUSE begins and changes nothing, and a STOP ends the orchestration, however
+/// often the router is asked.
 fn heeds(seen: &Snapshot, free: &MachineStep, now: Timestamp) {
     for word in ["PAUSE", "STOP"] {
         let mut said = seen.clone();
@@ -116,7 +118,7 @@ fn heeds(seen: &Snapshot, free: &MachineStep, now: Timestamp) {
     }
 }
 
-/// What must hold of every step.
+/// What must hold after every step.
 fn hold(before: &Snapshot, after: &Snapshot, step: &MachineStep, bounds: &Bounds) {
     let was = Picture::of(before).progress.unwrap_or_default();
     let picture = Picture::of(after);
@@ -149,7 +151,7 @@ fn follow(
     let calls = match step.act {
         Act::Invoke(calls) => calls,
         Act::Wait { until, .. } => {
-            // Time passes, and the same question has another answer.
+            // As time passes, the same question has another answer.
             let until = until.expect("nobody else is at work");
             return waited(after, until + SignedDuration::from_secs(1), bounds, found);
         }
@@ -193,7 +195,7 @@ fn waited(
     }
 }
 
-/// Each of the calls ends in each of the ways that it can.
+/// Ends each of the calls in each of its possible ways.
 fn ended(
     seen: &Snapshot,
     calls: &[Invocation],
@@ -217,7 +219,7 @@ fn ended(
     followers
 }
 
-/// What the folder may look like when a call has ended.
+/// The possible contents of the folder after a call has ended.
 fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot> {
     let of = |seen: &Snapshot| SampleOrchestration { seen: seen.clone() };
     let id = call.key.task.as_str();
@@ -358,7 +360,7 @@ fn planning_entry(session: &mut SampleOrchestration, id: &str, cycle: u32) {
     session.file("progress.md", &text);
 }
 
-/// As often as a failed task is tried again: not at all.
+/// Sets the retries of a failed task to zero.
 fn once(mut session: SampleOrchestration) -> SampleOrchestration {
     session.seen.instructions = Some("- max_subagent_retries: 0\n".to_owned());
     session
@@ -435,7 +437,7 @@ fn every_agent_may_stay_silent_and_every_way_ends_all_the_same() {
                 _ => start = SampleOrchestration::planned(tasks),
             }
             let found = explore(known(start, knows), &bounds);
-            // A task that can be split is, before a person has to say something.
+            // A task that can be split is split before the user has to decide.
             let ends_in_error =
                 !matches!(mode, Mode::TaskReview | Mode::TimeoutFail | Mode::RebreakdownTask);
             assert_eq!(found.ends.contains("error"), ends_in_error, "{mode} {:?}", found.ends);

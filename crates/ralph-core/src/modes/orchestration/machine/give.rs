@@ -1,7 +1,7 @@
-//! Which of the calls that are wanted can be made now.
+//! Which of the wanted calls can be made now.
 //!
-//! A call that is under way is not made again, one that failed waits as the recovery says, and one
-//! that is given up becomes the splitting of its task, or the end.
+//! A call in progress is not made again, and a failed call waits as long as [`Recovery`] requires.
+//! A call that is given up leads to the splitting of its task, or to the end.
 
 use super::super::agents::Mode;
 use super::super::invocation::{CallKey, Invocation};
@@ -10,11 +10,11 @@ use super::View;
 use super::step::Act;
 use jiff::Timestamp;
 
-/// How many tasks of an iteration are split. A planner whose small tasks fail as the large ones did
-/// would go on splitting for ever.
+/// The most tasks of an iteration that are split. Without this limit, a planner whose small tasks
+/// fail like the large ones would split tasks forever.
 const MOST_SPLITS: usize = 8;
 
-/// The calls that can be made, as many as the limit lets; else what is waited for. None if nothing was
+/// The calls that can be made, up to the limit, or else what to wait for. `None` if no call was
 /// wanted.
 pub(super) fn give(view: &View<'_>, wanted: Vec<Invocation>, limit: usize) -> Option<Act> {
     let is_running = |key: &CallKey| {

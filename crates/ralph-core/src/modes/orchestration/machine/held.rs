@@ -1,15 +1,15 @@
-//! What a PAUSE or a STOP makes of a step, in every state.
+//! The effect of a PAUSE or a STOP on a step, in every state.
 //!
-//! A session that is held begins nothing, and writes nothing of the way to what it would begin: that is decided anew
-//! once it goes on. An end stays what it is. There is nothing left to hold then, and what was said to this work must
-//! not hold the next iteration.
+//! An orchestration that is held begins nothing and discards the changes that would lead to the
+//! next call; they are decided again when it continues. An end stays an end: nothing is left to
+//! hold, and a message about this work must not hold the next iteration.
 
 use super::super::signal::{self, Hold};
 use super::super::snapshot::{Picture, Snapshot};
 use super::step::{Act, MachineStep};
 use super::{resolve, wave};
 
-/// The step as the person lets it be made.
+/// The step with the user's hold applied.
 pub(super) fn held(seen: &Snapshot, mut step: MachineStep) -> MachineStep {
     let Some(held) = signal::held(&seen.signals) else { return step };
     if step.act.is_end() {
@@ -17,7 +17,7 @@ pub(super) fn held(seen: &Snapshot, mut step: MachineStep) -> MachineStep {
         return step;
     }
     if !step.changes.is_empty() {
-        // It stays where it is.
+        // The state does not change.
         let picture = Picture::of(seen);
         (step.state, step.iteration) = resolve(&picture);
         step.wave = wave(&picture, step.state);
@@ -53,7 +53,7 @@ mod tests {
         ["task-1", "task-2"].iter().for_each(|id| session.noted(id, "[x]", None));
     }
 
-    /// A session in each of the states in which something is called.
+    /// An orchestration in each of the states that call an agent.
     fn in_each_state() -> [(State, SampleOrchestration); 8] {
         [
             (State::Initializing, SampleOrchestration::empty()),
@@ -75,13 +75,13 @@ mod tests {
         ]
     }
 
-    /// What comes next, with the session as it is then.
+    /// The next act, and the orchestration with its changes written.
     fn written(seen: &Snapshot) -> (Snapshot, Act) {
         let step = next(seen, now());
         (apply(seen, &step.changes, now().into()).unwrap(), step.act)
     }
 
-    /// The same session while its calls are under way.
+    /// The same orchestration while its calls are in progress.
     fn at_work(session: &SampleOrchestration) -> SampleOrchestration {
         let (mut seen, act) = written(&session.seen);
         let Act::Invoke(calls) = act else { panic!("{act}") };
@@ -97,7 +97,7 @@ mod tests {
         seen
     }
 
-    /// The session once the step has taken effect.
+    /// The orchestration after the step has taken effect.
     fn done(seen: &Snapshot, step: &MachineStep) -> Snapshot {
         let heard = RouterWrite::Heard(step.heard.clone());
         apply(seen, &[&step.changes[..], &[heard]].concat(), now().into()).unwrap()

@@ -1,4 +1,4 @@
-//! Calls of a step that are made: they are under way, and the signals that they carry are used up.
+//! Records that calls of a step were made: they are in progress, and their signals are used up.
 
 use super::super::change::{RouterWrite, apply};
 use super::super::invocation::{Invocation, Running};
@@ -8,11 +8,12 @@ use super::{Act, MachineStep, next};
 use jiff::Timestamp;
 
 impl MachineStep {
-    /// The session once these calls of the step are under way. A signal that they carry stays as long as a call of
-    /// the same batch that carries it, too, is still to be made: its prompt must not change by that.
+    /// The orchestration after these calls of the step were made. A signal stays while another call
+    /// of the same batch that carries it has yet to be made, because the prompt of that call must
+    /// not change.
     ///
     /// # Errors
-    /// What the step would write and cannot.
+    /// What the step would write but cannot.
     pub fn made(
         &self,
         seen: &Snapshot,
@@ -25,7 +26,7 @@ impl MachineStep {
             running.extend(made.iter().map(|call| Running { key: call.key.clone(), since: now }));
         }
         let carried = made.iter().any(Invocation::carries_a_signal);
-        // Where nobody knows which calls are under way, the router would give the same ones again.
+        // If the running calls are unknown, the router would return the same calls again.
         let is_owed = || match (&after.running, next(&after, now).act) {
             (Some(_), Act::Invoke(calls)) => calls.iter().any(Invocation::carries_a_signal),
             _ => false,

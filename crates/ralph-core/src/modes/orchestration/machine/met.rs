@@ -1,7 +1,7 @@
-//! Whether a call came to what it was made for.
+//! Whether a call achieved its purpose.
 //!
-//! An agent's last words are not asked: its files are. A call that ended without is one that failed,
-//! and is made again as the recovery says.
+//! The agent's files decide, not its last message. A call that ended without its result has failed,
+//! and is made again as [`recovery`](super::super::recovery) requires.
 
 use super::super::agents::Mode;
 use super::super::files::SessionFile;
@@ -11,7 +11,7 @@ use super::super::snapshot::{Picture, Snapshot};
 use super::super::state::MetadataStatus;
 use super::super::validate::{is_invalid, validate};
 
-/// True if the session, as it was found after the call, shows what the call was made for.
+/// True if the orchestration's files after the call show its result.
 pub fn met(after: &Snapshot, call: &Invocation) -> bool {
     let picture = Picture::of(after);
     let progress = picture.progress.clone().unwrap_or_default();

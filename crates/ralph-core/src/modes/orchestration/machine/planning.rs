@@ -1,4 +1,4 @@
-//! INITIALIZING and PLANNING: a plan, what it leaves open, and its tasks.
+//! INITIALIZING and PLANNING: a plan, its open questions, and its tasks.
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
@@ -8,7 +8,7 @@ use super::give::give;
 use super::step::Act;
 use super::{MachineTurn, View};
 
-/// The planner lays the session out, until it says that it has.
+/// Calls the planner to set up the orchestration until it reports that it has.
 pub(super) fn initializing(view: &View<'_>) -> MachineTurn {
     let is_done = view
         .progress
@@ -31,11 +31,12 @@ fn invoke(view: &View<'_>, call: super::Invocation) -> MachineTurn {
     MachineTurn::Act(give(view, vec![call], 1).unwrap_or_else(nothing))
 }
 
-/// Questions and answers in cycles, and then the tasks.
+/// Runs question cycles, then the breakdown into tasks.
 pub(super) fn planning(view: &View<'_>) -> MachineTurn {
     let heard = view.listen(State::Planning);
     let entries: Vec<&TaskEntry> = view.progress.planning(view.iteration).collect();
-    // Asked of these entries alone: INITIALIZING, which asks the first iteration's, might send it back here.
+    // Check only these entries: INITIALIZING checks those of the first iteration, and might return
+    // here.
     if stands(&entries, "plan-init") == Some(false) {
         return lay_out(view);
     }
@@ -73,14 +74,16 @@ pub(super) fn planning(view: &View<'_>) -> MachineTurn {
     MachineTurn::Move(changes)
 }
 
-/// True if a planning task is settled; of several, one is enough. None if there is none.
+/// Whether a planning task is settled; one settled entry of several is enough. `None` if there is
+/// no entry.
 fn stands(entries: &[&TaskEntry], id: &str) -> Option<bool> {
     let mut of_kind = entries.iter().filter(|entry| entry.id == id).peekable();
     of_kind.peek()?;
     Some(of_kind.any(|entry| entry.status.is_settled()))
 }
 
-/// Skips all cycles of questions beyond the bound, together: one by one could take more moves than there may be.
+/// Skips all question cycles beyond the limit at once: one by one, they could exceed the limit of
+/// moves.
 fn too_many(view: &View<'_>, entries: &[&TaskEntry]) -> Vec<RouterWrite> {
     let most = view.picture.rails.max_cycles;
     let asks = |entry: &TaskEntry| matches!(entry.id.as_str(), "plan-brainstorm" | "plan-research");

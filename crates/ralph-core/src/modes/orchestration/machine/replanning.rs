@@ -1,6 +1,6 @@
-//! REPLANNING: a person's feedback becomes a changed plan and changed tasks.
+//! REPLANNING: works the user's feedback into the plan and the tasks.
 //!
-//! Four calls in a fixed order, each for one mode. The plan as it was is kept before it is changed.
+//! Four calls in a fixed order, each with one mode. The old plan is kept before it is changed.
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
@@ -60,7 +60,7 @@ fn failed(view: &View<'_>) -> Vec<String> {
     failed.map(|entry| entry.id.clone()).collect()
 }
 
-/// What failed is open again.
+/// Reopens failed tasks.
 fn replanned(view: &View<'_>) -> Vec<RouterWrite> {
     let iteration = view.iteration;
     let mut changes: Vec<RouterWrite> = failed(view)

@@ -1,5 +1,5 @@
-//! Where a session is: what its metadata say, what a person's feedback makes of it, and what the
-//! other files show where the metadata say nothing.
+//! The state of an orchestration: from its metadata, from the user's feedback, and otherwise from
+//! the other files.
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
@@ -11,7 +11,7 @@ use super::give::give;
 use super::step::Act;
 use super::{MachineTurn, View};
 
-/// The state and the iteration.
+/// Returns the state and the iteration.
 pub fn resolve(picture: &Picture) -> (State, u32) {
     let metadata = picture.metadata.unwrap_or_default();
     let iteration = metadata.iteration.unwrap_or_else(|| {
@@ -23,10 +23,10 @@ pub fn resolve(picture: &Picture) -> (State, u32) {
     (state.unwrap_or_else(|| inferred(picture, iteration)), iteration)
 }
 
-/// What the files show.
+/// The state that the files show.
 fn inferred(picture: &Picture, iteration: u32) -> State {
     let Some(progress) = &picture.progress else {
-        // Whoever was laying it out was stopped; where work was done, something was lost instead.
+        // Without metadata and reports, the setup was interrupted; otherwise a file was lost.
         return match picture.metadata.is_none() && picture.reports.is_empty() {
             true => State::Initializing,
             false => State::RepairState,
@@ -48,8 +48,8 @@ fn inferred(picture: &Picture, iteration: u32) -> State {
     }
 }
 
-/// What comes before any state's own business: what is missing is written down, and feedback for the
-/// next iteration begins it.
+/// What comes before the work of any state: write missing metadata, and begin the next iteration if
+/// there is feedback for it.
 pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<MachineTurn> {
     if state == State::Initializing {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<MachineT
     ]))
 }
 
-/// The planner mends what cannot be read; it is told what that is.
+/// Calls the planner to repair unreadable files, and lists the problems in its prompt.
 pub(super) fn repair(view: &View<'_>, found: &[SessionFinding]) -> MachineTurn {
     let invalid = found.iter().filter(|finding| finding.weight == Weight::Invalid);
     let told: Vec<String> = invalid.map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The router's answer in the few words from which a stop is decided.
+//! The router's answer, reduced to the values from which a stop is decided.
 
 use super::super::in_session::{Due, Routed};
 use super::super::snapshot::Snapshot;
@@ -7,7 +7,7 @@ use crate::text::hex::hex;
 use sha2::{Digest, Sha256};
 
 impl MachineStep {
-    /// For the session as it is once this step's changes are written.
+    /// `after` is the orchestration after this step's changes are written.
     pub fn routed(&self, after: &Snapshot) -> Routed {
         let (due, says) = match &self.act {
             Act::Invoke(_) => (Due::Call, self.act.to_string()),
@@ -29,7 +29,7 @@ fn said(what: &str, text: &str) -> String {
     }
 }
 
-/// One value for all that the session is told from, and for what is due.
+/// A digest of all files and of the next action, to detect progress.
 fn standing(after: &Snapshot, says: &str) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
@@ -38,7 +38,7 @@ fn standing(after: &Snapshot, says: &str) -> String {
     };
     for (path, text) in &after.files {
         add(path);
-        // When something was last written is no progress.
+        // A new update time is not progress.
         let lines = text.iter().flat_map(|text| text.lines());
         lines.filter(|line| !line.trim_start().starts_with("updated_at:")).for_each(&mut add);
     }

@@ -1,4 +1,4 @@
-//! What the router answers, and the same for a program to read.
+//! The router's answer, and its form for programs.
 
 use super::super::change::RouterWrite;
 use super::super::files::SessionFile;
@@ -12,52 +12,45 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
 
-/// What comes next in a session.
+/// The next step of an orchestration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineStep {
-    /// Where the session is.
     pub state: State,
-    /// In which iteration.
     pub iteration: u32,
-    /// Which wave is carried out or judged, counted from 1.
+    /// The wave that is executed or reviewed, counted from 1.
     pub wave: Option<u32>,
-    /// What is written first, all of it or nothing.
+    /// The changes to write first, all of them or none.
     pub changes: Vec<RouterWrite>,
-    /// The signals that are used up once the step has taken effect, by their names: the calls are made, or the
-    /// session rests or ends.
+    /// The names of the signals that are used up once the step has taken effect: the calls are
+    /// made, or the orchestration pauses or ends.
     pub heard: Vec<String>,
-    /// What is done then.
+    /// What to do after the changes.
     pub act: Act,
-    /// What is wrong with the session.
+    /// The problems found in the orchestration.
     pub findings: Vec<SessionFinding>,
 }
 
-/// What is to be done.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// These calls are made, side by side.
+    /// Make these calls in parallel.
     Invoke(Vec<Invocation>),
-    /// Nothing, until a call ends or this moment comes.
-    Wait {
-        /// The moment, if there is one.
-        until: Option<Timestamp>,
-        /// For what.
-        why: String,
-    },
-    /// Nothing until the person says something else; what the person said.
+    /// Wait until a call ends or the time comes.
+    Wait { until: Option<Timestamp>, why: String },
+    /// Pause until the user's next message; holds the user's text.
     Paused(String),
-    /// The session ends here because the person said so; what the person said.
+    /// End here because the user sent a STOP; holds the user's text.
     Stopped(String),
-    /// All is done.
+    /// Everything is done.
     Complete,
-    /// The person says what comes next; what is not done, each with the reason.
+    /// Wait for the user's decision; holds the unfinished tasks with their reasons.
     AwaitingFeedback(Vec<String>),
-    /// It does not go on; why, and what to do.
+    /// The orchestration cannot continue; holds the reason and what to do.
     Failed(String),
 }
 
 impl Act {
-    /// How the session stands, in a word.
+    /// The status word of the orchestration.
     pub fn status(&self) -> &'static str {
         match self {
             Act::Invoke(_) | Act::Wait { .. } => "in_progress",
@@ -67,7 +60,7 @@ impl Act {
         }
     }
 
-    /// True if the session ends here, for now.
+    /// True if the orchestration ends here, for now.
     pub fn is_end(&self) -> bool {
         matches!(self, Act::Stopped(_) | Act::Complete | Act::AwaitingFeedback(_) | Act::Failed(_))
     }
@@ -105,26 +98,23 @@ impl fmt::Display for Act {
     }
 }
 
-/// The answer under the names of its contract.
+/// The answer with the field names of its specification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Output {
     /// `completed`, `in_progress`, `awaiting_feedback` or `blocked`.
     pub status: &'static str,
-    /// The session's name.
+    /// The orchestration's name.
     pub session_id: String,
-    /// Which iteration.
     pub iteration: u32,
-    /// Which state.
     pub current_state: &'static str,
-    /// Which wave; 0 where there is none.
+    /// The wave; 0 if there is none.
     pub current_wave: u32,
-    /// How many tasks stand where.
     pub tasks_summary: Counts,
-    /// What happens next, or what the person should do.
+    /// What happens next, or what the user should do.
     pub next_action: String,
 }
 
-/// The answer for the session as it is once the step's changes are written.
+/// The answer for the orchestration after the step's changes are written.
 pub fn output(after: &Snapshot, step: &MachineStep) -> Output {
     let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
     Output {

@@ -26,7 +26,7 @@ fn check(session: &SampleOrchestration, state: State, expected: &[&str]) {
     assert_eq!(prompts(session), expected);
 }
 
-/// Writes what the router would.
+/// Writes the changes that the router asks for.
 fn step(session: &mut SampleOrchestration) -> MachineStep {
     let step = next(&session.seen, now());
     session.seen = apply(&session.seen, &step.changes, now().into()).unwrap();
@@ -532,8 +532,8 @@ fn feedback_waits_for_the_calls_that_are_known_to_be_under_way() {
     assert_eq!(next(&session.seen, now()).state, State::Replanning);
 }
 
-/// Texts damaged at random, the same at each run: there is always an answer, and what is done is
-/// never given to anybody.
+/// Damages texts with a fixed seed: the router always has an answer, and never gives a finished
+/// task to an agent.
 #[test]
 fn whatever_a_hand_has_damaged_there_is_an_answer() {
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;

@@ -6,19 +6,16 @@ use super::super::yaml::{Yaml, YamlError};
 use super::set_all;
 use crate::modes::orchestration::local_time::LocalTime;
 
-/// What the metadata of an iteration say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IterationMetadata {
-    /// When it began.
     pub started_at: Option<String>,
     /// When its tasks were known.
     pub planning_completed_at: Option<String>,
-    /// When it ended.
     pub completed_at: Option<String>,
 }
 
 impl IterationMetadata {
-    /// Reads them, and tells what is wrong with them. Nothing depends on them but what is shown.
+    /// Reads the metadata, and reports what is wrong with them. They are used only for display.
     pub fn parse(text: &str, iteration: u32) -> (IterationMetadata, Vec<SessionFinding>) {
         let place = SessionFile::IterationMetadata(iteration);
         let yaml = match Yaml::parse(text) {
@@ -45,7 +42,6 @@ impl IterationMetadata {
         (metadata, found)
     }
 
-    /// A new document.
     pub fn first(iteration: u32, now: LocalTime) -> String {
         format!(
             "version: 1\niteration: {iteration}\nstarted_at: {now}\nplanning_complete: false\n\
@@ -53,10 +49,10 @@ impl IterationMetadata {
         )
     }
 
-    /// Notes the end of the iteration; one that is noted stays.
+    /// Records the end of the iteration. An end that is already recorded stays.
     ///
     /// # Errors
-    /// If the text is no document that can be changed.
+    /// The text is not a document that can be changed.
     pub fn completed(text: &str, now: LocalTime) -> Result<String, YamlError> {
         if Yaml::parse(text)?.text(&["completed_at"]).is_some() {
             return Ok(text.to_owned());
@@ -65,10 +61,10 @@ impl IterationMetadata {
     }
 }
 
-/// Notes that the tasks are known, and how many there are; a time that is noted stays.
+/// Records that the tasks are known, and how many there are. A time that is already recorded stays.
 ///
 /// # Errors
-/// If the text is no document that can be changed.
+/// The text is not a document that can be changed.
 pub fn planned(text: &str, tasks: usize, now: LocalTime) -> Result<String, YamlError> {
     let mut changes = vec![
         (&["planning_complete"][..], "true".to_owned()),

@@ -1,4 +1,4 @@
-//! `metadata.yaml`.
+//! `metadata.yaml`: the state, status and task counts of an orchestration.
 
 use super::super::files::SessionFile;
 use super::super::finding::SessionFinding;
@@ -10,25 +10,21 @@ use super::set_all;
 use crate::modes::orchestration::local_time::LocalTime;
 use serde::Serialize;
 
-/// What the metadata of a session say; what they do not say, or not so that it can be read, is none.
+/// The metadata of an orchestration. A missing or unreadable value is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SessionMetadata {
-    /// Counts the changes.
+    /// The number of changes to the document so far.
     pub version: Option<u32>,
-    /// Which iteration the session is in.
     pub iteration: Option<u32>,
-    /// Where it is.
     pub state: Option<State>,
-    /// Which wave is carried out, counted from 1.
+    /// The wave that is executed, counted from 1.
     pub wave: Option<u32>,
-    /// How it stands.
     pub standing: Option<MetadataStatus>,
 }
 
-/// How many tasks stand where.
+/// The number of tasks by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
-    /// All of them.
     pub total: usize,
     /// `[x]`.
     pub completed: usize,
@@ -41,7 +37,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts the tasks of a progress document.
     pub fn of(progress: &Progress) -> Counts {
         let mut counts = Counts::default();
         for entry in progress.tasks() {
@@ -59,7 +54,7 @@ impl Counts {
     }
 }
 
-/// What has to be there. `orchestrator.state` is not among them: it can be inferred.
+/// The required members. `orchestrator.state` is not among them, because it can be inferred.
 const REQUIRED: [&[&str]; 9] = [
     &["version"],
     &["session_id"],
@@ -73,7 +68,7 @@ const REQUIRED: [&[&str]; 9] = [
 ];
 
 impl SessionMetadata {
-    /// Reads them, and tells what is wrong with them.
+    /// Reads the metadata, and reports what is wrong with them.
     pub fn parse(text: &str, id: &SessionId) -> (SessionMetadata, Vec<SessionFinding>) {
         let invalid =
             |line, what: String| SessionFinding::invalid(SessionFile::Metadata, line, what);
@@ -128,7 +123,6 @@ impl SessionMetadata {
         (metadata, found)
     }
 
-    /// A new document.
     pub fn first(id: &SessionId, state: State, iteration: u32, now: LocalTime) -> String {
         format!(
             "version: 1\nsession_id: {id}\ncreated_at: {now}\nupdated_at: {now}\n\
@@ -139,10 +133,10 @@ impl SessionMetadata {
     }
 }
 
-/// Sets where the session is.
+/// Sets the state, the iteration and the wave.
 ///
 /// # Errors
-/// If the text is no document that can be changed.
+/// The text is not a document that can be changed.
 pub fn set_state(
     text: &str,
     state: State,
@@ -159,10 +153,10 @@ pub fn set_state(
     set_all(text, &changes)
 }
 
-/// Counts a change: version, time and the tasks as they stand.
+/// Counts a change: updates version, time and task counts.
 ///
 /// # Errors
-/// If the text is no document that can be changed.
+/// The text is not a document that can be changed.
 pub fn refresh(text: &str, counts: Counts, now: LocalTime) -> Result<String, YamlError> {
     let version = Yaml::parse(text)?.number(&["version"]).unwrap_or_default().saturating_add(1);
     set_all(

@@ -1,16 +1,17 @@
-//! What stands twice in a progress document and is to stand once.
+//! Duplicates in a progress document.
 //!
-//! Of two sections about the same, and of two entries, nobody can tell which one counts; so that is damage, and the
-//! session waits until one is left. A second legend or table changes nothing, and is told all the same.
+//! Of two sections or entries for the same subject, no rule tells which one counts. They are
+//! damage, and the orchestration waits until one is left. A second legend or table has no effect,
+//! but is reported as well.
 
 use super::lines::LineKind;
 use super::{Damage, ProgressSection, Section, TaskEntry};
 use std::collections::HashMap;
 
-/// The planning tasks of which a section may have several, one for each cycle of questions.
+/// The planning tasks that a section may contain several times, once for each question cycle.
 const IN_CYCLES: [&str; 2] = ["plan-brainstorm", "plan-research"];
 
-/// Whether two entries are of one section.
+/// Whether two entries are in the same section.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Of {
     OneSection,
@@ -23,17 +24,17 @@ struct LocatedEntry<'a> {
     entry: &'a TaskEntry,
 }
 
-/// True if two entries of the same id say of the same thing how far it is.
+/// True if two entries with the same id give the status of the same thing.
 pub(super) fn is_same(part: ProgressSection, one: &TaskEntry, other: &TaskEntry, of: Of) -> bool {
     match (one.cycle(), other.cycle()) {
         _ if part == ProgressSection::Implementation => true,
         (Some(one), Some(other)) => one == other,
-        // In one section the next that names no cycle is the next cycle.
+        // In one section, the next entry without a cycle is the next cycle.
         _ => of == Of::TwoSections || !IN_CYCLES.contains(&one.id.as_str()),
     }
 }
 
-/// Sections, and entries of sections, that stand twice; each told at the second.
+/// Duplicate sections and entries, each reported at the second one.
 pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
     let mut found = Vec::new();
     let mut places: HashMap<(ProgressSection, u32), usize> = HashMap::new();
@@ -72,7 +73,7 @@ pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
     found
 }
 
-/// A legend, a table of iterations and rows of it that stand twice.
+/// Duplicate legends, tables of iterations, and rows of the table.
 pub(super) fn elsewhere(lines: &[(usize, LineKind)]) -> Vec<Damage> {
     let mut found = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

@@ -4,10 +4,9 @@ use super::lines::{self, LineKind};
 use super::{IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
 use std::fmt::Write;
 
-/// The entry that was to be changed does not stand there.
+/// The entry to change is not on its line any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotThere {
-    /// Which.
     pub id: String,
 }
 
@@ -32,10 +31,10 @@ pub(super) fn row(iteration: u32, status: &str, tasks: &str, feedbacks: &str) ->
     }
 }
 
-/// Sets the mark of the entry on a line and, if one is given, what stands behind its id.
+/// Sets the mark of the entry on a line and, if a note is given, the text after its id.
 ///
 /// # Errors
-/// If that line is no longer the entry.
+/// The line no longer contains the entry.
 pub fn mark(
     text: &str,
     entry: &TaskEntry,
@@ -53,7 +52,7 @@ pub fn mark(
     }
     if let Some(note) = note {
         let id_end = open + 3 + id_at + entry.id.len();
-        // What belongs to the id stays with it, and so does the end of the line.
+        // Keep the marks that close the id, and the line ending.
         let closing = line[id_end..].chars().take_while(|letter| matches!(letter, '`' | '*' | '_'));
         let id_end = id_end + closing.map(char::len_utf8).sum::<usize>();
         let ending = if line.ends_with('\r') { "\r" } else { "" };
@@ -67,7 +66,7 @@ pub fn mark(
     Ok(lines.join("\n"))
 }
 
-/// Adds entries at the end of a section, which is added at the end if there is none.
+/// Adds entries at the end of a section. Creates the section if it is missing.
 pub fn add_section(text: &str, part: ProgressSection, iteration: u32, ids: &[&str]) -> String {
     let progress = Progress::parse(text);
     let entries: String = ids.iter().map(|id| format!("- {} {id}\n", TaskMark::Open)).collect();
@@ -78,7 +77,7 @@ pub fn add_section(text: &str, part: ProgressSection, iteration: u32, ids: &[&st
             insert(text, after, &entries)
         }
         None => {
-            // The table of iterations stays the last of what we write.
+            // The table of iterations stays last.
             let before = iterations_line(text).map(|line| line - 1);
             let block = format!("{heading}{entries}");
             match before {
@@ -96,7 +95,7 @@ pub fn start(text: &str, iteration: u32, planning: &[&str], feedbacks: &str) -> 
     set_row(&text, &row(iteration, "Replanning", "0/0", feedbacks))
 }
 
-/// Sets the row of an iteration; the table is added at the end if there is none.
+/// Sets the row of an iteration. Adds the table at the end if it is missing.
 pub fn set_row(text: &str, row: &IterationRow) -> String {
     let IterationRow { iteration, status, tasks, feedbacks, .. } = row;
     let written = format!("| {iteration} | {status} | {tasks} | {feedbacks} |\n");
@@ -126,7 +125,7 @@ fn iterations_line(text: &str) -> Option<usize> {
     read.find_map(|(number, kind)| (kind == LineKind::IterationsHeading).then_some(number))
 }
 
-/// The last line of the table below this heading; a row in an example is none of it.
+/// The last line of the table below this heading. A row in an example does not count.
 fn last_of_table(text: &str, heading: usize) -> Option<usize> {
     let end = lines::section_end(text, heading);
     let is_of_table = |kind: &LineKind| {
@@ -136,7 +135,7 @@ fn last_of_table(text: &str, heading: usize) -> Option<usize> {
     table.map(|(number, _)| number).rfind(|number| (heading..end).contains(number))
 }
 
-/// Puts a block behind a line, in the document's own line ending.
+/// Inserts a block after a line, with the document's own line endings.
 fn insert(text: &str, after: usize, block: &str) -> String {
     if block.is_empty() {
         return text.to_owned();

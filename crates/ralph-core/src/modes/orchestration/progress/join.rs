@@ -1,30 +1,29 @@
-//! Puts together what stands twice in a progress document, where the two do not contradict.
+//! Joins duplicates in a progress document that do not contradict each other.
 //!
-//! A copy says nothing that the first does not say, so it goes; what only the second section has goes to the end of
-//! the first. Two that differ are left, both of them: which one holds is known to whoever wrote them.
+//! A copy is removed, and lines that only the second section has are moved to the end of the first.
+//! If two entries differ, both stay, because only their author knows which one is right.
 
 use super::doubled::{Of, is_same};
 use super::lines::{self, LineKind};
 use super::{Progress, ProgressSection, Repaired, Section, TaskEntry};
 use std::collections::HashMap;
 
-/// What is to be done with the lines of a document.
 struct LineEdits<'a> {
     lines: Vec<&'a str>,
-    /// False for a line that goes.
+    /// False for a line to remove.
     kept: Vec<bool>,
-    /// What is put behind a line.
+    /// The lines to insert after a line.
     behind: HashMap<usize, Vec<String>>,
     done: Vec<Repaired>,
 }
 
-/// What is known of a section that may stand again further on.
+/// A section that may occur again further down, and its entries.
 struct First<'a> {
     section: &'a Section,
     entries: Vec<&'a TaskEntry>,
 }
 
-/// The document with everything once that can be.
+/// The document with as many duplicates joined as possible.
 pub(super) fn join(text: &str, done: &mut Vec<Repaired>) -> String {
     let progress = Progress::parse(text);
     let lines: Vec<&str> = text.split('\n').collect();
@@ -41,7 +40,7 @@ pub(super) fn join(text: &str, done: &mut Vec<Repaired>) -> String {
 }
 
 impl<'a> LineEdits<'a> {
-    /// A second legend or table of iterations that says word for word what the first does.
+    /// Removes a second legend or table of iterations that matches the first word for word.
     fn same_tables(&mut self, text: &str) {
         let read = lines::read(text);
         for (wanted, words) in
@@ -80,7 +79,7 @@ impl<'a> LineEdits<'a> {
         }
     }
 
-    /// The entries of a section that one before them in it says already.
+    /// The entries of a section that repeat an earlier entry of it.
     fn copies(&self, section: &'a Section) -> Vec<&'a TaskEntry> {
         let mut seen: HashMap<&str, Vec<&TaskEntry>> = HashMap::new();
         let mut copies = Vec::new();
@@ -106,7 +105,7 @@ impl<'a> LineEdits<'a> {
         }
     }
 
-    /// Puts what only the second section says at the end of the first.
+    /// Moves the lines that only the second section has to the end of the first.
     fn append(&mut self, text: &str, second: &Section, first: &Section, again: &[usize]) {
         let (from, to) = self.body(text, second.line);
         let is_copy = self.says(from, to) == self.says_of(text, first.line);
@@ -117,7 +116,7 @@ impl<'a> LineEdits<'a> {
         let end = left.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
         let mut moved: Vec<String> =
             left[..end].iter().map(|line| format!("{line}{ending}")).collect();
-        // Behind it others follow now, which are not to become part of a block that nobody has ended.
+        // Other lines follow now, and must not become part of a block that was never closed.
         let ends = lines::left_open(&moved.join("\n"));
         moved.extend(ends.lines().map(|line| format!("{line}{ending}")));
         let end = self.body(text, first.line).1;
@@ -127,7 +126,7 @@ impl<'a> LineEdits<'a> {
         self.tell(second.line, format!("`{heading}` was joined with that in line {}", first.line));
     }
 
-    /// The lines of a section from behind its heading to its last that is not blank.
+    /// The lines of a section, from the one after its heading to the last that is not blank.
     fn body(&self, text: &str, heading: usize) -> (usize, usize) {
         let end = lines::section_end(text, heading);
         let is_blank = |line: &usize| self.line(*line).trim().is_empty();
@@ -169,7 +168,8 @@ impl<'a> LineEdits<'a> {
     }
 }
 
-/// The lines of a second section that the first says already; none if the two contradict.
+/// The lines of the second section that the first already has; `None` if the two contradict each
+/// other.
 fn said_again(second: &Section, first: &First<'_>) -> Option<Vec<usize>> {
     let mut again = Vec::new();
     for entry in &second.entries {

@@ -1,9 +1,8 @@
-//! What each line of a progress document is.
+//! Classifies each line of a progress document.
 
 use super::super::files::is_task_id;
 use super::{ProgressSection, TaskMark};
 
-/// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     Header,
@@ -32,7 +31,7 @@ pub(super) enum LineKind {
     Other,
 }
 
-/// Where the reader is.
+/// The part of the document being read.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     Elsewhere,
@@ -59,7 +58,8 @@ pub(super) fn read(text: &str) -> Vec<(usize, LineKind)> {
         .collect()
 }
 
-/// The number of the line behind the section of this heading: of the next heading, or one more than there are lines.
+/// The number of the line after this heading's section: the next heading, or one more than the
+/// number of lines.
 pub(super) fn section_end(text: &str, heading_line: usize) -> usize {
     let mut hidden = Hidden::default();
     let mut end = 1;
@@ -73,12 +73,12 @@ pub(super) fn section_end(text: &str, heading_line: usize) -> usize {
     end
 }
 
-/// A deeper heading divides a section; it does not end it.
+/// A deeper heading divides a section but does not end it.
 fn ends(depth: usize) -> bool {
     depth <= 2
 }
 
-/// Fenced blocks and comments: examples of entries, not entries.
+/// Skips fenced blocks and comments: they contain examples of entries, not entries.
 #[derive(Default)]
 pub(super) struct Hidden {
     fence: Option<(char, usize)>,
@@ -86,7 +86,7 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// True if what the line holds is not part of the document.
+    /// True if the line's content is not part of the document.
     pub(super) fn hides(&mut self, line: &str) -> bool {
         let start = line.trim_start();
         if self.comment {
@@ -117,8 +117,8 @@ impl Hidden {
     }
 }
 
-/// What ends a block or a comment that the text leaves open; empty if it leaves none. What is added behind one
-/// would be part of it.
+/// The text that closes a block or a comment left open; empty if none is. Without it, text added at
+/// the end would become part of the block.
 pub(super) fn left_open(text: &str) -> String {
     let mut hidden = Hidden::default();
     for line in text.trim_start_matches('\u{feff}').split('\n') {
@@ -196,12 +196,12 @@ fn legend(line: &str) -> Option<TaskMark> {
     TaskMark::of(line.get(open..open + 3)?)
 }
 
-/// True if the line is an entry, where a section has it.
+/// True if the line is an entry when it is in a section.
 pub(super) fn is_entry(line: &str) -> bool {
     matches!(entry(line.trim_end()), LineKind::Entry { .. })
 }
 
-/// A line that begins as an item of a list with a mark is an entry or damaged; all else is prose.
+/// A list item that begins with a mark is an entry or damaged; everything else is prose.
 fn entry(line: &str) -> LineKind {
     let start = line.trim_start();
     let bullet = start.strip_prefix(['-', '*', '+']);
@@ -240,7 +240,7 @@ fn entry(line: &str) -> LineKind {
     }
 }
 
-/// The id, without marks of emphasis around it, and what stands behind it.
+/// The id without emphasis around it, and the text after it.
 fn id_and_note(text: &str) -> (&str, &str) {
     let end = text.find([' ', '\t', '(', ':', ',', '—']).unwrap_or(text.len());
     let (word, note) = text.split_at(end);

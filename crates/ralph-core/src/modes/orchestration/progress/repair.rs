@@ -1,25 +1,24 @@
-//! What of a damaged progress document can be put right without guessing.
+//! Repairs a damaged progress document, as far as that needs no guess.
 //!
-//! A mark in the other case, a bullet that is missing, a section that is not there: what was meant
-//! is plain, and so is a copy of what stands there already. A mark that is no status is not, nor which of two that
-//! differ holds: only a person or an agent knows which was meant.
+//! A mark in the other case, a missing bullet, a missing section and a copy of an existing entry
+//! are unambiguous. A mark that is not a status, and two entries that differ, are not: only their
+//! author knows what was meant.
 
 use super::join::join;
 use super::lines::{self, LineKind};
 use super::{Damage, Progress, ProgressSection, TaskMark, add_section};
 use std::fmt::Write;
 
-/// What was put right.
+/// One repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// The line, counted from 1, as it was; none for what was added.
+    /// The original line number, counted from 1; `None` for an addition.
     pub line: Option<usize>,
-    /// What was done.
     pub what: String,
 }
 
-/// The document with all put right that can be, for a session in this iteration with these planning
-/// tasks; what was done; and what remains.
+/// Repairs the document of an orchestration in this iteration with these planning tasks. Returns
+/// the new text, the repairs, and the remaining damage.
 pub fn repair(
     text: &str,
     iteration: u32,
@@ -50,7 +49,7 @@ fn added(what: &str) -> Repaired {
     Repaired { line: None, what: format!("added {what}") }
 }
 
-/// Only lines that are damaged are touched, and only if that mends them.
+/// Changes only damaged lines, and only if the change repairs them.
 fn entries(text: &str, done: &mut Vec<Repaired>) -> String {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let damaged =
@@ -95,7 +94,7 @@ fn legend(text: String, done: &mut Vec<Repaired>) -> String {
     for status in &missing {
         let _ = writeln!(block, "- `{status}` {}", status.words());
     }
-    // By what a line is: in an example it is no heading.
+    // Search by kind of line: a heading in an example does not count.
     let lines = lines::read(&text);
     let heading = |wanted: &LineKind| {
         lines.iter().find(|(_, kind)| kind == wanted).map(|(number, _)| *number)

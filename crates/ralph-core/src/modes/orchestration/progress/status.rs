@@ -3,15 +3,15 @@
 use serde::Serialize;
 use std::fmt;
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskMark {
-    /// `[ ]`: nobody has begun.
+    /// `[ ]`: not started.
     Open,
-    /// `[/]`: somebody works on it.
+    /// `[/]`: in progress.
     InProgress,
-    /// `[P]`: to be reviewed.
+    /// `[P]`: waiting for a review.
     ReviewPending,
     /// `[x]`: done.
     Done,
@@ -22,7 +22,7 @@ pub enum TaskMark {
 }
 
 impl TaskMark {
-    /// All of them, in the order of the legend.
+    /// All statuses, in the order of the legend.
     pub const ALL: [TaskMark; 6] = [
         TaskMark::Open,
         TaskMark::InProgress,
@@ -44,7 +44,7 @@ impl TaskMark {
         }
     }
 
-    /// In words, for the legend.
+    /// The words for the legend.
     pub fn words(self) -> &'static str {
         match self {
             TaskMark::Open => "Not started",
@@ -63,7 +63,7 @@ impl TaskMark {
         TaskMark::ALL.into_iter().find(|status| status.mark()[1..2] == *inner)
     }
 
-    /// True for done and for cancelled: nothing more is to happen.
+    /// True for done and cancelled tasks, which nothing more happens to.
     pub fn is_settled(self) -> bool {
         matches!(self, TaskMark::Done | TaskMark::Cancelled)
     }

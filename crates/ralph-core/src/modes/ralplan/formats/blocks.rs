@@ -1,26 +1,25 @@
-//! Labelled blocks in a message: a head such as `CRITIC_FEEDBACK:`, and what stands after each label.
+//! Labelled blocks in a message: a head such as `CRITIC_FEEDBACK:`, and the text after each label.
 
-/// One block.
 #[derive(Debug, Clone)]
 pub(super) struct LabelledBlock {
     head: &'static str,
     labels: &'static [&'static str],
-    /// Label and text, in the order of the message.
+    /// Index of the label and its text, in the order of the message.
     values: Vec<(usize, String)>,
 }
 
 impl LabelledBlock {
-    /// Every text that stands after this label.
+    /// Every text after this label.
     pub(super) fn all(&self, label: usize) -> impl Iterator<Item = &str> {
         self.values.iter().filter(move |(at, _)| *at == label).map(|(_, text)| text.as_str())
     }
 
-    /// The text after this label; empty where there is none, or the form's own placeholder.
+    /// The last text after this label; empty if it is missing or still the form's placeholder.
     pub(super) fn text(&self, label: usize) -> &str {
         self.all(label).last().filter(|text| !is_placeholder(text)).unwrap_or_default()
     }
 
-    /// The same on one line; notes where there is nothing.
+    /// The same on one line. Adds a sentence to `wrong` if the text is missing.
     pub(super) fn line(&self, label: usize, wrong: &mut Vec<String>) -> String {
         let words: Vec<&str> = self.text(label).split_whitespace().collect();
         if words.is_empty() {
@@ -29,14 +28,15 @@ impl LabelledBlock {
         words.join(" ")
     }
 
-    /// That there is nothing after this label.
+    /// The sentence that says that the text after this label is missing.
     pub(super) fn lacks(&self, label: usize) -> String {
         format!("`{}:` is missing or empty in `{}:`.", self.labels[label], self.head)
     }
 }
 
-/// All blocks with this head, in the order of the message. A block ends where the next one of any
-/// head begins, at the end of a fence, and at a paragraph that belongs to no label.
+/// All blocks with this head, in the order of the message. A block ends where the next head of any
+/// kind begins and at the end of a fence. A paragraph that belongs to no label ends only the text
+/// of the label before it.
 pub(super) fn blocks(
     message: &str,
     (head, labels): (&'static str, &'static [&'static str]),
@@ -75,8 +75,8 @@ pub(super) fn blocks(
 const HEADS: [&str; 4] =
     ["ARCHITECT_QUESTION", "ARCHITECT_ANSWER", "CRITIC_FEEDBACK", "PLAN_READY"];
 
-/// What follows a mark and its colon at the start of a line. Emphasis, list marks and headings do not
-/// matter, nor does `(if any)` before the colon.
+/// The text after a mark and its colon at the start of a line. Ignores emphasis, list marks,
+/// heading marks and an `(if any)` before the colon.
 pub(super) fn starts_with_mark<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let line = line.trim().trim_start_matches(['-', '*', '_', '#', '`', ' ']);
     let start = line.get(..mark.len())?;
@@ -91,7 +91,7 @@ pub(super) fn starts_with_mark<'a>(line: &'a str, mark: &str) -> Option<&'a str>
     start.eq_ignore_ascii_case(mark).then(|| after.trim_matches(['*', '_', ' ']))
 }
 
-/// The text up to a blank line or the next item of a list, on one line.
+/// The text up to a blank line or the next list item, on one line.
 pub(super) fn paragraph(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
@@ -100,7 +100,7 @@ pub(super) fn paragraph(text: &str) -> String {
     std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" ")
 }
 
-/// The items of a list, each on one line; nothing for `none`.
+/// The items of a list, each on one line; empty for `none`.
 pub(super) fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -120,7 +120,7 @@ fn starts_an_item(line: &str) -> bool {
     without_mark(line).len() < line.trim().len()
 }
 
-/// The line without `-`, `*`, `•`, `3.` or `3)` before it.
+/// The line without the `-`, `*`, `•`, `3.` or `3)` before it.
 fn without_mark(line: &str) -> &str {
     let line = line.trim();
     let marked = line.strip_prefix(['-', '*', '•']).or_else(|| {
@@ -146,7 +146,7 @@ fn is_nothing(item: &str) -> bool {
     nothing.iter().any(|none| word.eq_ignore_ascii_case(none))
 }
 
-/// What the forms have in place of an answer.
+/// The placeholders of the forms.
 const PLACEHOLDERS: [&str; 14] = [
     "Architecture/Performance/Security/Pattern",
     "What we're planning",

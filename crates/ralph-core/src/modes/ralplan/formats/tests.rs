@@ -9,7 +9,7 @@ const REJECT: &str = "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n 
 
 const HASH: &str = "0123456789ab";
 
-/// The message with the digits in each of its feedbacks.
+/// Adds the digits of the hash to each feedback in the message.
 fn hashed(message: &str) -> String {
     let after = |head: &str| format!("{head}\n- Plan hash: {HASH}\n");
     let message = message.replace("CRITIC_FEEDBACK:\n", &after("CRITIC_FEEDBACK:"));

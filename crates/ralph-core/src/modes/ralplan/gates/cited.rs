@@ -1,22 +1,23 @@
-//! The files that a plan speaks of.
+//! The files that a plan mentions.
 //!
-//! Names with a slash are as often routes, media types, branches and packages. What is no path of this
-//! project is passed over rather than called missing: a planner could not mend it.
+//! Names with a slash are just as often routes, media types, branches or packages. A name that is
+//! not a path of this project is skipped instead of reported as missing, because a planner could
+//! not fix it.
 
 use super::{prose, spans};
 
 /// A path in the text of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cited {
-    /// Its line, counted from 1.
+    /// The line, counted from 1.
     pub(super) line: usize,
-    /// The path, without the place in the file.
+    /// The path without the position in the file.
     pub(super) path: String,
-    /// True where `(new)` stands behind it.
+    /// True if `(new)` follows the path.
     pub(super) new: bool,
 }
 
-/// All paths between backticks, and those with a line number wherever they stand.
+/// All paths between backticks, and paths with a line number outside backticks.
 pub(super) fn cited(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Cited> {
     let mut found = Vec::new();
     for (line, words) in prose(text) {
@@ -45,7 +46,7 @@ pub(super) fn cited(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Cited> {
     found
 }
 
-/// True for a path that the plan makes, and for one inside a folder that it makes.
+/// True for a path that the plan creates, and for a path inside a folder that it creates.
 pub(super) fn is_new(cited: &[Cited], path: &str) -> bool {
     let plain = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
     let path = plain(path);
@@ -55,7 +56,7 @@ pub(super) fn is_new(cited: &[Cited], path: &str) -> bool {
     })
 }
 
-/// `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs:12:3`, `src/a.rs#L12` without what follows the path.
+/// Removes the position from `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs:12:3` and `src/a.rs#L12`.
 pub(super) fn without_place(word: &str) -> &str {
     let is_place = |rest: &str| {
         let rest = rest.trim_start_matches('L');
@@ -71,7 +72,7 @@ fn says_new(behind: &str) -> bool {
     behind.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("(new"))
 }
 
-/// Endings by which a name without a slash is a file.
+/// File extensions that make a name without a slash a file.
 const ENDINGS: [&str; 44] = [
     "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "exs", "go", "gradle", "h",
     "hpp", "html", "ini", "ipynb", "java", "js", "json", "jsonl", "jsx", "kt", "lock", "lua", "md",
@@ -94,7 +95,7 @@ fn is_path(word: &str, exists: impl Fn(&str) -> bool) -> bool {
     let Some((first, _)) = relative.split_once('/') else {
         return has_ending(relative);
     };
-    // `github.com/x`, `origin/main`, `application/json`, `/api/users`: the first part tells.
+    // `github.com/x`, `origin/main`, `application/json`, `/api/users`: decide by the first part.
     let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let is_host = !first.starts_with('.') && first.contains('.');
     match first {
@@ -104,7 +105,7 @@ fn is_path(word: &str, exists: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// `docs/x y.md` is a path, `npm run x/y.ts` and `./x y/z.md` are a program and what it is given.
+/// `docs/x y.md` is a path; `npm run x/y.ts` and `./x y/z.md` are a program with arguments.
 fn is_command(word: &str) -> bool {
     let first = word.split_once(' ').map(|(first, _)| first);
     first.is_some_and(|first| first.starts_with("./") || !first.contains('/'))

@@ -1,7 +1,7 @@
-//! What a plan without its machine-readable part says of criteria and tasks.
+//! Reads criteria and tasks from a plan without its machine-readable part.
 //!
-//! Plans of other tools are text alone. Their criteria and steps are read from it, so that a planner is asked for the
-//! missing members, and not for the whole once more.
+//! Plans of other tools are text only. Reading their criteria and steps lets Ralph ask the planner
+//! for the missing members alone instead of the whole part.
 
 use super::sections::{self, Found, Section};
 use super::{cited, spans};
@@ -9,19 +9,19 @@ use crate::protocol::reply::bounded;
 use crate::shell::vacuous;
 use serde_json::{Value, json};
 
-/// UTF-16 units of a description or a name.
+/// Maximum length of a description or a name, in UTF-16 units.
 const LONGEST: usize = 160;
 
-/// Criteria, and tasks, that are taken from one plan.
+/// Maximum number of criteria, and of tasks, taken from one plan.
 const MOST: usize = 20;
 
-/// What was read: the two lists of the part that is missing, with `""` where a member is missing.
+/// The two lists of the missing part, with `""` for each missing member.
 pub(super) struct Draft {
     criteria: Vec<Value>,
     tasks: Vec<Value>,
 }
 
-/// Reads criteria and steps; none where the text has neither.
+/// Reads criteria and steps; `None` if the text has neither.
 pub(super) fn read(text: &str, exists: impl Fn(&str) -> bool) -> Option<Draft> {
     let found = sections::sections(text);
     let of = |section: Section| found.iter().filter(move |one| one.is(section));
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str, exists: impl Fn(&str) -> bool) -> Option<Draft> {
                 "verification_command": command(&item)})
         })
         .collect();
-    // Steps that are headings of their own come before the items of one list.
+    // Steps with their own headings take precedence over the items of one list.
     let headed: Vec<Vec<&str>> = of(Section::Steps)
         .filter(|one| one.name.chars().any(|letter| letter.is_ascii_digit()))
         .map(|one| [vec![one.name], one.lines.iter().map(|(_, line)| *line).collect()].concat())
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, exists: impl Fn(&str) -> bool) -> Option<Draft> {
 }
 
 impl Draft {
-    /// Which members are missing, and the block with all that was read.
+    /// The missing members, and the block filled with everything that was read.
     pub(super) fn ask(&self) -> String {
         let lacking = |list: &[Value], member: &str| -> String {
             let ids = list.iter().filter(|one| one[member] == "");
@@ -107,7 +107,7 @@ fn items<'a>(found: &Found<'a>) -> Vec<Vec<&'a str>> {
     items
 }
 
-/// What stands behind the mark of an item: `- [ ] x`, `2. x`.
+/// The text after an item's mark: `- [ ] x`, `2. x`.
 fn item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let number = line.trim_start_matches(|one: char| one.is_ascii_digit());
@@ -120,7 +120,7 @@ fn item(line: &str) -> Option<&str> {
     Some(boxes.into_iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest))
 }
 
-/// The words of an item, without marks, emphasis and a number of its own.
+/// The words of an item, without marks, emphasis and the item's own number.
 fn said(text: &str) -> String {
     let text = item(text).unwrap_or(text).replace("**", "").replace("__", "");
     let cells: Vec<&str> = text.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect();
@@ -136,14 +136,14 @@ fn said(text: &str) -> String {
     bounded(text.split_whitespace().collect::<Vec<_>>().join(" ").trim(), LONGEST)
 }
 
-/// The first span of an item that is a command which could fail; empty where there is none.
+/// The first span of an item that is a command that could fail; empty if there is none.
 fn command(item: &[&str]) -> String {
     let all = item.iter().flat_map(|line| spans(line).0);
     let mut commands = all.map(|(span, _)| span).filter(|span| is_command(span));
     commands.next().unwrap_or_default().to_owned()
 }
 
-/// A program with its arguments; one word between backticks is a name.
+/// True for a program with arguments. A single word between backticks is a name.
 fn is_command(span: &str) -> bool {
     let mut words = span.split_whitespace();
     let is_program = |word: &str| {
@@ -156,7 +156,6 @@ fn is_command(span: &str) -> bool {
         && vacuous::refuse(span).is_none()
 }
 
-/// The files that a step names.
 fn files(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for one in cited::cited(text, exists) {

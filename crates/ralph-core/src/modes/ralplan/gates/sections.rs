@@ -1,25 +1,24 @@
-//! The five sections of a plan, under the headings that real plans give them.
+//! The five sections of a plan, under the headings that real plans use.
 //!
-//! A heading is read by its words, at any level, underlined or as a label of its own in bold. Only text makes a section:
-//! an empty one, one with a placeholder and one that exists in a comment are missing.
+//! A heading is recognized by its words, at any level, underlined, or as a label in bold. A section
+//! counts only if it has text: an empty section, a section with a placeholder and a section inside
+//! a comment are missing.
 
 use super::Failed;
 use crate::tasks::plan::{self, closes, opening};
 use crate::text::sanitize;
 use std::collections::HashSet;
 
-/// A section that every plan has.
+/// A section that every plan must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     /// The requirements in short.
     Summary,
-    /// The acceptance criteria.
     Criteria,
-    /// The steps of the implementation.
     Steps,
-    /// The risks, with what is done against them.
+    /// The risks and their mitigations.
     Risks,
-    /// How the whole is verified.
+    /// How the whole result is verified.
     Verification,
 }
 
@@ -45,7 +44,7 @@ impl Section {
         }
     }
 
-    /// The beginnings of the words by which a heading is known; several words of one entry stand together.
+    /// The word beginnings that identify a heading. The words of one entry must be adjacent.
     fn words(self) -> &'static [&'static str] {
         match self {
             Section::Summary => &[
@@ -163,7 +162,7 @@ impl Section {
     }
 }
 
-/// Words that say nothing of which section it is.
+/// Words that do not tell which section a heading is.
 const FILLERS: [&str; 34] = [
     "and",
     "of",
@@ -201,17 +200,16 @@ const FILLERS: [&str; 34] = [
     "register",
 ];
 
-/// A heading and what stands below it.
+/// A heading and the lines below it.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
-    /// The sections that it is.
     is: Vec<Section>,
     /// The line of the heading, counted from 1.
     pub(super) line: usize,
     level: usize,
     /// The heading's words.
     pub(super) name: &'a str,
-    /// The lines with text below it, each with its number.
+    /// The lines below the heading that have text, with their numbers.
     pub(super) lines: Vec<(usize, &'a str)>,
 }
 
@@ -221,7 +219,7 @@ impl Found<'_> {
     }
 }
 
-/// The sections that are missing or say nothing.
+/// The sections that are missing or have no text.
 pub(super) fn missing(text: &str) -> Vec<Failed> {
     let found = sections(text);
     let lacks = |section: &Section| {
@@ -242,7 +240,7 @@ pub(super) fn missing(text: &str) -> Vec<Failed> {
     Section::ALL.iter().filter_map(lacks).collect()
 }
 
-/// All headings that are one of the sections.
+/// All headings that name one of the sections.
 pub(super) fn sections(text: &str) -> Vec<Found<'_>> {
     let block =
         plan::block(text).map(|block| (block.line, block.line + block.text.lines().count() + 1));
@@ -261,7 +259,7 @@ pub(super) fn sections(text: &str) -> Vec<Found<'_>> {
                 .all(|between| between.level > outer.level);
             encloses && heading.level > outer.level && outer.is(Section::Steps)
         });
-        // A step that adds tests is no section of the plan.
+        // A step that adds tests is not a section of the plan.
         let is = match within_steps && !is_only_ours(heading.name) {
             true => vec![Section::Steps],
             false => named(heading.name),
@@ -297,7 +295,8 @@ pub(super) fn sections(text: &str) -> Vec<Found<'_>> {
     found
 }
 
-/// The place of the document's own title, which names no section, whatever its words are: `The plan of all tasks`.
+/// The index of the document's own title, which names no section even if its words do: `The plan of
+/// all tasks`.
 fn title(all: &[Heading<'_>]) -> Option<usize> {
     let first = all.iter().position(|one| one.level < LABEL)?;
     let is_only = all[first + 1..].iter().all(|one| one.level > 1);
@@ -309,11 +308,11 @@ struct Heading<'a> {
     line: usize,
     level: usize,
     name: &'a str,
-    /// What stands behind a label in the same line.
+    /// The text after a label on the same line.
     rest: &'a str,
 }
 
-/// A label is below all headings.
+/// The level of a label, below all headings.
 const LABEL: usize = 7;
 
 fn headings(text: &str) -> Vec<Heading<'_>> {
@@ -355,7 +354,7 @@ fn headings(text: &str) -> Vec<Heading<'_>> {
     all
 }
 
-/// The lines that a reader sees: those with text, outside of comments.
+/// The lines that a reader sees: those with text, outside comments.
 fn visible(text: &str) -> Vec<(usize, &str)> {
     let mut is_comment = false;
     let mut lines = Vec::new();
@@ -414,7 +413,7 @@ fn label(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The words of a heading in small letters, without numbers and marks.
+/// The words of a heading in lower case, without numbers and punctuation.
 fn words(name: &str) -> Vec<String> {
     let spaced: String =
         name.chars().map(|one| if one.is_alphanumeric() { one } else { ' ' }).collect();
@@ -444,7 +443,7 @@ fn named(name: &str) -> Vec<Section> {
                 false => together.contains(beginning),
             })
         };
-        // `Non-goals` and `Out of scope` say what is not wanted.
+        // `Non-goals` and `Out of scope` name what is excluded.
         let says_not =
             words.iter().any(|word| ["non", "not", "out", "no"].contains(&word.as_str()));
         let strong = [Section::Criteria, Section::Verification, Section::Risks];
@@ -462,7 +461,7 @@ fn has(word: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| word.starts_with(beginning))
 }
 
-/// True where a heading has no word but those of sections, so that it cannot be about something else.
+/// True if a heading consists only of words of sections, so that it cannot be about anything else.
 fn is_only_ours(name: &str) -> bool {
     let is_known = |word: &String| {
         FILLERS.contains(&word.as_str())
@@ -478,7 +477,7 @@ fn is_only_ours(name: &str) -> bool {
     words(name).iter().all(is_known)
 }
 
-/// Words that stand where something is to be written later.
+/// Words that mark text still to be written.
 const PLACEHOLDERS: [&str; 22] = [
     "none",
     "n a",
@@ -504,7 +503,7 @@ const PLACEHOLDERS: [&str; 22] = [
     "same as above",
 ];
 
-/// True where any line says something.
+/// True if any line has content.
 fn has_text(lines: &[(usize, &str)]) -> bool {
     let is_rule = |line: &str| line.chars().all(|one| "|-: =*_".contains(one));
     lines.iter().enumerate().any(|(at, (_, line))| {
@@ -530,7 +529,7 @@ fn has_text(lines: &[(usize, &str)]) -> bool {
 mod tests {
     use super::*;
 
-    /// The sections that a plan lacks, by the first word of their headings.
+    /// Compares the sections that a plan lacks, by the first word of their headings.
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let said: Vec<String> = missing(text).iter().map(Failed::to_string).collect();
@@ -664,7 +663,7 @@ mod tests {
             "## Verification steps",
         ];
         check(&plan(&without_steps), &["`Steps` is missing"]);
-        // Steps that add tests or weigh a risk are no sections.
+        // Steps that add tests or weigh a risk are not sections.
         let nested = "## Summary\na b\n## Criteria\na b\n## Steps\n### 1. Add tests for the form\na b\n### Step 2: verify it\n\
                       a b\n### Weigh the risk of a rename\na b\n- Verification: x\n";
         check(nested, &["`Risks` is missing", "`Verification` is missing"]);

@@ -4,13 +4,13 @@ const BLOCK: &str = "```json ralph-plan\n{\"acceptance_criteria\":[{\"id\":\"AC-
     \"verification_command\":\"cargo test login\"}],\n\"task_graph\":[{\"id\":\"T-1\",\"name\":\"add it\",\"deps\":[],\
     \"files\":[\"src/a.rs\"],\"completion_condition\":\"the form is there\"}]}\n```\n";
 
-/// A project with these files.
+/// True for the files of the test project.
 fn exists(path: &str) -> bool {
     ["src", "src/a.rs", "docs", "docs/x y.md", "Cargo.toml", "src/a"]
         .contains(&path.trim_end_matches('/'))
 }
 
-/// The gates that a plan of this text and a sound machine-readable part fails.
+/// Checks the gates that this text fails together with a valid machine-readable part.
 #[track_caller]
 fn check_text(text: &str, expected: &[&str]) {
     check_whole(&format!("{text}\n\n{BLOCK}"), expected);
@@ -19,7 +19,7 @@ fn check_text(text: &str, expected: &[&str]) {
 #[track_caller]
 fn check_whole(text: &str, expected: &[&str]) {
     let failed = check(text, exists).into_iter().map(|one| one.to_string());
-    // Which sections a plan has is told apart in `sections`.
+    // The tests of `sections` cover which sections a plan has.
     let failed: Vec<String> = failed.filter(|said| !said.contains("he section `")).collect();
     assert_eq!(failed.len(), expected.len(), "{text}: {failed:#?}");
     for (said, words) in failed.iter().zip(expected) {

@@ -1,11 +1,11 @@
 //! Words that promise something nobody can check.
 //!
-//! Such a word is no fault where the line says how much, or names the command that shows it. What stands
-//! between backticks is a name and no promise; a title and a quotation are the person's own words.
+//! Such a word is acceptable if its line gives a number or names the command that proves it. Text
+//! between backticks is a name, not a promise; a title and a quotation are the user's own words.
 
 use super::{prose, spans};
 
-/// Words, by their beginning where a star ends them.
+/// The words. A star matches any ending.
 const WORDS: [&str; 27] = [
     "improve*",
     "improving",
@@ -49,7 +49,7 @@ const PHRASES: [&str; 10] = [
     "to be determined",
 ];
 
-/// The lines with such a word, and the word.
+/// The numbers of the lines with such a word, and the word.
 pub(super) fn lines(text: &str) -> Vec<(usize, String)> {
     let is_title = |line: &str| line.starts_with("# ");
     prose(text)
@@ -58,7 +58,7 @@ pub(super) fn lines(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The first such word, unless a number or a command stands beside it.
+/// The first such word, unless the line has a number or a command.
 pub(super) fn word(line: &str) -> Option<String> {
     let (quoted, plain) = spans(line);
     let plain = plain.to_lowercase();
@@ -80,7 +80,8 @@ fn vague_in(plain: &str) -> Option<String> {
     word.map(str::to_owned).or_else(|| phrase.map(|phrase| (*phrase).to_owned()))
 }
 
-/// A number that measures: not the mark of a list, not the number of a step or a task.
+/// True for a number that measures something: not a list mark, and not the number of a step or a
+/// task.
 fn has_number(plain: &str) -> bool {
     let mut before = "";
     for (at, word) in plain.trim_start_matches(['#', ' ', '-', '*']).split_whitespace().enumerate()
@@ -97,7 +98,7 @@ fn has_number(plain: &str) -> bool {
     false
 }
 
-/// A program and what it is given.
+/// True for a program with arguments.
 fn is_command(inside: &str) -> bool {
     let program = inside.split_whitespace().next().unwrap_or_default();
     inside.split_whitespace().count() > 1

@@ -12,7 +12,7 @@ const ASKS: &str = "ARCHITECT_QUESTION:\n- Topic: Security\n- Context: login\n- 
 const ANSWERS: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: a\n- Recommendation: r\n\
                        - Trade-offs: t\n- References: src/a.rs:1";
 
-/// A planning with the gap finder behind it.
+/// A planning whose gap finder has already reported.
 pub(crate) fn planning() -> Ralplan {
     let mut plan = begin("log in", Timestamp::UNIX_EPOCH);
     check(
@@ -59,7 +59,7 @@ fn in_words(plan: &Ralplan, outcome: &PlanOutcome) -> String {
     format!("{words} | {} {}", plan.phase, position(plan))
 }
 
-/// Takes the event and compares what came of it: every part of `expected` between two `…`.
+/// Applies the event and compares the result with every part of `expected` between two `…`.
 #[track_caller]
 pub(crate) fn check(plan: &mut Ralplan, event: PlanEvent<'_>, expected: &str) {
     let outcome = step(plan, &event);
@@ -71,7 +71,7 @@ pub(crate) fn check(plan: &mut Ralplan, event: PlanEvent<'_>, expected: &str) {
     assert!(said.ends_with(end), "{said}");
 }
 
-/// A planning whose plan is before a critic.
+/// A planning whose plan is with a critic.
 pub(crate) fn in_review(hash: &str) -> Ralplan {
     let mut plan = planning();
     check(&mut plan, ready("p1", hash), "critic_review | critic_review 0/5");
@@ -86,7 +86,7 @@ pub(crate) fn awaiting() -> Ralplan {
     plan
 }
 
-/// One rejection more, from planner to verdict.
+/// Adds one rejection, from planner to verdict.
 pub(crate) fn reject_once(plan: &mut Ralplan, agent: &str) {
     step(plan, &ready("p1", H1));
     step(plan, &PlanEvent::CriticCalled { hash: H1 });
@@ -381,12 +381,12 @@ fn the_log_keeps_its_last_lines() {
     assert_eq!((plan.log.len(), plan.log[99].as_str()), (100, "299"));
 }
 
-/// Everything but the notes of who was what.
+/// The planning without the record of roles.
 fn apart_from_roles(plan: &Ralplan) -> Ralplan {
     Ralplan { planners: Vec::new(), critics: Vec::new(), ..plan.clone() }
 }
 
-/// What holds after every event, whatever came before it.
+/// Checks what must hold after every event, whatever came before it.
 fn holds(before: &Ralplan, event: &PlanEvent<'_>, outcome: &PlanOutcome, after: &Ralplan) {
     if matches!(outcome, PlanOutcome::Refused(_)) {
         assert_eq!(apart_from_roles(before), apart_from_roles(after), "{event:?}");
@@ -444,8 +444,9 @@ fn events() -> Vec<PlanEvent<'static>> {
     ]
 }
 
-/// Every sequence of events up to this length; states that were reached before with as many events
-/// left are not gone through again. Returns the phases that were reached.
+/// Runs every sequence of events up to this length, but continues only once from each state: a
+/// state that comes up again has no more events left than the first time. Returns the phases
+/// reached.
 fn explore(start: Ralplan, length: usize) -> Vec<String> {
     let (events, mut level) = (events(), vec![start]);
     let mut reached = std::collections::BTreeSet::new();
@@ -458,7 +459,7 @@ fn explore(start: Ralplan, length: usize) -> Vec<String> {
                 let outcome = step(&mut after, event);
                 holds(before, event, &outcome, &after);
                 reached.insert(after.phase.to_string());
-                // How it came there is told by the log, and decides nothing.
+                // The log does not decide anything, so it is not part of the key.
                 let key = Ralplan { log: Vec::new(), ..after.clone() };
                 if known.insert(format!("{key:?}")) {
                     next.push(after);
@@ -481,7 +482,7 @@ fn no_sequence_of_events_goes_around_a_gate() {
         "planner_planning",
     ];
     assert_eq!(explore(begin("t", Timestamp::UNIX_EPOCH), 6), all);
-    // The same with one rejection left before the person is asked anyway.
+    // The same with one rejection left before the user is asked anyway.
     let mut late = planning();
     (0..4).for_each(|_| reject_once(&mut late, "c"));
     assert_eq!(explore(late, 6), all);

@@ -1,7 +1,7 @@
-//! The change of a list of beads, of `bd` or of the project's own task graph.
+//! The change of a list of beads, kept by `bd` or in the project's own task graph.
 //!
-//! What counts is what a bead says is to be done. Who has claimed it, and what was tried, is work on
-//! it and no refinement; so a worker beside a refinement does not keep it from settling.
+//! Only the work that a bead describes counts. Claims and attempts are work on the bead, not
+//! refinement, so a worker that runs beside a refinement does not keep it from settling.
 
 use super::BeadChange;
 use crate::state::{Task, TaskStatus};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A bead or a task, as far as refinement looks at it.
+/// The parts of a bead or a task that refinement compares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
     id: String,
@@ -19,22 +19,22 @@ pub struct Piece {
     says: Value,
 }
 
-/// The beads of `bd`.
 pub fn of_beads(beads: &[Bead]) -> Vec<Piece> {
     beads.iter().map(of_bead).collect()
 }
 
 fn of_bead(bead: &Bead) -> Piece {
-    // `bd` leaves out what is empty.
+    // `bd` omits empty fields.
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let dependencies = bead.dependencies.iter().flatten();
     let mut on: Vec<(String, String)> =
         dependencies.map(|one| (one.on().to_owned(), one.kind().to_owned())).collect();
     on.sort();
     on.dedup();
-    // Without their names only their number can be compared.
+    // Without names, only the number of dependencies can be compared.
     let count = if on.is_empty() { bead.dependency_count.unwrap_or_default() } else { 0 };
-    // Under way or not is for whoever works on it; put off and blocked is said of the bead.
+    // Whether a bead is in progress depends on its worker; "deferred" and "blocked" describe the
+    // bead itself.
     let standing = match bead.status.as_deref() {
         None | Some("" | "open" | "in_progress" | "hooked" | "closed") => "",
         Some(other) => other,
@@ -59,7 +59,7 @@ fn of_bead(bead: &Bead) -> Piece {
     }
 }
 
-/// The labels, in an order of their own; what is no list stays as it is.
+/// The labels in sorted order. A value that is not a list stays as it is.
 fn labels(bead: &Bead) -> Value {
     match bead.labels.clone() {
         Some(Value::Array(mut labels)) => {
@@ -70,7 +70,7 @@ fn labels(bead: &Bead) -> Value {
     }
 }
 
-/// The tasks of a project's own graph.
+/// Reads the tasks of a project's own graph.
 pub fn of_tasks(tasks: &[Task]) -> Vec<Piece> {
     tasks.iter().map(of_task).collect()
 }
@@ -100,7 +100,7 @@ fn of_task(task: &Task) -> Piece {
     }
 }
 
-/// How much a list has changed; its order does not count.
+/// How much a list changed, regardless of its order.
 pub fn beads(before: &[Piece], after: &[Piece]) -> BeadChange {
     let (before, after) = (by_id(before), by_id(after));
     let mut change = BeadChange::default();
@@ -116,8 +116,8 @@ pub fn beads(before: &[Piece], after: &[Piece]) -> BeadChange {
     change
 }
 
-/// The pieces by id, and by their number among those of the same id: no list should have two, and
-/// none is passed over.
+/// The pieces by id, and by position among pieces with the same id. Ids should be unique, but no
+/// piece may be lost if they are not.
 fn by_id(pieces: &[Piece]) -> BTreeMap<(&str, usize), &Piece> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let numbered = pieces.iter().map(|piece| {
@@ -128,7 +128,8 @@ fn by_id(pieces: &[Piece]) -> BTreeMap<(&str, usize), &Piece> {
     numbered.collect()
 }
 
-/// A digest of all that counts: two lists have the same one exactly if nothing has changed.
+/// A digest of everything that counts. Two lists have the same digest exactly if nothing changed
+/// between them.
 pub fn digest(pieces: &[Piece]) -> String {
     let all: Vec<Value> = by_id(pieces)
         .values()
@@ -137,7 +138,8 @@ pub fn digest(pieces: &[Piece]) -> String {
     sha256(Value::Array(all).to_string())
 }
 
-/// The same with members in the order of their names, however it is built.
+/// The value with its members sorted by name, so that the digest does not depend on how it was
+/// built.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -166,7 +168,7 @@ mod tests {
         of_beads(&read(json).unwrap())
     }
 
-    /// What replacing these texts in the list comes to: added, changed, closed, removed.
+    /// Checks the change that these replacements make: added, changed, closed, removed.
     #[track_caller]
     fn check(replaced: &[(&str, &str)], expected: [u64; 4]) {
         let mut text = BEADS.to_owned();
@@ -225,7 +227,7 @@ mod tests {
         };
         assert_eq!(beads(&some(2), &some(2)).changed, 0);
         assert_eq!(beads(&some(2), &some(3)).changed, 1);
-        // Named or not, none is none.
+        // An empty dependency list equals `dependency_count: 0`.
         let none = pieces(r#"[{"id":"a","title":"x","dependencies":[]}]"#);
         assert_eq!(beads(&some(0), &none).changed, 0);
     }

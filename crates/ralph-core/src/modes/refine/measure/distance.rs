@@ -1,24 +1,25 @@
-//! How many items of a list have to be added, removed or replaced to make another of it.
+//! The number of items to add, remove or replace to turn one list into another.
 //!
-//! The least number there is, and so the same in both directions, nothing only for equal lists, and
-//! never more by a detour. What it is not is a list of changes: `git diff` is for that.
+//! The number is the smallest possible. It is therefore the same in both directions, zero only for
+//! equal lists, and never larger than the sum by way of a third list. It is not a list of changes:
+//! use `git diff` for that.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Steps up to which the least number is looked for. The time grows with its square, and nobody
-/// tells 1,024 changes from all.
+/// The largest number of steps tried. The time grows with its square, and users cannot tell 1,024
+/// changes from a complete rewrite.
 const MOST: usize = 1_024;
 
-/// The least number of additions, removals and replacements. Where it is beyond 1,024, everything
-/// between the common beginning and the common end counts as replaced.
+/// The smallest number of additions, removals and replacements. Beyond 1,024, everything between
+/// the common beginning and the common end counts as replaced.
 pub fn distance<T: Eq + Hash>(before: &[T], after: &[T]) -> u64 {
     let (before, after) = numbered(before, after);
     let (before, after) = without_common_ends(&before, &after);
     least(before, after).unwrap_or(before.len().max(after.len())) as u64
 }
 
-/// Each item as a number, the same for equal ones: a line is compared many times.
+/// Maps equal items to equal numbers, because each line is compared many times.
 fn numbered<T: Eq + Hash>(before: &[T], after: &[T]) -> (Vec<usize>, Vec<usize>) {
     let mut numbers = HashMap::new();
     let mut number = |item| {
@@ -35,10 +36,10 @@ fn without_common_ends<'a>(before: &'a [usize], after: &'a [usize]) -> (&'a [usi
     (&before[..before.len() - end], &after[..after.len() - end])
 }
 
-/// The least number, if it is no more than [`MOST`].
+/// The smallest number, if it is at most [`MOST`].
 ///
-/// Ukkonen's way: for each number of steps, how far in `before` one can come on each diagonal (the
-/// distance by which one is further in `after`); equal items on the way cost nothing.
+/// Ukkonen's algorithm: for each number of steps, how far in `before` each diagonal can be reached
+/// (a diagonal is the offset by which `after` is ahead). Equal items on the way cost nothing.
 fn least(before: &[usize], after: &[usize]) -> Option<usize> {
     let (long, other) = (before.len().cast_signed(), after.len().cast_signed());
     let goal = other - long;
@@ -47,7 +48,7 @@ fn least(before: &[usize], after: &[usize]) -> Option<usize> {
     }
     let middle = MOST.min(before.len().max(after.len())) + 1;
     let place = |diagonal: isize| middle.checked_add_signed(diagonal).expect("within the steps");
-    // Places that no step has come to yet.
+    // A place that no step has reached yet.
     const NOWHERE: isize = isize::MIN / 2;
     let mut reached = vec![NOWHERE; 2 * middle + 1];
     for steps in 0..middle {
@@ -58,7 +59,7 @@ fn least(before: &[usize], after: &[usize]) -> Option<usize> {
             let right = reached[place(diagonal + 1)];
             let start = if steps == 0 { 0 } else { (here + 1).max(left).max(right + 1) };
             left = here;
-            // No further than both lists are.
+            // Not beyond the end of either list.
             let at = start.min(long).min(other - diagonal);
             reached[place(diagonal)] = at + equal_from(before, after, at, diagonal);
         }
@@ -85,7 +86,7 @@ mod tests {
         distance(before.as_bytes(), after.as_bytes())
     }
 
-    /// The textbook's table, which nothing can be wrong with.
+    /// The textbook table, simple enough to be trusted.
     fn by_table(before: &[u8], after: &[u8]) -> u64 {
         let mut row: Vec<u64> = (0..=after.len() as u64).collect();
         for (at, item) in before.iter().enumerate() {
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn all_short_lists_agree_with_the_table() {
-        // Three letters, up to five of them: 364 lists, each against each.
+        // Three letters, lists of up to five of them: 364 lists, each compared with each.
         let mut lists: Vec<Vec<u8>> = vec![Vec::new()];
         let mut from = 0;
         for _ in 0..5 {
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(distance(&lines(0, 5_000), &lines(5_000, 10_000)), 5_000);
         assert_eq!(distance(&lines(0, 50_000), &lines(0, 49_999)), 1);
         assert_eq!(distance(&lines(0, 10_000), &lines(5_000, 10_000)), 5_000);
-        // Every second of many lines is another: too many to tell which.
+        // Every second of many lines differs: too many to find the smallest number.
         let other: Vec<usize> = (0..20_000).map(|at| at + at % 2 * 1_000_000).collect();
         assert_eq!(distance(&lines(0, 20_000), &other), 19_999);
     }

@@ -1,12 +1,12 @@
-//! The change of a plan: lines, and the sections they are in.
+//! The change of a plan: its lines, and the sections that contain them.
 //!
-//! A section is a heading with what stands below it up to the next heading of any level; what stands
-//! before the first one is a section, too. A heading within a code fence is code.
+//! A section is a heading with the text below it, up to the next heading of any level. The text
+//! before the first heading is a section too. A heading inside a code fence is code.
 
 use super::{PlanChange, distance};
 use crate::tasks::plan::{closes, opening};
 
-/// How much a plan has changed. Line ends do not count, nor does the last one's absence.
+/// How much a plan changed. Line endings, and a missing final one, do not count.
 pub fn plan(before: &str, after: &str) -> PlanChange {
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.lines().collect(), after.lines().collect());

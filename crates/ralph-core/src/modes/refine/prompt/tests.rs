@@ -37,7 +37,7 @@ fn a_value_is_text_whatever_it_holds() {
 
 #[test]
 fn any_order_of_texts_and_variables_is_filled_in_once() {
-    // What stands in a template, and what comes of it.
+    // Pieces of a template, and what each renders to.
     const PIECES: [(&str, &str); 10] = [
         ("${A}", "${B}|&"),
         ("${B}", "$${A}\n$"),
@@ -125,12 +125,12 @@ fn each_prompt_ends_with_the_contract_as_the_parser_reads_it() {
         let (name, shown) = (prompt.name(), shown(prompt));
         let block = last_block(&shown);
         assert_eq!(block, format!("```\n{}\n```\n", contract::FORM), "{name}");
-        // Sent back as it is, it says nothing.
+        // The form sent back unchanged reports nothing.
         assert_eq!(contract::read(&shown).flaws().len(), 2, "{name}");
         let filled = block.replace("{number}", "4").replace("{one-line summary of changes}", "all");
         let said = contract::read(&format!("What I did.\n\n{filled}"));
         assert_eq!((said.changes, said.summary), (Ok(4), Ok("all".to_owned())), "{name}");
-        // What is counted is said, by the label's own name.
+        // The prompt says what to count, under the label's own name.
         assert!(shown.contains("`CHANGES` is"), "{name}");
     }
 }

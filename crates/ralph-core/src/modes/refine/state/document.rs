@@ -1,4 +1,4 @@
-//! The whole document: read, one session edited, written.
+//! The whole document: read it, edit one refinement, write it.
 
 use super::{DOCUMENT, RefineSession, SCHEMA_VERSION};
 use crate::modes::refine::{Mode, Status};
@@ -8,12 +8,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// All sessions of a project. Those that nobody edits stay as they were found, readable or not.
+/// All refinements of a project. Those that are not edited stay as found, readable or not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RefineDocument {
-    /// In the order of the document.
+    /// The refinements, in the order of the document.
     sessions: Vec<(String, StoredSession)>,
-    /// Everything beside them.
+    /// All other members.
     others: Map<String, Value>,
 }
 
@@ -23,24 +23,19 @@ enum StoredSession {
     Edited(Box<RefineSession>),
 }
 
-/// Why a document or a session in it is left alone.
+/// Why a document, or a refinement in it, is left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damaged {
-    /// The text is no JSON, in the reader's words.
+    /// The text is not JSON; holds the parser's error.
     NoJson(String),
-    /// It is JSON, and no object.
+    /// The JSON is not an object.
     NoObject,
-    /// A member of it has another shape.
+    /// A member of the document has the wrong type.
     NoDocument(Mistake),
-    /// A newer version has written it.
+    /// A newer version wrote the document.
     Newer(u64),
-    /// The document is sound, and this session in it is not.
-    NoSession {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        mistake: Mistake,
-    },
+    /// The document is valid, but this refinement in it is not.
+    NoSession { name: String, mistake: Mistake },
 }
 
 impl fmt::Display for Damaged {
@@ -73,8 +68,8 @@ impl RefineDocument {
     /// Reads a document.
     ///
     /// # Errors
-    /// When it cannot be read as a whole. A session that cannot be read does not keep the others
-    /// from being read.
+    /// The document as a whole cannot be read. One unreadable refinement does not prevent the
+    /// others from being read.
     pub fn parse(text: &str) -> Result<RefineDocument, Damaged> {
         let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .map_err(|error| Damaged::NoJson(error.to_string()))?;
@@ -94,25 +89,25 @@ impl RefineDocument {
         Ok(RefineDocument { sessions: sessions.collect(), others })
     }
 
-    /// The session of this name, if there is one.
+    /// The refinement of this name, if there is one.
     ///
     /// # Errors
-    /// When there is one that cannot be read.
+    /// It exists, but cannot be read.
     pub fn session(&self, name: &str) -> Result<Option<RefineSession>, Damaged> {
         let found = self.sessions.iter().find(|(known, _)| known == name);
         found.map(|(_, kept)| kept.read(name)).transpose()
     }
 
-    /// All sessions, each with its name.
+    /// All refinements with their names.
     pub fn sessions(&self) -> impl Iterator<Item = (&str, Result<RefineSession, Damaged>)> {
         self.sessions.iter().map(|(name, kept)| (name.as_str(), kept.read(name)))
     }
 
-    /// Puts a session into its place, or at the end.
+    /// Replaces the refinement of this name, or adds it at the end.
     ///
     /// # Errors
-    /// When one stands there that cannot be read: what it holds may be mended, and is not ours to
-    /// throw away.
+    /// The existing refinement cannot be read. Its content may be fixed by hand, so it must not be
+    /// overwritten.
     pub fn put(&mut self, name: &str, session: RefineSession) -> Result<(), Damaged> {
         self.session(name)?;
         let kept = StoredSession::Edited(Box::new(session));
@@ -123,8 +118,8 @@ impl RefineDocument {
         Ok(())
     }
 
-    /// The sessions that are running on the same artefact, but for the one of this name. Whether
-    /// somebody still runs them is for their locks to say.
+    /// The other refinements that are marked as running on the same artefact. Only their locks tell
+    /// whether a process still runs them.
     pub fn rivals(&self, name: &str, mode: &Mode, plan_file: &str) -> Vec<&str> {
         let others = self.sessions().filter(|(other, _)| *other != name);
         let running = others.filter(|(_, session)| {
@@ -135,7 +130,6 @@ impl RefineDocument {
         running.map(|(other, _)| other).collect()
     }
 
-    /// The text to write.
     pub fn render(&self) -> String {
         let mut text =
             serde_json::to_string_pretty(self).expect("texts, numbers and lists can be written");
@@ -161,7 +155,8 @@ fn members(value: Value) -> Result<Map<String, Value>, Mistake> {
     }
 }
 
-// By hand, so that the sessions keep the document's order and their members the document's names.
+// Written by hand, so that the refinements keep the order of the document, and their members the
+// document's names.
 impl Serialize for RefineDocument {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

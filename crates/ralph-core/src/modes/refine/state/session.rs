@@ -1,4 +1,4 @@
-//! One session, under the document's own names first.
+//! One refinement. The fields that the document specifies come first.
 
 use crate::modes::refine::measure::ArtefactChange;
 use crate::modes::refine::{Mode, PlanAfter, RefineSettings, RoundEnd, Status};
@@ -8,37 +8,33 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A refinement: what was done, and where it stands.
+/// A refinement: what was done, and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct RefineSession {
     /// What is refined.
     pub mode: Mode,
-    /// When it began.
     pub started_at: Timestamp,
-    /// How many rounds it has had; one that was cut is no round.
+    /// The number of completed rounds. A round that was cut does not count.
     pub iterations_completed: u32,
-    /// How many changes those said that said a number.
+    /// The sum of the changes reported by the rounds that gave a number.
     pub total_changes: u64,
-    /// Where it stands.
     pub status: Status,
     /// The round that reached the plateau.
     pub plateau_at: Option<u32>,
-    /// What each round came to, in the order of time. One that was cut stands before the same once more.
+    /// The results of all rounds in chronological order. A round that was cut comes before its
+    /// repetition.
     pub history: Vec<RoundEntry>,
-    // What follows is ours.
+    // The fields below are Ralph's own.
     /// The plan's file, in the mode `plan`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan_file: String,
-    /// Its bounds.
     pub settings: RefineSettings,
-    /// Digest of the artefact as the last round left it, or as the edit stood that was kept.
+    /// Digest of the artefact as the last round left it, or of the user's edit if that was kept.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub artefact: String,
-    /// The round that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<OpenRound>,
-    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// Members that this version does not know.
@@ -46,33 +42,30 @@ pub struct RefineSession {
     pub extra: Extra,
 }
 
-/// What a round came to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct RoundEntry {
-    /// Which round, from 1 on.
+    /// The number of the round, from 1.
     pub iteration: u32,
-    /// How many changes it says it made; none where that is not known.
+    /// How many changes the round reports; `None` if unknown.
     pub changes: Option<u32>,
-    /// Which, in its words; for a round that was cut, why.
+    /// The changes in the round's own words; for a round that was cut, the reason.
     pub summary: String,
-    // What follows is ours.
-    /// What it proposed, in its words.
+    // The fields below are Ralph's own.
+    /// The proposals in the round's own words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposed: Vec<String>,
-    /// What really changed; none where that is not known.
+    /// The measured change; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<ArtefactChange>,
-    /// How it ended.
     #[serde(skip_serializing_if = "is_done")]
     pub end: RoundEnd,
-    /// What became of the plan that it wrote.
+    /// What happened to the plan that the round wrote.
     #[serde(skip_serializing_if = "is_applied")]
     pub plan: PlanAfter,
-    /// True where somebody else changed the artefact between the round before and this one.
+    /// True if the artefact was changed from outside between the previous round and this one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edited_before: bool,
-    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// Members that this version does not know.
@@ -84,21 +77,19 @@ from_json!(RoundEntry {
     iteration, changes, summary, proposed, measured, end, plan, edited_before, ended_at; extra
 });
 
-/// A round that is under way.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct OpenRound {
-    /// Which round, from 1 on.
+    /// The number of the round, from 1.
     pub iteration: u32,
-    /// When it began.
     pub started_at: Timestamp,
-    /// True once its lines were asked for again.
+    /// True once Ralph has asked for its lines again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub asked_again: bool,
-    /// True where somebody else changed the artefact since the round before.
+    /// True if the artefact was changed from outside since the previous round.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edited_before: bool,
-    /// The client's session, in which the lines are asked for again.
+    /// The client's session, in which Ralph asks for the lines again.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub client_session: String,
     /// Members that this version does not know.
@@ -117,7 +108,7 @@ fn is_applied(plan: &PlanAfter) -> bool {
 }
 
 impl RefineSession {
-    /// One that has had no round yet. `plan_file` is empty in the mode `beads`.
+    /// A refinement without any round yet. `plan_file` is empty in the mode `beads`.
     pub fn new(
         mode: Mode,
         plan_file: &str,
@@ -141,12 +132,12 @@ impl RefineSession {
         }
     }
 
-    /// How many rounds it may still have.
+    /// How many rounds remain.
     pub fn left(&self) -> u32 {
         self.settings.max_iterations.saturating_sub(self.iterations_completed)
     }
 
-    /// True for two sessions that would change the same thing.
+    /// True if both refinements would change the same artefact.
     pub fn shares_artefact(&self, mode: &Mode, plan_file: &str) -> bool {
         self.mode == *mode && (*mode == Mode::Beads || self.plan_file == plan_file)
     }
@@ -155,7 +146,8 @@ impl RefineSession {
 impl FromJson for RefineSession {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         let names = ["mode", "status", "iterations_completed", "history"];
-        // Without these it is no session, and what was lost of one must not be taken for nothing.
+        // A value without these members is not a refinement; treating a lost member as empty would
+        // hide the loss.
         if let Some(name) = names.iter().find(|name| value.get(name).is_none()) {
             return mistake("there").map_err(|mistake| mistake.inside(name));
         }

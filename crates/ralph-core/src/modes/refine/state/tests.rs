@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// The document's own example, word for word.
+/// The specification's own example, word for word.
 const EXAMPLE: &str = r#"{
   "sessions": {
     "refine-myproject": {
@@ -104,7 +104,7 @@ fn an_edited_session_has_the_documents_members_first_and_in_its_order() {
     assert!(places.is_sorted(), "{text}");
     let history = &value(&text)["sessions"]["s"]["history"];
     assert_eq!(history[0], json!({"iteration": 1, "changes": 2, "summary": "a"}));
-    // Not known is null, and nothing else is.
+    // Only unknown values are null.
     assert_eq!((&history[1]["changes"], &history[1]["end"]), (&Value::Null, &json!("interrupted")));
     assert_eq!(RefineDocument::parse(&text).unwrap().session("s"), Ok(Some(whole())));
 }

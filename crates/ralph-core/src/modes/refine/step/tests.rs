@@ -43,7 +43,7 @@ fn cut(session: &mut RefineSession) -> Result<RefineOutcome, RefineRefusal> {
     )
 }
 
-/// A whole round that says this number, of which as many beads are measured.
+/// A complete round that reports this number and has as many beads measured.
 fn round(session: &mut RefineSession, changes: u32) -> RefineOutcome {
     begin(session).unwrap();
     end(session, &message(changes), beads(u64::from(changes)))
@@ -72,7 +72,7 @@ fn it_goes_on_until_the_plateau() {
     assert_eq!((session.iterations_completed, session.total_changes), (5, 11));
     check(&[2, 1, 1], 10, plateau(3, true));
     check(&[9, 2, 1, 1], 10, plateau(4, true));
-    // In the very last round it is a plateau all the same.
+    // A plateau in the very last round is still a plateau.
     check(&[2, 1, 1], 3, plateau(3, true));
 }
 
@@ -107,12 +107,12 @@ fn missing_lines_are_asked_for_once_and_are_unknown_then_and_never_zero() {
     let entry = &session.history[0];
     assert_eq!((entry.changes, entry.summary.as_str(), session.total_changes), (None, "", 0));
     assert_eq!(session.iterations_completed, 1);
-    // The next round has a question of its own, and its answer counts.
+    // The next round is asked separately, and its answer counts.
     begin(&mut session).unwrap();
     assert!(matches!(end(&mut session, "CHANGES: 3", beads(3)), RefineOutcome::AskAgain(_)));
     end(&mut session, &message(3), beads(3));
     assert_eq!((session.history[1].changes, session.total_changes), (Some(3), 3));
-    // A number that was said stands, though its summary never came.
+    // A reported number counts even if the summary never came.
     begin(&mut session).unwrap();
     end(&mut session, "CHANGES: 2", beads(2));
     end(&mut session, "CHANGES: 2", beads(2));
@@ -159,7 +159,7 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
         Ok(RefineOutcome::Begin { iteration: 3, edited_before: false })
     );
     end(&mut session, &message(0), beads(0));
-    // What came before the cut does not count any more: two more rounds of nothing are needed.
+    // Rounds before the cut no longer count: two more rounds without changes are needed.
     assert_eq!(round(&mut session, 0), RefineOutcome::Next { iteration: 5 });
     assert_eq!(round(&mut session, 0), RefineOutcome::Plateau(Plateau { at: 5, is_early: false }));
     let numbers: Vec<u32> = session.history.iter().map(|entry| entry.iteration).collect();
@@ -182,7 +182,7 @@ fn an_edit_between_rounds_is_told_and_an_edit_in_mid_round_is_kept() {
         (session.history[1].edited_before, &session.history[1].plan),
         (true, &PlanAfter::KeptEdit)
     );
-    // The edit that stands is what the next round begins from.
+    // The next round starts from the edit that was kept.
     let begun = step(&mut session, next("b"), NOW);
     assert_eq!(begun, Ok(RefineOutcome::Begin { iteration: 3, edited_before: false }));
     let outcome = step(&mut session, ended(PlanAfter::Applied), NOW);
@@ -228,7 +228,7 @@ fn what_belongs_elsewhere_is_refused_and_changes_nothing() {
     refused(&mut odd, RefineEvent::Cancelled, RefineRefusal::Unknown("code".into()));
 }
 
-/// What a round may bring, each in a way that the rules tell apart.
+/// What a round may bring, as far as the rules distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Brings {
     Little,
@@ -253,7 +253,7 @@ const BRINGS: [Brings; 8] = [
 ];
 
 impl Brings {
-    /// The number that it says of the text that is there then; none where that is not known.
+    /// The number reported about the current text; `None` if unknown.
     fn says(self) -> Option<u32> {
         match self {
             Brings::Little | Brings::LittleButMuchMeasured => Some(1),
@@ -284,7 +284,7 @@ impl Brings {
     }
 }
 
-/// The plateau, told from its end: the last two rounds, and what stands before each.
+/// The plateau computed backwards: the last two rounds, and the round before each.
 fn settled(path: &[(bool, Brings)]) -> bool {
     let counts = |at: usize| {
         let (is_edited, brings) = path[at];
@@ -294,11 +294,11 @@ fn settled(path: &[(bool, Brings)]) -> bool {
     path.len() >= 2 && counts(path.len() - 1) && counts(path.len() - 2)
 }
 
-/// Every order of what rounds may bring, up to four rounds and one that is cut.
+/// Runs every sequence of what rounds may bring: up to four rounds and one that is cut.
 fn explore(session: &RefineSession, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4]) {
     let n_cut = path.iter().filter(|(_, brings)| *brings == Brings::Cut).count();
     for brings in BRINGS.into_iter().filter(|brings| n_cut < 1 || *brings != Brings::Cut) {
-        // An edit before a round says something only of one that could count.
+        // An edit before a round matters only if the round could count.
         let edits: &[bool] = if brings == Brings::Little { &[false, true] } else { &[false] };
         for &is_edited in edits {
             let mut session = session.clone();
@@ -346,7 +346,7 @@ fn explore(session: &RefineSession, path: &mut Vec<(bool, Brings)>, seen: &mut [
     }
 }
 
-/// What is true of a session at any time.
+/// Checks what must hold for a refinement at any time.
 fn holds(session: &RefineSession, path: &[(bool, Brings)]) {
     let done = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
     let numbers: Vec<u32> = done.clone().map(|entry| entry.iteration).collect();
@@ -374,7 +374,7 @@ fn every_order_of_what_four_rounds_may_bring_holds() {
     let mut seen = [0; 4];
     let session = RefineSession { artefact: "x".to_owned(), ..session(4) };
     explore(&session, &mut Vec::new(), &mut seen);
-    // Each kind of outcome was met, and none seldom.
+    // Each kind of outcome occurred, and none only rarely.
     assert!(seen.iter().all(|number| *number > 50), "{seen:?}");
 }
 

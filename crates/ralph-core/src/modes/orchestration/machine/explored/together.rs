@@ -1,27 +1,26 @@
-//! Every way that a small session can go while its calls are under way side by side.
+//! Explores every course of a small orchestration whose calls run in parallel.
 //!
-//! Whoever carries the calls out knows which are under way, and asks the router at any moment: while
-//! agents work, once they have written and their calls go on, when one has ended, and after each word
-//! that the person says.
+//! The caller knows which calls are in progress, and may ask the router at any time: while agents
+//! work, after they have written but before their calls end, after a call has ended, and after each
+//! message from the user.
 
 use super::super::super::signal::{self, SignalKeyword};
 use super::*;
 use crate::modes::orchestration::invocation::{CallKey, Running};
 
-/// Where an exploration is.
 #[derive(Clone)]
 struct Node {
     seen: Snapshot,
-    /// The calls under way; true for one that has written all that it writes.
+    /// The calls in progress; true if the agent has written everything.
     at_work: Vec<(Invocation, bool)>,
     now: Timestamp,
-    /// What the person has said so far, of what they say.
+    /// How many of the user's messages have been sent.
     said: usize,
 }
 
 struct Scene {
     bounds: Bounds,
-    /// What the person says, in this order, at any moments.
+    /// The user's messages, sent in this order at any time.
     says: &'static [&'static str],
     most_executors: usize,
 }
@@ -88,7 +87,7 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     }
     match step.act {
         Act::Invoke(ref calls) => {
-            // All of them in one message, or one now and then it is asked again.
+            // Make all calls in one message, or make one and ask again.
             ways.push(made(asked, &step, calls, scene, found));
             if calls.len() > 1 && !scene.says.is_empty() {
                 ways.push(made(asked, &step, &calls[..1], scene, found));
@@ -121,7 +120,7 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
                 0,
                 "it has ended, and nothing holds what follows"
             );
-            // Those that are at work come to their end, and nobody asks any more.
+            // The running calls end, and the router is not asked again.
             return ways;
         }
     }
@@ -129,8 +128,8 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     ways
 }
 
-/// Whoever asks may ask as often as they like: the files that a person writes and the signals stay as they are, and
-/// the answer stays the same, also once what comes before the calls is written.
+/// Asking changes nothing: the user's files and the signals stay as they are, and the answer stays
+/// the same, even after the changes before the calls are written.
 fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &MachineStep) {
     assert_eq!(after.signals, node.seen.signals, "{}", step.act);
     assert_eq!(next(&node.seen, node.now), *step);
@@ -138,14 +137,15 @@ fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &MachineStep) {
     assert_eq!((&again.act, &again.heard), (&step.act, &step.heard));
 }
 
-/// How many PAUSE and STOP are left once the step has taken effect.
+/// How many PAUSE and STOP signals remain once the step has taken effect.
 fn words_left(seen: &Snapshot, step: &MachineStep) -> usize {
     let left = seen.signals.iter().filter(|signal| !step.heard.contains(&signal.name));
     let ended = signal::held(&left.cloned().collect::<Vec<UnheardSignal>>());
     ended.map_or(0, |held| held.names.len())
 }
 
-/// The session once these calls are made. A signal is used up by the last call that carries it, and by nothing else.
+/// The orchestration after these calls have been made. Only the last call that carries a signal
+/// uses it up.
 fn made(
     node: &Node,
     step: &MachineStep,
@@ -201,14 +201,14 @@ fn begin(node: &mut Node, calls: &[Invocation], scene: &Scene, found: &mut Found
     note(node);
 }
 
-/// What whoever carries the calls out knows.
+/// Records the calls in progress, as the caller knows them.
 fn note(node: &mut Node) {
     let since = node.now;
     let running = node.at_work.iter().map(|(call, _)| Running { key: call.key.clone(), since });
     node.seen.running = Some(running.collect());
 }
 
-/// Each of those at work writes, or ends if it has.
+/// Each running call writes, or ends if it has already written.
 fn each_goes_on(node: &Node, scene: &Scene) -> Vec<Node> {
     let mut ways = Vec::new();
     for (at, (call, wrote)) in node.at_work.iter().enumerate() {
@@ -267,7 +267,8 @@ fn an_executor_that_vanishes_beside_another_is_replaced() {
     let scene = Scene { bounds, says: &[], most_executors: 2 };
     let mut start = two_at_once(SampleOrchestration::planned(tasks), 0);
     for (task, _) in tasks {
-        // Each has vanished so often that once more is too much for one and not for two.
+        // Each call has failed three times: one more failure leaves a last retry, a second one gives
+        // the call up.
         let key = CallKey { mode: Mode::Execute, task: (*task).to_owned(), iteration: 1, cycle: 0 };
         (0..3).for_each(|_| start.seen.tries.ended(&key, CallEnd::Failed, now()));
     }
