@@ -50,17 +50,18 @@ pub struct Settings {
     /// Files, as `.gitignore` patterns, whose change makes no receipt stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_ignore: Option<Vec<String>>,
-    /// The section `[backpressure]` as written: the stop hook reads these settings too and does not
-    /// need to know the checks. [`Settings::checks`] parses it.
+    /// The section `[backpressure]`: the checks after an edit.
+    // The sections are kept as written, because the stop hook reads these settings too and does not
+    // need to know them. `Settings::checks` and its neighbours parse them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<Value>,
-    /// The section `[context]` as written; [`Settings::facts`] parses it.
+    /// The section `[context]`: the facts that a session gets when it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// The section `[client]` as written, for the same reason. [`Settings::client`] parses it.
+    /// The section `[client]`: how headless loops start the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Value>,
-    /// The section `[refine]` as written; [`Settings::refine`] parses it.
+    /// The section `[refine]`: the limits of a refinement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! Parses the output of tools into findings.
+//! Parses the output of tools into findings. Each format has a file of its own in this folder.
 //!
 //! A tool with unexpected output has not checked the file: that is reported, and never taken for
 //! "nothing found".
@@ -33,7 +33,7 @@ const MOST: usize = 2_000;
 /// Length limit of a message in characters; [`OutputFormat::Whole`] allows twice as many.
 const LONGEST: usize = 1_000;
 
-/// The format of a tool's output. Each has a file of its own here.
+/// The format of a tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
