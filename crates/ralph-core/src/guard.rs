@@ -1,9 +1,9 @@
 //! Decides whether a tool may run now: one function, one table.
 //!
-//! The loop protects itself from a mistaken agent, not from a hostile one with a shell: what
-//! cannot be known about a command line is let through, unless its bare text already names a
-//! protected place or a refused command. Consensus planning guards a person's decision: what is not
-//! known to read is refused until it is made.
+//! The loop protects itself against a mistaken agent, not against a hostile one with a shell: a
+//! command line that cannot be analysed runs, unless its bare text names a protected place or a
+//! refused command. Consensus planning guards a decision of the user: until it is made, a call that
+//! is not known to be read-only is refused.
 
 pub mod blocked;
 pub mod human_only;
@@ -36,105 +36,87 @@ pub use record::{DenialRecord, Gate, SessionSeen};
 pub use session::{SessionGate, is_own_work};
 pub use tools::{is_known, knows_field, listed};
 
-/// What the guard knows about the session.
+/// What a ruling depends on, apart from the call itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
-    /// Which rules drive the loop.
     pub mode: &'a Mode,
-    /// Whether it runs or rests.
     pub standing: LoopActivity,
-    /// Who calls the tool.
     pub agent: Caller<'a>,
-    /// Claude Code's id of the session.
     pub session_id: &'a str,
-    /// What is protected.
     pub places: &'a ProtectedPaths,
-    /// How far consensus planning is, in the mode that plans. Without it that mode counts as one of
-    /// the others, so whoever reads the state and finds none must refuse by itself.
+    /// The state of consensus planning in a `ralplan` loop. If it is `None`, that mode is treated
+    /// like any other, so a caller that finds no planning state must refuse the call itself.
     pub ralplan: Option<PlanGate<'a>>,
-    /// What an orchestrated session has to say about the call, in the mode that orchestrates. Without it that
-    /// mode counts as one of the others.
+    /// The verdict of the orchestration on the call. If it is `None`, that mode is treated like any
+    /// other.
     pub session: Option<SessionGate<'a>>,
 }
 
-/// How a live loop stands.
+/// What a live loop is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopActivity {
-    /// It drives the conversation.
+    /// The loop drives the conversation.
     Running,
-    /// It does, and the criteria are to be run once before anything changes.
+    /// Like `Running`, but the criteria must run once before anything changes.
     AwaitingBaseline,
-    /// It rests.
     Paused,
 }
 
-/// Who calls a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller<'a> {
-    /// The main conversation.
     Main,
-    /// A subagent of this type.
+    /// A subagent, with its type.
     Subagent(&'a str),
 }
 
-/// A tool call.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolCall<'a> {
-    /// The tool's name.
     pub tool: &'a str,
-    /// Its input.
     pub input: &'a ToolInput,
-    /// The conversation's working directory.
     pub cwd: &'a str,
-    /// [`ToolInput::path`] with symbolic links resolved, where that could be done.
+    /// [`ToolInput::path`] with symbolic links resolved, if they could be resolved.
     pub resolved: Option<&'a str>,
-    /// True when the input was cut and a command may not be whole.
+    /// True if the input was truncated, so the command may be incomplete.
     pub cut: bool,
 }
 
-/// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// The tool may run.
     Allow,
-    /// It may not.
     Deny {
-        /// The rule that refused it.
         rule: Rule,
-        /// What the model reads: why, and what to do instead.
+        /// The message to the model: why, and what to do instead.
         reason: String,
     },
 }
 
-/// The rules of the table, by their rows.
+/// The rules of the table, one per row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// AskUserQuestion.
+    /// `AskUserQuestion`.
     Question,
-    /// EnterPlanMode.
+    /// `EnterPlanMode`.
     EnterPlan,
-    /// ExitPlanMode.
+    /// `ExitPlanMode`.
     ExitPlan,
-    /// Write, Edit and Bash as such.
+    /// Edits and command lines that no other row matches.
     Mutation,
-    /// The Agent tool.
     Agent,
-    /// The Skill tool.
     Skill,
-    /// A tool that is not known to read only.
+    /// A tool that is not known to be read-only.
     OtherTool,
-    /// Anything that may change the tree before the baseline was taken.
+    /// Anything that may change the tree before the baseline is taken.
     Baseline,
-    /// An edit of a place that belongs to Ralph or registers its hooks.
+    /// An edit of a file that belongs to Ralph or registers its hooks.
     ProtectedPlace,
-    /// A change of what belongs to an orchestrated session.
+    /// A change to an artefact of the orchestration.
     Artefact,
     /// A `ralph` command that only a person may give.
     RefusedCommand,
-    /// A command line that is not whole and so cannot be read.
+    /// A truncated command line.
     CutCommand,
-    /// A command line that is whole and cannot be read exactly.
+    /// A complete command line that Ralph cannot parse exactly.
     UnreadableCommand,
 }
 
@@ -159,29 +141,27 @@ impl Rule {
     }
 }
 
-/// What one cell of the table says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Cell {
     Allowed,
     DeniedWhileRunning,
     DeniedWhileLive,
-    /// The question of the gate and no other.
+    /// Only the question of the plan gate.
     OnlyGatesQuestion,
-    /// A planner's files below the folder of plans, and commands that only read.
+    /// Only a planner's files in the plans folder, and read-only commands.
     OnlyPlanner,
-    /// Commands that only read; in an orchestrated session also tools that do nobody's work.
+    /// Only read-only commands; in an orchestration, also tools that do no work on the project.
     OnlyReading,
-    /// The agents that plan.
+    /// Only the planning agents.
     OnlyPlanningAgents,
-    /// The skills that plan.
+    /// Only the planning skills.
     OnlyPlanningSkills,
-    /// The agent that owns what would be written.
+    /// Only the agent that owns the file.
     OnlyOwner,
-    /// The call that comes next, by the main conversation.
+    /// Only the next call, made by the main conversation.
     OnlyNext,
 }
 
-/// The columns of the table.
 #[derive(Clone, Copy)]
 enum Column {
     Loop,
@@ -196,10 +176,10 @@ use Cell::{
     OnlyPlanner, OnlyPlanningAgents, OnlyPlanningSkills, OnlyReading,
 };
 
-/// Gate × tool. A loop without a gate of its mode has the first column.
+/// Gate × tool. A loop in any mode without a gate uses the first column.
 #[rustfmt::skip]
 const TABLE: [(Rule, [Cell; 5]); 12] = [
-    //                      any other           until the verdict   awaiting the person session, main       session, agent
+    //                      any other           until the verdict   awaiting the person orchestrated, main  orchestrated, agent
     (Rule::Question,       [DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
     (Rule::EnterPlan,      [DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
     (Rule::ExitPlan,       [Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
@@ -214,15 +194,15 @@ const TABLE: [(Rule, [Cell; 5]); 12] = [
     (Rule::UnreadableCommand, [DeniedWhileLive, DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
 
-/// Whether a command line only reads, whatever its variables, files and commands hold.
+/// Whether a command line is read-only, whatever its variables, files and commands contain.
 ///
 /// # Errors
-/// Why it may not, in words.
+/// Returns why the command may write, in words.
 pub fn only_reads(line: &str) -> Result<(), String> {
     bash_readonly::only_reads(line).map_err(|why| why.says())
 }
 
-/// May this tool run now?
+/// Decides whether this tool may run now.
 pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
     let Some((rule, reason)) = touched(situation, call) else { return Ruling::Allow };
     match denied(situation, call, rule, reason) {
@@ -236,19 +216,19 @@ pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
     }
 }
 
-/// True for a tool that is let through in every mode: it changes nothing but what the client keeps for the
+/// True for a tool that every mode allows: it changes only what the client keeps for the
 /// conversation itself.
 pub fn only_looks(tool: &str) -> bool {
     tools::find(tool).does == Does::Looks
 }
 
-/// True for tools whose ruling depends on where the protected places are: to find them out costs
-/// time that no other call should pay.
+/// True for a tool whose ruling depends on where the protected places are. Locating them takes time
+/// that other calls must not pay for.
 pub fn looks_at_places(tool: &str) -> bool {
     fields::matters(tool)
 }
 
-/// True for a tool that edits the file that it names.
+/// True for a tool that edits the file it names.
 pub fn is_edit(tool: &str) -> bool {
     tools::find(tool).does == Does::Edits
 }
@@ -259,18 +239,19 @@ fn is_judged_by_fields(tool: &str) -> bool {
         || tools::find(tool).does == Does::Runs && tool != "Bash"
 }
 
-/// What whoever can see the disk should look at for [`ProtectedPaths::links`] and [`ProtectedPaths::brought`].
+/// What a caller with disk access must look up for [`ProtectedPaths::links`] and
+/// [`ProtectedPaths::brought`].
 #[derive(Debug, Default)]
 pub struct PathsToResolve {
-    /// Absolute paths, of which it is to be found out where they lead.
+    /// Absolute paths whose symbolic links must be resolved.
     pub paths: Vec<String>,
-    /// Absolute paths of what the call would put somewhere as a whole.
+    /// Absolute paths of folders that the call would move or copy as a whole.
     pub folders: Vec<String>,
-    /// Absolute paths of patches that it would apply.
+    /// Absolute paths of patches that the call would apply.
     pub patches: Vec<String>,
 }
 
-/// What has to be known of the disk before this call is decided.
+/// What must be read from the disk before this call is decided.
 pub fn wanted(call: &ToolCall<'_>, places: &ProtectedPaths) -> PathsToResolve {
     match tools::find(call.tool).does {
         Does::Runs => call
@@ -298,15 +279,15 @@ pub fn wanted(call: &ToolCall<'_>, places: &ProtectedPaths) -> PathsToResolve {
     }
 }
 
-/// How many paths of one call are followed.
+/// How many paths of one call are resolved.
 const MOST_PATHS: usize = 64;
 
-/// True for a call that could change the tree before the criteria were run on it.
+/// True for a call that could change the tree before the baseline run of the criteria.
 fn must_wait(situation: &Situation<'_>, call: &ToolCall<'_>) -> bool {
     situation.standing == LoopActivity::AwaitingBaseline && !bash::only_asks_ralph(call)
 }
 
-/// What the cell of this row says to the model; none when it lets the call through.
+/// The denial of this row's cell; `None` if the cell allows the call.
 fn denied(
     situation: &Situation<'_>,
     call: &ToolCall<'_>,
@@ -324,7 +305,7 @@ fn denied(
     };
     let (_, cells) = TABLE.iter().find(|(row, _)| *row == rule)?;
     let cell = cells[column as usize];
-    // Whoever rests is there for the person: what they want of an agent or a file then is theirs to say.
+    // A paused loop leaves the agents and files to the user, who is there and can ask for anything.
     let rests = situation.standing == LoopActivity::Paused;
     match (cell, situation.ralplan, situation.session) {
         (Allowed, ..) => None,
@@ -346,7 +327,7 @@ fn denied(
     }
 }
 
-/// True for the rows whose words are the same in every mode.
+/// True for rows whose denial has the same text in every mode.
 fn is_everywheres(rule: Rule) -> bool {
     matches!(
         rule,
@@ -354,7 +335,7 @@ fn is_everywheres(rule: Rule) -> bool {
     )
 }
 
-/// The row that a call falls into, with what its denial would say.
+/// The row that matches a call, with the text of its denial.
 fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, String)> {
     let carried = || fields::row(situation, call);
     match tools::find(call.tool).does {
@@ -364,7 +345,7 @@ fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, Stri
         Does::LeavesPlan => Some((Rule::ExitPlan, String::new())),
         Does::Calls => Some(carried().unwrap_or((Rule::Agent, String::new()))),
         Does::Edits => Some(edited(situation, call)),
-        // The wall reads the command lines of Bash only.
+        // The plan gate parses only the command lines of Bash.
         Does::Runs if call.tool != "Bash" && situation.ralplan.is_some() => {
             Some((Rule::OtherTool, String::new()))
         }
@@ -377,7 +358,7 @@ fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, Stri
         Does::Loads => Some(
             fields::skill(situation, call).or_else(carried).unwrap_or((Rule::Skill, String::new())),
         ),
-        // Before consent no such tool runs, whatever it carries.
+        // Before consent no such tool runs, whatever its input is.
         Does::Acts if situation.ralplan.is_some() => Some((Rule::OtherTool, String::new())),
         Does::Acts => Some(carried().unwrap_or((Rule::OtherTool, String::new()))),
     }

@@ -1,8 +1,8 @@
-//! Finds acceptance criteria in a project's own files: its tests and its type check.
+//! Derives acceptance criteria from a project's own files: its tests and its type check.
 //!
-//! Only what a file states is taken: a criterion that was guessed could never be met, and one
-//! that a project does not have would prove nothing. The most specific statement wins; a
-//! Makefile's `test` is asked only where no ecosystem answers.
+//! Only what a file states counts: a guessed criterion may never pass, and a command that the
+//! project does not have proves nothing. The most specific statement wins; a Makefile's `test` is
+//! used only if no ecosystem applies.
 
 pub mod check;
 pub mod project_facts;
@@ -28,7 +28,7 @@ use crate::state::Criterion;
 use reader::{Folder, ProjectReader};
 use std::collections::BTreeSet;
 
-/// The files of the project's root, as the ecosystems ask for them.
+/// The files in the project's root, as the ecosystems query them.
 struct RootFiles<'a> {
     reader: &'a dyn ProjectReader,
     names: BTreeSet<String>,
@@ -44,7 +44,7 @@ impl RootFiles<'_> {
         names.iter().any(|name| self.has(name))
     }
 
-    /// The text of a file; empty if there is none.
+    /// The text of a file; empty if it does not exist.
     fn text(&self, name: &str) -> String {
         self.reader.text(name.as_ref()).unwrap_or_default()
     }
@@ -58,16 +58,16 @@ impl RootFiles<'_> {
     }
 }
 
-/// What one ecosystem's files state.
+/// The commands that the files of one ecosystem state.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct EcosystemCommands {
     /// The command that runs all tests.
     tests: Option<String>,
-    /// The command that checks types, or else the one that lints.
+    /// The command that checks types, otherwise the one that lints.
     check: Option<String>,
 }
 
-/// Ecosystems, in the order in which their criteria are named.
+/// The ecosystems, in the order of their criteria.
 const ECOSYSTEMS: [fn(&RootFiles<'_>) -> EcosystemCommands; 11] = [
     node::find,
     deno::find,
@@ -82,8 +82,8 @@ const ECOSYSTEMS: [fn(&RootFiles<'_>) -> EcosystemCommands; 11] = [
     swift::find,
 ];
 
-/// The criteria that the project itself states: `AC-T`, `AC-T2` … for tests, `AC-L`, `AC-L2` …
-/// for type checks. None at all where the files state none.
+/// The criteria that the project itself states: `AC-T`, `AC-T2` … for tests, `AC-L`, `AC-L2` … for
+/// type checks and lints. Empty if the files state none.
 pub fn criteria(reader: &dyn ProjectReader) -> Vec<Criterion> {
     let Folder { entries, is_cut } = reader.folder("".as_ref()).unwrap_or_default();
     let names = entries.into_iter().map(|entry| entry.name).collect();
@@ -119,7 +119,7 @@ fn named(prefix: &str, commands: Vec<String>, describe: impl Fn(&str) -> String)
         .collect()
 }
 
-/// A command without the launcher before it: `npx tsc --noEmit` is known as `tsc --noEmit`.
+/// The command without its launcher: `tsc --noEmit` for `npx tsc --noEmit`.
 fn plainly(command: &str) -> &str {
     ["npx --no-install ", "npx ", "pnpm exec ", "bunx ", "vendor/bin/"]
         .iter()

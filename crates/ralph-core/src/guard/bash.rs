@@ -1,7 +1,7 @@
-//! The row that a Bash command falls into.
+//! Finds the table row for a Bash command.
 //!
-//! A command that names a protected place is refused unless it is known to read only: a list of
-//! readers is short and stays true, a list of everything that writes never ends.
+//! A command that names a protected place is refused unless it is known to be read-only: a list of
+//! readers is short and stays correct, whereas a list of everything that writes is never complete.
 
 use super::brought::{patched, stripped};
 use super::places::{self, HOOKS, ProtectedPaths, ProtectedPlace, could_be};
@@ -20,12 +20,12 @@ pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> RuleHit {
         .or_else(|| judged(situation))
         .or_else(|| places_row(&reading, situation.places, call.cwd))
         .or_else(|| opaque_row(&reading, command, situation.places))
-        // The wall refuses such a line in its own words.
+        // The plan gate refuses such a line with its own message.
         .or_else(|| unreadable_row(&reading).filter(|_| situation.ralplan.is_none()))
         .unwrap_or((Rule::Mutation, String::new()))
 }
 
-/// Why this text would be refused as a command line of Bash; none where it would not.
+/// Why this text would be refused as a Bash command line; `None` if it would be allowed.
 pub(super) fn refused(
     situation: &Situation<'_>,
     call: &ToolCall<'_>,
@@ -41,7 +41,7 @@ fn read(places: &ProtectedPaths, cwd: &str, line: &str) -> Reading {
     shell::read(line, &known_variables(places, cwd))
 }
 
-/// True for a text whose first word is a usual command's name, so that it may be a command line.
+/// True if the first word is the name of a common command, so that the text may be a command line.
 pub(super) fn begins_like_a_command(line: &str) -> bool {
     const USUAL: [&str; 22] = [
         "awk", "bash", "cat", "cd", "command", "dd", "echo", "env", "eval", "exec", "export",
@@ -53,7 +53,8 @@ pub(super) fn begins_like_a_command(line: &str) -> bool {
     USUAL.contains(&name) || CHANGERS.contains(&name) || REMOVERS.contains(&name)
 }
 
-/// The paths of a command line that may be links, and what it would bring along.
+/// The paths of a command line that may be links, and the folders and patches that it would copy or
+/// apply.
 pub(super) fn wanted(line: &str, places: &ProtectedPaths, cwd: &str) -> PathsToResolve {
     let reading = read(places, cwd, line);
     let mut wanted = PathsToResolve::default();
@@ -61,7 +62,7 @@ pub(super) fn wanted(line: &str, places: &ProtectedPaths, cwd: &str) -> PathsToR
     for simple in &reading.commands {
         let own = own_folder(simple).map(str::to_owned);
         let all: Vec<&str> = folders.iter().map(String::as_str).chain(own.as_deref()).collect();
-        // What a reader is given may be handed on: `echo link/x | xargs rm`.
+        // Arguments of a reader count too, because it may pass them on: `echo link/x | xargs rm`.
         let into = simple.redirects.iter().filter(|to| to.writes).map(|to| to.target.text.as_str());
         let words = simple.arguments().iter().flat_map(named_paths).chain(into);
         wanted.paths.extend(absolute(words, places, &all));
@@ -81,7 +82,7 @@ pub(super) fn wanted(line: &str, places: &ProtectedPaths, cwd: &str) -> PathsToR
     wanted
 }
 
-/// What may come from so many folders and patches of one line is looked at.
+/// How many folders, and how many patches, of one line are looked up.
 const MOST_SOURCES: usize = 8;
 
 fn absolute<'a>(
@@ -109,7 +110,7 @@ fn absolute<'a>(
     found
 }
 
-/// True for a command line that does nothing but run `ralph`, and by it no other program.
+/// True for a command line that only runs `ralph`, in a way that starts no other program.
 pub(super) fn only_asks_ralph(call: &ToolCall<'_>) -> bool {
     let command = call.input.command.as_deref().unwrap_or_default();
     let reading = shell::read(command, &[]);
@@ -128,7 +129,7 @@ fn known_variables<'a>(places: &'a ProtectedPaths, cwd: &'a str) -> Vec<(&'a str
     let mut known =
         vec![("HOME", places.home.as_str()), ("RALPH_HOME", &places.ralph_home), ("PWD", cwd)];
 
-    // The folders that the defaults stand in.
+    // The parent folders of the default paths.
     let above = |place: &'a str| place.strip_suffix("/ralph");
     known.extend(above(&places.ralph_home).map(|place| ("XDG_STATE_HOME", place)));
     known.extend(above(&places.user_config).map(|place| ("XDG_CONFIG_HOME", place)));
@@ -137,7 +138,7 @@ fn known_variables<'a>(places: &'a ProtectedPaths, cwd: &'a str) -> Vec<(&'a str
     known
 }
 
-/// What whoever asks has judged already, of a session's artefacts.
+/// The caller has already judged writes to artefacts of the orchestration.
 fn judged(situation: &Situation<'_>) -> Option<RuleHit> {
     let refused = situation.session?.artefact?.err()?;
     Some((Rule::Artefact, refused.to_owned()))
@@ -151,7 +152,7 @@ fn protect(place: ProtectedPlace) -> RuleHit {
     places::row(place)
 }
 
-/// Refused commands of Ralph, also inside the scripts of other interpreters.
+/// Refused commands of Ralph, also inside scripts for other interpreters.
 fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<RuleHit> {
     let commands = &reading.commands;
     if commands.iter().any(ralph_command::is_ralph)
@@ -178,7 +179,7 @@ fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<RuleHit>
     })
 }
 
-/// Protected places that a command names, redirects into, or removes with a folder above.
+/// Protected places that a command names, redirects into, or removes together with a parent folder.
 fn places_row(reading: &Reading, places: &ProtectedPaths, cwd: &str) -> Option<RuleHit> {
     let mut folders = vec![cwd.to_owned()];
     for (at, simple) in reading.commands.iter().enumerate() {
@@ -192,8 +193,8 @@ fn places_row(reading: &Reading, places: &ProtectedPaths, cwd: &str) -> Option<R
     None
 }
 
-/// `cd` inside a subshell or a branch is not told from one outside: every folder that the line
-/// was ever in counts for what follows.
+/// Tracks `cd` and `pushd`. A `cd` in a subshell or a branch cannot be told from one outside it, so
+/// every folder that the line has entered counts for the commands that follow.
 fn enter_folder(simple: &Simple, folders: &mut Vec<String>) {
     let enters = matches!(simple.name(), Some("cd" | "pushd"));
     let target = simple.arguments().iter().find(|word| !word.text.starts_with('-'));
@@ -232,7 +233,8 @@ fn touches(
     if above.is_some() {
         return above;
     }
-    // By a link a place gets another name, which the next command may use. One in the project keeps its own.
+    // A link gives a place a second name, which the next command may use. Hook settings are exempt:
+    // those in the project keep their own name.
     let linked = linked(simple)
         .into_iter()
         .filter_map(|path| folders.iter().find_map(|cwd| places.holds_protected(path, cwd)))
@@ -247,7 +249,8 @@ fn touches(
     let shut = shut(simple).into_iter().find_map(|path| {
         folders.iter().find_map(|cwd| {
             let place = places.holds_protected(path, cwd)?;
-            // The rights of the project's own files are the work's; its settings stay readable or all is lost.
+            // Changing the permissions of the project's own files is ordinary work, so the working
+            // directory itself is exempt: nothing works if its settings become unreadable.
             let is_project = place == ProtectedPlace::HookSettings
                 && places.absolute(path, cwd) == places.absolute(".", cwd);
             (!is_project).then_some(place)
@@ -287,8 +290,8 @@ fn touches(
         })
 }
 
-/// A word as a path, and what follows the `=` in `--flag=path` or `of=path`, or the letter in
-/// `-opath`.
+/// The word as a path, plus the part after `=` in `--flag=path` or `of=path`, and the part after
+/// the letter in `-opath`.
 fn named_paths(word: &ShellWord) -> impl Iterator<Item = &str> {
     let value = word.text.split_once('=').map(|(_, value)| value);
     let is_short = word.text.starts_with('-') && !word.text.starts_with("--");
@@ -296,20 +299,20 @@ fn named_paths(word: &ShellWord) -> impl Iterator<Item = &str> {
     [Some(word.text.as_str()), value, joined].into_iter().flatten()
 }
 
-/// The folder that a command is told to work in: `git -C DIR`, `tar -C DIR`, `wget -P DIR`.
+/// The folder that an option sets for a command: `git -C DIR`, `tar -C DIR`, `wget -P DIR`.
 fn own_folder(simple: &Simple) -> Option<&str> {
     let mut words = simple.arguments().iter().map(|word| word.text.as_str());
     words.find(|word| matches!(*word, "-C" | "-P" | "-d"))?;
     words.next()
 }
 
-/// What a `find` may hand on.
+/// Paths that a `find` may pass on.
 enum FoundPaths {
-    /// Files of this name.
+    /// This path.
     Path(String),
-    /// Everything below here.
+    /// Everything below this folder.
     All(String),
-    /// Everything below here that has this name, or this path.
+    /// Everything below this folder that has this name or path.
     Named(String, String),
 }
 
@@ -347,15 +350,15 @@ fn found(simple: &Simple) -> Vec<FoundPaths> {
     starts.into_iter().flat_map(of_start).collect()
 }
 
-/// Scripts in other languages that a command carries in its arguments or on its input, in which
-/// only the bare text can be looked at.
+/// Scripts in other languages in a command's arguments or input. Only their bare text can be
+/// searched.
 fn carried(simple: &Simple) -> Vec<String> {
     let name = simple.name().unwrap_or_default();
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let interpreter = INTERPRETERS.contains(&stem);
     let inline = interpreter && simple.arguments().iter().any(|word| is_inline(&word.text));
     let everything = CARRIERS.contains(&name);
-    // What `awk` names is read, unless its program writes or starts something.
+    // `awk` reads the files it names, unless its program writes a file or starts a command.
     let awk = AWKS.contains(&name);
     let writes = |word: &ShellWord| {
         awk && (word.text.contains(['>', '|']) || word.text.contains("system"))
@@ -374,16 +377,17 @@ fn is_inline(option: &str) -> bool {
     short && option.contains(['c', 'e', 'E', 'p', 'r']) || option == "--eval" || option == "--print"
 }
 
-/// What a command takes away together with all that is in it.
+/// Paths that a command removes with all their contents.
 fn removed(simple: &Simple) -> Vec<&str> {
     let arguments = simple.arguments();
     let operands = match simple.name() {
         Some("rm" | "rmdir" | "shred" | "unlink" | "trash" | "trash-put") => arguments,
 
         Some("mv") => arguments.split_last().map_or(arguments, |(_, sources)| sources),
-        // Mounting over it is as good, and so is a link by which it gets another name.
+        // Mounting over a path hides it, which is as effective as removing it.
         Some("mount") => arguments,
-        // Taking away the rights is as good; but not of any folder above.
+        // Taking permissions away or linking is as effective, but counts for `.claude` only, not
+        // for its parent folders.
         Some("chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "ln") => {
             let client = |word: &&ShellWord| word.text.trim_end_matches('/').ends_with(".claude");
             return arguments.iter().filter(client).map(|word| word.text.as_str()).collect();
@@ -405,7 +409,7 @@ fn removed(simple: &Simple) -> Vec<&str> {
     operands.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-')).collect()
 }
 
-/// What a command gives another name.
+/// Paths that a command gives a second name.
 fn linked(simple: &Simple) -> Vec<&str> {
     match simple.name() {
         Some("ln") => simple
@@ -418,7 +422,8 @@ fn linked(simple: &Simple) -> Vec<&str> {
     }
 }
 
-/// What a command changes the rights or the owner of, unless it only adds rights for the owner.
+/// Paths whose permissions or owner a command changes, unless it only adds permissions for the
+/// owner.
 fn shut(simple: &Simple) -> Vec<&str> {
     let Some(name @ ("chmod" | "chown" | "chgrp" | "chattr" | "setfacl")) = simple.name() else {
         return Vec::new();
@@ -432,7 +437,7 @@ fn shut(simple: &Simple) -> Vec<&str> {
     let takes = |mode: &str| {
         let numeric = mode.chars().all(|letter| letter.is_ascii_digit());
         match numeric {
-            // The owner goes on reading, writing and entering, and nobody else comes to write.
+            // Harmless if the owner keeps read, write and execute, and no one else gains write.
             true => {
                 let digits = format!("{mode:0>3}");
                 let (owner, rest) = digits[digits.len() - 3..].split_at(1);
@@ -451,7 +456,8 @@ fn shut(simple: &Simple) -> Vec<&str> {
     words.into_iter().filter(|word| !word.starts_with('-')).collect()
 }
 
-/// What a changer is given by a command that only lists: `s=$(ls …/state.json); rm $s`, `rm $(which ralph)`.
+/// A protected place that a listing command passes to a changer: `s=$(ls …/state.json); rm $s`,
+/// `rm $(which ralph)`.
 fn listed_before(
     simple: &Simple,
     earlier: &[Simple],
@@ -480,14 +486,13 @@ fn listed_before(
     )
 }
 
-/// A command that puts a folder, or what a patch holds, somewhere.
+/// A command that copies or moves a folder, or applies a patch or an archive.
 struct Brings {
-    /// Folders and patches, as they are said.
+    /// Folders and patches, as written in the line.
     sources: Vec<String>,
-    /// Where it goes.
     target: String,
     kind: SourceKind,
-    /// A patch that stands in the line itself.
+    /// The patch, if it is part of the line itself.
     text: Option<String>,
 }
 
@@ -599,7 +604,7 @@ impl Brings {
         match self.kind {
             SourceKind::Folder => self.folder(earlier, places, folders),
             SourceKind::Patch => self.patch(earlier, places, folders),
-            // What is in it is not known; into one of these folders nothing is unpacked.
+            // The contents of an archive are unknown, so none may be unpacked into these folders.
             SourceKind::Archive => self.puts_into_client(places, folders).or_else(|| {
                 let target = (self.target != ".").then_some(self.target.as_str())?;
                 folders.iter().find_map(|cwd| places.protected(target, cwd))
@@ -625,7 +630,7 @@ impl Brings {
         folders: &[&str],
     ) -> Option<ProtectedPlace> {
         for source in &self.sources {
-            // What the line puts into it beforehand is not there yet.
+            // Files that the same line puts into the source are not on the disk yet.
             let name = source.trim_end_matches(['/', '.']);
             let is_filled = earlier
                 .iter()
@@ -642,7 +647,7 @@ impl Brings {
                 places.brought.iter().find(|brought| brought.from == from)
             });
             let Some(known) = known.filter(|_| !is_filled) else {
-                // It is made by this line, or computed, and may hold anything.
+                // The line creates or computes this source, so it may contain anything.
                 if let Some(place) = self.puts_into_client(places, folders) {
                     return Some(place);
                 }
@@ -672,7 +677,7 @@ impl Brings {
     ) -> Option<ProtectedPlace> {
         let mut paths: Vec<String> = Vec::new();
         for source in &self.sources {
-            // A patch that the line itself writes is the text that it writes.
+            // If the line itself writes the patch, its text is in the line.
             let writer = earlier.iter().rev().find(|from| {
                 from.redirects.iter().any(|to| to.writes && to.target.text == *source)
                     || from.base() == "tee"
@@ -710,7 +715,7 @@ impl Brings {
     }
 }
 
-/// The words of a command that could name what it changes.
+/// The words of a command that may name what it changes.
 fn written_words(simple: &Simple) -> &[ShellWord] {
     let arguments = simple.arguments();
     let into = arguments.iter().any(|word| word.text.starts_with("-t"));
@@ -723,7 +728,7 @@ fn written_words(simple: &Simple) -> &[ShellWord] {
     }
 }
 
-/// The files that come to be when something is put into a folder: `cp settings.json .claude/`.
+/// The files that are created when something is put into a folder: `cp settings.json .claude/`.
 fn into_folder(simple: &Simple) -> Vec<String> {
     let told = simple.arguments().windows(2).find_map(|pair| match pair[0].text.as_str() {
         "-t" | "--target-directory" => Some(pair[1].text.as_str()),
@@ -747,7 +752,7 @@ fn into_folder(simple: &Simple) -> Vec<String> {
     }
 }
 
-/// Known to leave alone whatever it names.
+/// True for a command that never changes what it names.
 fn only_reads(simple: &Simple) -> bool {
     let Some(name) = simple.name() else { return simple.words.is_empty() };
     let any = |test: fn(&str) -> bool| simple.arguments().iter().any(|word| test(&word.text));
@@ -795,7 +800,8 @@ fn git_reads(simple: &Simple) -> bool {
     command.is_none_or(|word| GIT_READERS.contains(&word)) && !writes
 }
 
-/// A command line that is not wholly known is let through unless its bare text gives it away.
+/// A command line that cannot be parsed completely is allowed unless its bare text names something
+/// refused.
 fn opaque_row(reading: &Reading, command: &str, places: &ProtectedPaths) -> Option<RuleHit> {
     if reading.opaque.is_empty() {
         return None;
@@ -804,7 +810,7 @@ fn opaque_row(reading: &Reading, command: &str, places: &ProtectedPaths) -> Opti
     refused.or_else(|| places.named_in(command).map(protect))
 }
 
-/// A command line that a shell may read otherwise than Ralph does: what it runs is not known at all.
+/// A command line that a shell may parse differently from Ralph: it is unknown what it runs.
 fn unreadable_row(reading: &Reading) -> Option<RuleHit> {
     let why = reading.opaque.iter().find_map(|why| match why {
         Opaque::Backticks => Some("the text between its backticks: write `$(…)` instead"),
@@ -904,14 +910,14 @@ const GIT_READERS: [&str; 13] = [
     "status",
 ];
 
-/// Commands that change what they are given, for words that other commands computed.
+/// Commands that change their arguments, for arguments that other commands compute.
 const CHANGERS: [&str; 11] =
     ["chmod", "cp", "ln", "mv", "rm", "sed", "shred", "tee", "touch", "truncate", "unlink"];
 
 const REMOVERS: [&str; 9] =
     ["chattr", "chgrp", "chown", "dd", "install", "rmdir", "rsync", "setfacl", "trash"];
 
-/// Commands whose output is paths that they were given, or found.
+/// Commands that print paths that they were given or found.
 const LISTERS: [&str; 14] = [
     "basename", "command", "dirname", "echo", "fd", "find", "locate", "ls", "printf", "readlink",
     "realpath", "type", "whereis", "which",
@@ -934,7 +940,7 @@ const INTERPRETERS: [&str; 12] = [
     "tclsh",
 ];
 
-/// Commands that hand a script to somebody else's shell.
+/// Commands that pass a script to another program's shell.
 const CARRIERS: [&str; 12] = [
     "at",
     "batch",

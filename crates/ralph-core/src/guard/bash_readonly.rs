@@ -1,9 +1,10 @@
-//! Does a Bash command line only read?
+//! Decides whether a Bash command line is read-only.
 //!
-//! The reverse of `bash.rs`: there what cannot be known is let through, here it is refused. Every part
-//! of the line has to be on a list: the constructs of the shell here, what a word may hold in `words`,
-//! the programs and their options in `programs` and `tools`. What stands in the line decides, never a value that
-//! a variable had before: which branch ran and which assignment came last is not known.
+//! This is the reverse of `bash.rs`, which allows what it cannot parse; here it is refused. Every
+//! part of the line must be on a list: the shell constructs in this file, the contents of a word in
+//! `words`, the programs and their options in `programs` and `tools`. Only text in the line counts,
+//! never an earlier value of a variable, because it is unknown which branch ran and which
+//! assignment came last.
 
 mod awk;
 mod git;
@@ -22,36 +23,35 @@ use rable::{ListItem, ListOperator, Node, NodeKind};
 
 pub(super) use why::WriteReason;
 
-/// How often a script may contain a script (`bash -c "bash -c …"`).
+/// How deep scripts may nest (`bash -c "bash -c …"`).
 const DEEPEST: usize = 4;
 
-/// Ok when the command line changes nothing, whatever its variables, files and commands hold.
+/// Ok if the command line changes nothing, whatever its variables, files and commands contain.
 pub(super) fn only_reads(command: &str) -> Result<(), WriteReason> {
     script(command, At::default())
 }
 
-/// Where something stands in the line.
+/// The context of a node in the line.
 #[derive(Debug, Clone, Copy, Default)]
 struct At<'a> {
-    /// How many scripts it is inside of.
+    /// Number of enclosing scripts.
     depth: usize,
-    /// What the command before it in a pipeline prints.
+    /// Output of the preceding command in the pipeline.
     fed: Fed,
-    /// The variables whose value stands in the line; see `known`.
+    /// Variables whose value is in the line; see `known`.
     known: known::Known<'a>,
-    /// True inside a command whose environment holds a variable that the line sets.
+    /// True inside a command whose environment contains a variable that the line sets.
     sets: bool,
 }
 
-/// What a command reads from the one before it.
+/// What a command reads from the preceding one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Fed {
-    /// Anything.
     #[default]
     Text,
-    /// Names of files, which blanks part.
+    /// File names, separated by blanks.
     Names,
-    /// Paths that begin with a start point of `find`, each up to a NUL.
+    /// NUL-terminated paths that begin with a start point of `find`.
     Paths,
 }
 
@@ -62,7 +62,7 @@ impl At<'_> {
 }
 
 fn script(text: &str, at: At<'_>) -> Result<(), WriteReason> {
-    // Parsers do not agree on whether these part words; no command needs them.
+    // Parsers disagree on whether these characters separate words, and no command needs them.
     let is_strange = |letter: &char| {
         letter.is_control() && !matches!(letter, '\n' | '\t')
             || letter.is_whitespace() && !letter.is_ascii()
@@ -108,7 +108,7 @@ fn node(node: &Node, at: At<'_>) -> Result<(), WriteReason> {
             variables::may_be_set(name)?;
             at.known.each(name, &[words::WordText::number()], |known| match known.get(name) {
                 Some(_) => self::node(body, At { known, ..at }),
-                // Where the body may set it, what it holds is evaluated.
+                // If the body can set the variable, arithmetic evaluates its value.
                 None => Err(WriteReason::Construct("`((…))`")),
             })?;
             redirections(redirects, at)
@@ -151,7 +151,7 @@ fn node(node: &Node, at: At<'_>) -> Result<(), WriteReason> {
     }
 }
 
-/// A construct in words, for the refusal.
+/// A construct in words, for the denial.
 fn construct(kind: &NodeKind) -> &'static str {
     match kind {
         NodeKind::Function { .. } => "the definition of a function",
@@ -162,7 +162,7 @@ fn construct(kind: &NodeKind) -> &'static str {
     }
 }
 
-/// The commands of a list in their order. The parser puts lists of more than two into each other.
+/// The commands of a list in order. The parser nests lists of more than two commands.
 fn flat(items: &[ListItem]) -> Vec<(&Node, Option<ListOperator>)> {
     let mut all = Vec::with_capacity(items.len());
     for item in items {
@@ -179,7 +179,7 @@ fn flat(items: &[ListItem]) -> Vec<(&Node, Option<ListOperator>)> {
     all
 }
 
-/// Each with what the assignments before it have set for certain.
+/// Checks each command with the values that the preceding assignments have certainly set.
 fn list(items: &[(&Node, Option<ListOperator>)], at: At<'_>) -> Result<(), WriteReason> {
     let mut runs = true;
     for (index, (command, operator)) in items.iter().enumerate() {
@@ -215,7 +215,7 @@ fn command(
         at.known.is_set(name)?;
         variables::may_be_assigned(value)?;
         at.sets |= !words.is_empty() && !variables::is_harmless(name);
-        // Text that would run once it is read again.
+        // This text would run if the shell expanded it a second time.
         if words::read(node, at)?.text.contains(['$', '`']) {
             return Err(WriteReason::Construct("this assignment"));
         }
@@ -268,7 +268,8 @@ fn redirection(redirect: &Node, at: At<'_>) -> Result<(), WriteReason> {
     }
 }
 
-/// True for a file that may be `/dev/tcp/…` or `/dev/udp/…`, by which a shell opens a connection.
+/// True for a file that may be `/dev/tcp/…` or `/dev/udp/…`, which makes the shell open a
+/// connection.
 fn may_connect(target: &words::WordText) -> bool {
     let known = target.text.split(crate::shell::UNKNOWN).next().unwrap_or_default();
     ["/dev/tcp/", "/dev/udp/"].iter().any(|device| {

@@ -1,11 +1,13 @@
-//! Whether what the model says with `ralph blocked` names an action that only a person can take.
+//! Whether the text of `ralph blocked` names an action that only a person can take.
 //!
-//! A feeling, a claim, a report of progress or a wish to stop is no such action. Read by words, in English: what a
-//! person must do begins with a verb, or is a question with a choice that is theirs.
+//! A feeling, a claim, a progress report or a wish to stop does not qualify. The check uses word
+//! lists, in English: an action for a person begins with a verb, or is a question about a choice
+//! that is theirs.
 
 use crate::state::{LoopState, TaskStatus};
 
-/// Why `ralph blocked` is refused; none if the loop may pause for it. Tasks that are ready are another reason.
+/// Why `ralph blocked` is refused; `None` if the loop may pause for it. The caller also refuses it
+/// while tasks are ready.
 pub fn refusal(state: &LoopState, what: &str) -> Option<String> {
     let criterion = state.acceptance_criteria.iter().any(|criterion| !criterion.verified);
     let task = state.task_graph.iter().any(|task| task.status != TaskStatus::Done);
@@ -24,7 +26,7 @@ pub fn refusal(state: &LoopState, what: &str) -> Option<String> {
     })
 }
 
-/// Verbs of what a person does and the model cannot.
+/// Verbs for actions that a person can take and the model cannot.
 const ACTIONS: [&str; 103] = [
     "activate",
     "add",
@@ -131,10 +133,10 @@ const ACTIONS: [&str; 103] = [
     "whitelist",
 ];
 
-/// Verbs whose object decides: of these the model may mean its own work.
+/// Verbs that may also describe the model's own work, so their object decides.
 const WEAK: [&str; 7] = ["accept", "check", "clarify", "confirm", "review", "verify", "update"];
 
-/// Things that are a person's to look at, to accept or to have.
+/// Things that a person reviews, accepts or owns.
 const OF_A_PERSON: [&str; 62] = [
     "access",
     "account",
@@ -200,7 +202,8 @@ const OF_A_PERSON: [&str; 62] = [
     "2fa",
 ];
 
-/// Words that name nothing: an action whose object is made of these is a wish to stop, or a wish for help.
+/// Words without content: if the object of an action consists of these, the text is a wish to stop
+/// or for help.
 const EMPTY: [&str; 138] = [
     "a",
     "about",
@@ -342,7 +345,7 @@ const EMPTY: [&str; 138] = [
     "your",
 ];
 
-/// Words of a wish to end the loop: a clause with one of these asks for no action.
+/// Words that express a wish to end the loop: a clause with one of these asks for no action.
 const ENDS: [&str; 15] = [
     "tired",
     "bored",
@@ -361,7 +364,7 @@ const ENDS: [&str; 15] = [
     "enough",
 ];
 
-/// Who can be told to do something.
+/// Words for people who can be asked to act.
 const PERSONS: [&str; 20] = [
     "you",
     "person",
@@ -385,14 +388,14 @@ const PERSONS: [&str; 20] = [
     "he",
 ];
 
-/// Words between a person, or the begin of a clause, and the verb.
+/// Words between a person, or the start of a clause, and the verb.
 const BETWEEN: [&str; 24] = [
     "please", "must", "should", "has", "have", "needs", "need", "to", "can", "could", "first",
     "will", "would", "kindly", "then", "either", "also", "now", "and", "only", "or", "manually",
     "once", "just",
 ];
 
-/// What is asked for as a noun: `I need the password of …`.
+/// Words that ask for a noun: `I need the password of …`.
 const LACKS: [&str; 11] = [
     "need", "needs", "needed", "require", "requires", "required", "missing", "lack", "lacks",
     "awaiting", "waiting",
@@ -424,13 +427,13 @@ fn is(list: &[&str], word: &str) -> bool {
     list.contains(&word)
 }
 
-/// Words that name something.
+/// Counts the words with content.
 fn n_named(words: &[String]) -> usize {
     let names = |word: &&String| !is(&EMPTY, word) && !is(&BETWEEN, word) && !is(&PERSONS, word);
     words.iter().filter(|word| word.chars().any(char::is_alphanumeric)).filter(names).count()
 }
 
-/// An action that a person is told to take.
+/// True if the clause asks a person to act.
 fn demands(clause: &[String]) -> bool {
     if clause.iter().any(|word| is(&ENDS, word)) {
         return false;
@@ -452,14 +455,15 @@ fn demands(clause: &[String]) -> bool {
     lacks || acts
 }
 
-/// The model's own work, and what says that it is done.
+/// True for the model's own work, or for a claim that it is finished.
 fn is_about_the_work(object: &[String]) -> bool {
     let own = ["loop", "ralph", "iteration", "iterations", "criterion", "criteria", "progress"];
     let done = ["done", "finished", "complete", "completed", "verified", "proven"];
     object.iter().any(|word| is(&own, word) || is(&done, word))
 }
 
-/// Whether the words before a verb tell a person to do it: nothing, or a person and what stands between.
+/// True if the words before a verb ask a person to act: no words, or a person and the words
+/// between.
 fn is_told(before: &[String]) -> bool {
     let rest = before.iter().rposition(|word| !is(&BETWEEN, word));
     let Some(at) = rest else { return true };
@@ -469,7 +473,8 @@ fn is_told(before: &[String]) -> bool {
     });
     let by_someone = before[..at].iter().any(|word| is(&PERSONS, word))
         && !before[..=at].iter().any(|word| is(&["i", "we"], word));
-    // `someone with admin rights must …`, `you need to …`, `waiting for the owner to …`, `… and then restart it`.
+    // `someone with admin rights must …`, `you need to …`, `waiting for the owner to …`,
+    // `… and then restart it`.
     (is_person && (binds || at + 1 == before.len()))
         || (by_someone && binds)
         || (at + 1 < before.len()
@@ -477,12 +482,12 @@ fn is_told(before: &[String]) -> bool {
             && is_told_before(&before[..=at]))
 }
 
-/// Whether an earlier verb of the same clause was told.
+/// True if the clause already asks a person to take an earlier action.
 fn is_told_before(before: &[String]) -> bool {
     (0..before.len()).any(|at| is(&ACTIONS, &before[at]) && is_told(&before[..at]))
 }
 
-/// A question whose answer is a person's choice or knowledge.
+/// True for a question whose answer is a person's choice or knowledge.
 fn asks(clause: &[String]) -> bool {
     let Some(("?", words)) = clause.split_last().map(|(last, words)| (last.as_str(), words)) else {
         return false;

@@ -1,24 +1,25 @@
-//! What a command brings along: the files of a folder that is copied, and those that a patch changes.
+//! Files that a command brings in: those of a folder that it copies or moves, and those that a
+//! patch changes.
 //!
-//! A line such as `mv c .claude` names no settings; the folder `c` holds them. Whoever can see the disk lists what
-//! would come, and the guard compares where it would stand.
+//! A line such as `mv c .claude` names no settings file; the folder `c` contains it. A caller with
+//! disk access lists the files, and the guard compares the paths that they would get.
 
 use crate::protocol::registration::HOOK_EXECUTABLES;
 use serde::{Deserialize, Serialize};
 
-/// What would come with a folder or a patch.
+/// Files in a folder or a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Brought {
     /// The folder or patch, absolute.
     pub from: String,
-    /// Paths in it that could matter, as it names them; bounded.
+    /// Paths in it that may be protected, as it names them; at most 64.
     pub paths: Vec<String>,
 }
 
-/// Paths that are kept of one folder or patch.
+/// How many paths are kept for one folder or patch.
 const MOST: usize = 64;
 
-/// True for a path that may be a protected one wherever it is put.
+/// True for a path that may be protected, depending on where it is put.
 pub fn may_matter(path: &str) -> bool {
     path.starts_with('/')
         || path.split('/').any(|part| {
@@ -33,7 +34,7 @@ pub fn may_matter(path: &str) -> bool {
         })
 }
 
-/// The paths that a patch names and that may be protected ones, in each form in which `git` and `patch` take them.
+/// The paths in a patch that may be protected, in each notation that `git` and `patch` accept.
 pub fn patched(text: &str) -> Vec<String> {
     const BEFORE: [&str; 9] = [
         "diff --git ",
@@ -51,7 +52,8 @@ pub fn patched(text: &str) -> Vec<String> {
         let Some(named) = BEFORE.iter().find_map(|before| line.strip_prefix(before)) else {
             continue;
         };
-        // Behind a tabulator stands the time; a quoted name holds escapes, of which no protected name has one.
+        // A tab is followed by the time. A quoted name contains escapes, but no protected name
+        // needs one.
         let named = named.split('\t').next().unwrap_or_default();
         for word in [named].into_iter().chain(named.split(' ')) {
             let path = word.trim().trim_matches('"');
@@ -63,8 +65,8 @@ pub fn patched(text: &str) -> Vec<String> {
     found
 }
 
-/// The command lines that the client runs when it loads a skill of this text: those behind a `!`, and those of the
-/// hooks in its front matter. What the model hands over stands in them.
+/// The command lines that the client runs when it loads a skill with this text: those after a `!`,
+/// and those of the hooks in its front matter. The model's arguments are substituted.
 pub fn run_by(skill: &str, arguments: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let front = skill
@@ -75,7 +77,8 @@ pub fn run_by(skill: &str, arguments: &str) -> Vec<String> {
         let line = line.trim_start().trim_start_matches("- ").trim_start();
         if let Some(command) = line.strip_prefix("command:") {
             let command = command.trim().trim_matches(['"', '\'']);
-            // Registered as Ralph's own skills do, the client starts it and not the model.
+            // A hook that is registered the way Ralph's own skills do it is started by the client,
+            // not by the model.
             if HOOK_EXECUTABLES.contains(&command.rsplit('/').next().unwrap_or(command)) {
                 continue;
             }
@@ -102,7 +105,8 @@ pub fn run_by(skill: &str, arguments: &str) -> Vec<String> {
     told.into_iter().take(MOST).collect()
 }
 
-/// What is left of a path when `git` or `patch` takes folders off its beginning: each of the first few.
+/// The whole path, and the path without its first folders (up to seven), as `git` and `patch` strip
+/// them.
 pub(super) fn stripped(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.split_once('/').map(|(_, rest)| rest)).take(8)
 }

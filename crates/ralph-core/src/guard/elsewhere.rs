@@ -1,16 +1,16 @@
 //! The folders in which a command line runs git.
 //!
-//! git obeys the configuration of the repository that it finds, and a folder of the project may be a
-//! repository of its own, even without a `.git`. Whoever asks looks at the folders.
+//! git obeys the configuration of the repository that it finds, and a folder of the project may be
+//! a repository of its own, even without a `.git`. The caller inspects the folders.
 
 use crate::shell::{self, STAR, Simple, UNKNOWN};
 
 /// More folders than any line needs.
 const MOST: usize = 32;
-/// The project's own repository, in the words of git.
+/// Git commands that print the root of the project's repository.
 const TOP: [&str; 2] = ["\"$(git rev-parse --show-toplevel)\"", "$(git rev-parse --show-toplevel)"];
 
-/// The folders in which this line may run git, absolute; none if they are computed.
+/// The folders in which this line may run git, absolute; `None` if they are computed.
 pub fn git_folders(line: &str, cwd: &str) -> Option<Vec<String>> {
     let line = TOP.iter().fold(line.to_owned(), |line, top| line.replace(top, "."));
     let reading = shell::read(&line, &[("PWD", cwd)]);
@@ -31,7 +31,7 @@ pub fn git_folders(line: &str, cwd: &str) -> Option<Vec<String>> {
     }
     for simple in reading.commands.iter().filter(|simple| runs_git(simple)) {
         let words = simple.arguments();
-        // Only before its command: after it, `-C` is an option of that.
+        // `-C` counts only before the subcommand: after it, it is an option of the subcommand.
         for at in 0..words.len() {
             let text = words[at].text.as_str();
             if !text.starts_with('-') && (at == 0 || words[at - 1].text != "-C") {

@@ -1,8 +1,8 @@
-//! Judges a tool's input field by field: what each one carries decides, not the tool's name.
+//! Judges a tool's input field by field: the content of each field decides, not the tool's name.
 //!
-//! A tool of another vendor names its fields as it likes, nests them, and hands over JSON in a string. So every
-//! text counts, also the words of a list as one command line. A text for people may mention anything: of those
-//! only a text counts that is a command as a whole.
+//! Another vendor's tool names and nests its fields in any way, and may pass JSON in a string. So
+//! every text counts, and a list of words also counts as one command line. A text for people may
+//! mention anything, so it counts only if the whole text is a command.
 
 use super::places::{self, ProtectedPaths};
 use super::tools::{self, Carries, Does, GuardedTool};
@@ -13,13 +13,14 @@ use serde_json::Value;
 
 type RuleHit = (Rule, String);
 
-/// Texts of one call that are judged; more cannot be known to be harmless.
+/// How many texts of one call are judged; a call with more is refused.
 const MOST: usize = 4096;
-/// Bytes of one call that are judged: a hook that takes longer than the client waits has not answered at all.
+/// How many bytes of one call are judged: if a hook exceeds the client's timeout, its answer is
+/// lost.
 const MOST_BYTES: usize = 256 << 10;
-/// How deep JSON may stand in a string of JSON.
+/// How deep JSON may nest inside JSON strings.
 const DEEPEST: usize = 4;
-/// Longer texts are no paths.
+/// A longer text is not a path.
 const LONGEST_PATH: usize = 4096;
 
 /// One text of a tool's input.
@@ -29,7 +30,7 @@ pub(super) struct Field {
     carries: Carries,
 }
 
-/// Every text of a call, and every list of texts as one line; `None` where there are too many.
+/// Every text of a call, and every list of texts as one line; `None` if there are too many.
 pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
     let tool = tools::find(call.tool);
     let mut fields = Fields { tool, found: Vec::new(), n_bytes: 0, full: false };
@@ -78,7 +79,7 @@ impl Fields {
             }
             Value::Object(members) => {
                 for (member, value) in members {
-                    // Below a field of the table everything is what the field carries.
+                    // Everything below a field of the table carries what the field carries.
                     let told = told.or_else(|| match name {
                         "" => None,
                         name => self
@@ -121,7 +122,8 @@ impl Fields {
         self.found.push(Field { name: name.to_owned(), text: text.to_owned(), carries });
     }
 
-    /// `{"program": "rm", "args": ["-r", "x"]}`: whichever way the words are shared out, together they are a line.
+    /// Joins `{"program": "rm", "args": ["-r", "x"]}` to one command line, however the words are
+    /// distributed.
     fn as_one_line(&mut self) {
         let program = |field: &&Field| {
             [
@@ -148,7 +150,7 @@ impl Fields {
         let texts = |test: &dyn Fn(&&Field) -> bool| -> Vec<String> {
             let mut texts: Vec<String> = Vec::new();
             for field in self.found.iter().filter(own).filter(|field| test(field)) {
-                // A list stands there as a line as well as word by word.
+                // A list is present both as a line and word by word.
                 if !texts.iter().any(|line| line.contains(field.text.as_str())) {
                     texts.push(field.text.clone());
                 }
@@ -164,7 +166,7 @@ impl Fields {
     }
 }
 
-/// A list of words as a command line.
+/// Quotes a list of words as a command line.
 fn line(words: &[&str]) -> String {
     let quoted = |word: &&str| match word
         .chars()
@@ -176,7 +178,7 @@ fn line(words: &[&str]) -> String {
     words.iter().map(quoted).collect::<Vec<String>>().join(" ")
 }
 
-/// The row that some field brings the call into; none where all of them are harmless.
+/// The row that one of the fields matches; `None` if all fields are harmless.
 pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let Some(fields) = of(call) else { return Some((Rule::CutCommand, MANY.to_owned())) };
     fields.iter().find_map(|field| of_field(situation, call, field, &fields))
@@ -190,10 +192,10 @@ fn of_field(
 ) -> Option<RuleHit> {
     let (places, text) = (situation.places, field.text.as_str());
     let unknown = tools::find(call.tool).fields.is_empty();
-    // The rest of a text that was cut is anywhere.
+    // A truncated text continues with unknown content.
     let is_cut = call.cut && text.len() + 8 > LONGEST;
     match field.carries {
-        // What stands elsewhere is no place of this machine.
+        // A URL is not a place on this machine.
         Carries::Path | Carries::Anything if is_elsewhere(text) => None,
         Carries::Nothing | Carries::Content => None,
         Carries::Message => message(situation, call, text, unknown),
@@ -211,7 +213,7 @@ fn of_field(
     }
 }
 
-/// The address of something on another machine.
+/// True for the address of something on another machine.
 fn is_elsewhere(text: &str) -> bool {
     const SCHEMES: [&str; 7] =
         ["http://", "https://", "ws://", "wss://", "ftp://", "ssh://", "git://"];
@@ -219,8 +221,8 @@ fn is_elsewhere(text: &str) -> bool {
     SCHEMES.iter().any(|scheme| text.starts_with(scheme)) && !text.contains(char::is_whitespace)
 }
 
-/// A text for people or for an agent: refused if it is a person's command as a whole, and in a tool that is not
-/// known also if it is a command line.
+/// A text for people or for an agent: refused if the whole text is a person's command. For an
+/// unknown tool, also refused if it is a refused command line.
 fn message(
     situation: &Situation<'_>,
     call: &ToolCall<'_>,
@@ -245,9 +247,9 @@ fn message(
     })
 }
 
-/// A script of any language: only what it names can be looked at.
+/// A script in any language: only the names in it can be checked.
 fn script(places: &ProtectedPaths, text: &str) -> Option<RuleHit> {
-    // A plain line of words is a command line, which has been read.
+    // A plain line of words is a command line, which has been parsed already.
     let is_plain = !text.contains(['(', '{', '"', '\'', '`', ';', '=', '\n']);
     let named = (!is_plain).then(|| ralph_command::named_in(text)).flatten();
     named
@@ -255,20 +257,20 @@ fn script(places: &ProtectedPaths, text: &str) -> Option<RuleHit> {
         .or_else(|| places.named_in(text).or_else(|| places.program_in(text)).map(places::row))
 }
 
-/// A prompt that the client will submit: nobody can tell it from one that a person has typed.
+/// A prompt that the client will submit: it cannot be told from one that the user typed.
 fn prompt(text: &str) -> Option<RuleHit> {
     let named = || ralph_command::named_in(text).map(|(command, _)| format!("ralph {command}"));
     slashed(text).or_else(named).map(refuse_prompt)
 }
 
-/// A slash command of ours anywhere in a text.
+/// One of Ralph's slash commands anywhere in a text.
 fn slashed(text: &str) -> Option<String> {
     let mut words =
         text.split(|letter: char| letter.is_whitespace() || "`'\"()[]{}<>,;".contains(letter));
     words.find_map(|word| slash(word.trim_end_matches(['.', '!', '?', ':'])))
 }
 
-/// `/ralph-cancel`, with or without our plugin's prefix, and what stands behind it.
+/// `/ralph-cancel`, with or without the plugin's prefix, and with any arguments.
 fn slash(text: &str) -> Option<String> {
     let name = text.trim().strip_prefix('/')?;
     let name = name.split_whitespace().next()?;
@@ -285,7 +287,7 @@ fn refuse_prompt(command: String) -> RuleHit {
     (Rule::RefusedCommand, reason)
 }
 
-/// A text that may be a path, of a tool that may do anything with it.
+/// A text that may be a path, in a tool that may do anything with it.
 fn path(
     places: &ProtectedPaths,
     call: &ToolCall<'_>,
@@ -301,14 +303,15 @@ fn path(
         return Some(places::row(place));
     }
     let place = places.holds_protected(&path, call.cwd)?;
-    // The project and what is above it is named by nearly every call. Only what takes it away is meant.
+    // Nearly every call names the project or one of its parent folders, so these count only if the
+    // call removes or moves them.
     if !places.is_at_or_above(&path, call.cwd) || takes_away(call, all) {
         return Some(places::row(place));
     }
     None
 }
 
-/// Whether the tool, or a word that it is given, says that something is taken away or moved.
+/// True if the tool's name or one of its arguments announces a removal or a move.
 fn takes_away(call: &ToolCall<'_>, all: &[Field]) -> bool {
     const VERBS: [&str; 16] = [
         "delete", "remove", "rm", "rmdir", "rmtree", "unlink", "erase", "wipe", "trash", "move",
@@ -327,7 +330,7 @@ fn takes_away(call: &ToolCall<'_>, all: &[Field]) -> bool {
         }
         words.iter().any(|word| VERBS.contains(&word.as_str()))
     };
-    // Of another vendor's tool only its own name, not that of the server.
+    // For another vendor's tool, only its own name counts, not the server's.
     let named = call.tool.rsplit("__").next().unwrap_or(call.tool);
     let told = |field: &&Field| {
         let name = field.name.to_ascii_lowercase();
@@ -348,7 +351,7 @@ fn takes_away(call: &ToolCall<'_>, all: &[Field]) -> bool {
     says(named) || all.iter().filter(told).any(|field| field.text.len() <= 24 && says(&field.text))
 }
 
-/// The texts of a call that may be paths, for whoever can tell where they lead.
+/// The texts of a call that may be paths, for a caller that can resolve links.
 pub(super) fn paths(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String> {
     let fields = of(call).unwrap_or_default();
     let is_path = |field: &&Field| {
@@ -359,7 +362,7 @@ pub(super) fn paths(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String>
     fields.iter().filter(is_path).map(|field| places.written_out(field.text.trim())).collect()
 }
 
-/// The texts of a call that may be command lines; a few, since each is read.
+/// The texts of a call that may be command lines; at most 16, because each is parsed.
 pub(super) fn lines(call: &ToolCall<'_>) -> Vec<String> {
     let fields = of(call).unwrap_or_default();
     let is_line = |field: &Field| {
@@ -370,7 +373,7 @@ pub(super) fn lines(call: &ToolCall<'_>) -> Vec<String> {
     fields.into_iter().filter(is_line).take(16).map(|field| field.text).collect()
 }
 
-/// What the text of a skill runs when it is loaded.
+/// The commands that a skill runs when it is loaded.
 pub(super) fn skill(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let commands = situation.places.skill.iter().flat_map(|skill| &skill.commands);
     commands.into_iter().find_map(|line| bash::refused(situation, call, line)).or_else(|| {
@@ -380,19 +383,19 @@ pub(super) fn skill(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<Ru
     })
 }
 
-/// True for a skill that has the name of one that plans, and perhaps not its text.
+/// True for a skill that has the name of a planning skill but may have another text.
 pub(super) fn is_borrowed(situation: &Situation<'_>, call: &ToolCall<'_>) -> bool {
     let name = call.input.skill.as_deref().unwrap_or_default();
     is_planning(name.strip_prefix("ralph:").unwrap_or(name))
         && !situation.places.skill.as_ref().is_some_and(|skill| skill.is_shipped)
 }
 
-/// True for the skills that plan, by all their names.
+/// True for the planning skills, by any of their names.
 pub(super) fn is_planning(skill: &str) -> bool {
     ["ralplan", "rp", "planloop"].contains(&skill)
 }
 
-/// True for a tool whose call may touch a place.
+/// True for a tool whose call may touch a protected place.
 pub(super) fn matters(tool: &str) -> bool {
     !matches!(
         tools::find(tool).does,

@@ -1,10 +1,10 @@
-//! What only a person may say, and how they say it without leaving the conversation.
+//! Commands that only a person may give, and how they give them without leaving the conversation.
 //!
 //! The commands are refused inside the session of a live loop, whoever runs the shell: there it is
 //! the model that types.
 
-/// Commands for a person only, each with what the person types in the session instead; an empty
-/// one can be given only in another terminal.
+/// Commands for a person only, each with what they type in the session instead. An empty string
+/// means that the command can be given only in another terminal.
 pub const PERSONS_ONLY: [(&str, &str); 31] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
@@ -22,7 +22,8 @@ pub const PERSONS_ONLY: [(&str, &str); 31] = [
     ("resume", "/ralph"),
     ("adopt", ""),
     ("trust", ""),
-    // Before `signal`: in a text that is no command line the first that fits is named.
+    // These come before `signal`: in a text that is not a command line, the first match is
+    // reported.
     ("session new", ""),
     ("session signal", ""),
     ("session feedback", ""),
@@ -40,14 +41,14 @@ pub const PERSONS_ONLY: [(&str, &str); 31] = [
     ("ralplan discard", ""),
 ];
 
-/// Why this command is not done inside the session of a live loop; none if it may be.
+/// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {
     let (_, typed) = PERSONS_ONLY.iter().find(|(known, _)| *known == command)?;
     Some(reason(command, typed))
 }
 
-/// Commands that begin something in a project: without a known speaker they are refused only where a loop is
-/// live in the same project, so that a timer can start its work elsewhere.
+/// Commands that start something in a project. If the speaker is unknown, they are refused only
+/// while a loop is live in the same project, so that a timer can start work elsewhere.
 const BEGINS: [&str; 12] = [
     "start",
     "task import",
@@ -63,7 +64,7 @@ const BEGINS: [&str; 12] = [
     "install",
 ];
 
-/// Whether a command concerns the loops of its own project only.
+/// True if a command concerns only the loops of its own project.
 pub fn begins(command: &str) -> bool {
     BEGINS.contains(&command)
 }

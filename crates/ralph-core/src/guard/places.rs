@@ -1,8 +1,8 @@
-//! The places that a live loop protects, and how a path is recognised as one of them.
+//! The places that a live loop protects, and how a path is matched against them.
 //!
-//! Paths come from command lines, so they may hold the marks of [`crate::shell`] for globs and for
-//! what is not known. A glob that could match counts as a match; a part that is wholly unknown
-//! matches nothing by itself, or every `rm "$file"` would be refused.
+//! Paths come from command lines, so they may contain the markers of [`crate::shell`] for globs and
+//! for unknown parts. A glob that could match counts as a match. A segment that is completely
+//! unknown matches nothing by itself, because otherwise every `rm "$file"` would be refused.
 
 use super::Rule;
 use super::brought::Brought;
@@ -11,47 +11,47 @@ use crate::protocol::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
 use serde::{Deserialize, Serialize};
 
-/// Where things are on this machine; all absolute.
+/// Where the protected places are on this machine; all paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProtectedPaths {
-    /// `$RALPH_HOME`, or where it is by default.
+    /// `$RALPH_HOME` or its default.
     pub ralph_home: String,
     /// Claude Code's configuration folders.
     pub config_dirs: Vec<String>,
-    /// The folder of the user's own settings of Ralph.
+    /// The folder with the user's settings for Ralph.
     pub user_config: String,
-    /// Folders that hold the installed executables.
+    /// Folders with installed executables.
     pub executables: Vec<String>,
-    /// The plugin that the hook was started from.
+    /// Root of the plugin that started the hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin_root: Option<String>,
-    /// The user's home.
+    /// The user's home folder.
     pub home: String,
-    /// While an orchestrated session is live: the folder of sessions, and paths on this command line that lead
-    /// there without saying so.
+    /// While an orchestration is live: its folder `.ralph-sessions`, and paths on this command line
+    /// that lead there under another name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
-    /// Paths of this call that lead elsewhere, each with the place that it leads to.
+    /// Symbolic links among the paths of this call, each with its target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<(String, String)>,
-    /// What comes with the folders and patches that this call puts somewhere.
+    /// The contents of the folders and patches that this call copies or applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<Brought>,
-    /// The skill that this call loads, if it is one.
+    /// The skill that this call loads, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<Skill>,
 }
 
-/// What is known of a skill before it is loaded.
+/// What is known about a skill before it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Skill {
-    /// True if the client can find no other text of this name than the one that Ralph ships.
+    /// True if the client can find no text for this name except the one that Ralph ships.
     pub is_shipped: bool,
-    /// The command lines that the client runs when it loads it.
+    /// The command lines that the client runs when it loads the skill.
     pub commands: Vec<String>,
 }
 
-/// What a protected place is.
+/// The kind of a protected place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProtectedPlace {
     State,
@@ -61,10 +61,10 @@ pub(super) enum ProtectedPlace {
     PluginHooks,
     Executable,
     Skill,
-    /// The client's record of a conversation: a row in it can look like an interruption by the user.
+    /// The client's transcript: a row in it can look like an interruption by the user.
     Transcript,
     Session,
-    /// A patch that nobody can read before it is applied, and that may change any of these.
+    /// A patch that cannot be read before it is applied, and may change any of these.
     Patched,
 }
 
@@ -76,7 +76,7 @@ pub(super) const HOOKS: [&str; 5] = [
     "ralph-session-context",
 ];
 
-/// How the folder of sessions is named in a script.
+/// The orchestration's folder, as a script names it.
 const SESSIONS: &str = ".ralph-sessions";
 
 const PATCHED: &str = "This applies a patch that cannot be read before it is applied, and while a loop is live a \
@@ -86,7 +86,7 @@ x.patch`), and apply that file by its name in a call of its own. Or make the cha
 const CLIENT_SETTINGS: [&str; 3] =
     ["settings.json", "settings.local.json", "managed-settings.json"];
 
-/// The row that a change of the place falls into, with what its denial says.
+/// The row for a change of this place, with the text of its denial.
 pub(super) fn row(place: ProtectedPlace) -> (Rule, String) {
     match place {
         ProtectedPlace::Session => (Rule::Artefact, BY_COMMAND.to_owned()),
@@ -95,7 +95,6 @@ pub(super) fn row(place: ProtectedPlace) -> (Rule, String) {
     }
 }
 
-/// The text of a denial.
 pub(super) fn refusal(place: ProtectedPlace) -> String {
     let what = match place {
         ProtectedPlace::State => "Ralph's own state",
@@ -116,7 +115,8 @@ pub(super) fn refusal(place: ProtectedPlace) -> String {
 }
 
 impl ProtectedPaths {
-    /// Whether an edit of this path is an edit of a protected place, by its name or where that leads.
+    /// The protected place that an edit of this path would change, by its name or by its link
+    /// target.
     pub(super) fn protected(&self, path: &str, cwd: &str) -> Option<ProtectedPlace> {
         let said = self.segments(path, cwd);
         let led = self.led(&said);
@@ -154,7 +154,7 @@ impl ProtectedPaths {
         self.sessions.iter().any(|place| is_under(&path, place)).then_some(ProtectedPlace::Session)
     }
 
-    /// Whether removing this path would take a protected place with it.
+    /// The protected place that would be removed together with this path.
     pub(super) fn holds_protected(&self, path: &str, cwd: &str) -> Option<ProtectedPlace> {
         let said = self.segments(path, cwd);
         let led = self.led(&said);
@@ -210,7 +210,7 @@ impl ProtectedPaths {
         }
     }
 
-    /// Whether below this folder protected files of this name or path can be found.
+    /// The protected place that a search for this name or path below a folder would find.
     pub(super) fn holds_named(&self, start: &str, name: &str, cwd: &str) -> Option<ProtectedPlace> {
         let start = self.segments(start, cwd);
         let is_below = |file: &str| {
@@ -257,7 +257,7 @@ impl ProtectedPaths {
             .then_some(ProtectedPlace::Executable)
     }
 
-    /// Whether a text that nobody can take apart names a protected place.
+    /// The protected place that a text names that cannot be parsed.
     pub(super) fn named_in(&self, text: &str) -> Option<ProtectedPlace> {
         let below_home = |place: &str| {
             let rest = place.strip_prefix(self.home.trim_end_matches('/'));
@@ -291,7 +291,7 @@ impl ProtectedPaths {
             .then_some(ProtectedPlace::HookSettings)
     }
 
-    /// Whether a script names one of Ralph's executables or skills.
+    /// The executable or skill of Ralph that a script names.
     pub(super) fn program_in(&self, text: &str) -> Option<ProtectedPlace> {
         let below_home = |place: &str| {
             let rest = place
@@ -322,7 +322,7 @@ impl ProtectedPaths {
         is_record && (1..path.len().saturating_sub(1)).any(below)
     }
 
-    /// Where the path leads by the links that are known.
+    /// The targets of the path through the known links.
     fn led(&self, path: &[String]) -> Vec<Vec<String>> {
         let parts = |path: &str| -> Vec<String> {
             path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -334,7 +334,7 @@ impl ProtectedPaths {
         self.links.iter().filter_map(through).collect()
     }
 
-    /// A path whose beginning is not known, and that goes on as the path of Ralph's state does.
+    /// True for a path with an unknown start that continues like the path of Ralph's state.
     fn is_within_state(&self, path: &[String]) -> bool {
         let place: Vec<&str> = self.ralph_home.split('/').filter(|part| !part.is_empty()).collect();
         let Some(end) = place.len().checked_sub(2).map(|at| &place[at..]) else { return false };
@@ -342,7 +342,7 @@ impl ProtectedPaths {
             && path[1..].windows(2).any(|pair| pair[0] == end[0] && pair[1] == end[1])
     }
 
-    /// A path whose beginning is not known, and whose end is that of a protected folder.
+    /// Matches a path with an unknown start whose end is that of a protected folder.
     fn ends_like(&self, rest: &[String]) -> Option<ProtectedPlace> {
         let ends = |place: &str| {
             let place: Vec<&str> = place.split('/').filter(|part| !part.is_empty()).collect();
@@ -367,27 +367,27 @@ impl ProtectedPaths {
             .then_some(ProtectedPlace::HookSettings)
     }
 
-    /// The path from the root, as the guard compares it.
+    /// The absolute path, as the guard compares it.
     pub(super) fn absolute(&self, path: &str, cwd: &str) -> String {
         format!("/{}", self.segments(path, cwd).join("/"))
     }
 
-    /// True for this folder itself, and for those above it.
+    /// True for this folder itself and its parents.
     pub(super) fn is_at_or_above(&self, path: &str, folder: &str) -> bool {
         let (path, folder) = (self.segments(path, folder), self.segments(folder, "/"));
         folder.starts_with(&path)
     }
 
-    /// True for a folder of the client's own settings: `.claude`, wherever it is.
+    /// True for a folder with the client's own settings: `.claude` anywhere, or a configuration
+    /// folder.
     pub(super) fn is_client(&self, path: &str, cwd: &str) -> bool {
         self.is_client_folder(&self.segments(path, cwd))
     }
 
-    /// A path as a tool may be given it, without the forms that only mean one: `file:` addresses, variables and
-    /// globs.
+    /// Normalises a path in a tool's input: resolves `file:` URLs and variables, and marks globs.
     pub(super) fn written_out(&self, text: &str) -> String {
         let path = match text.strip_prefix("file://") {
-            // A host may stand there: `file://localhost/x`.
+            // A host may come first: `file://localhost/x`.
             Some(rest) => unescaped(rest.find('/').map_or(rest, |at| &rest[at..])),
             None => unescaped(text.strip_prefix("file:").unwrap_or(text)),
         };
@@ -406,9 +406,9 @@ impl ProtectedPaths {
         path.replace('*', &STAR.to_string()).replace('?', &ONE.to_string())
     }
 
-    /// The parts of a path, absolute, without `.` and `..`.
+    /// The segments of the absolute path, without `.` and `..`.
     fn segments(&self, path: &str, cwd: &str) -> Vec<String> {
-        // `~+` is the folder itself, `~name` the home of a user.
+        // `~+` is the working directory, and `~name` is the home of that user.
         let path = path.strip_prefix("~+/").unwrap_or(path);
         let users = self.home.rsplit('/').next().filter(|name| !name.is_empty()).and_then(|name| {
             let rest = path.strip_prefix('~')?.strip_prefix(name)?;
@@ -454,8 +454,8 @@ impl ProtectedPaths {
     }
 }
 
-/// A text in which the parts of a path stand apart, as `'.claude', 'settings.json'` or `home / "x"`, with the
-/// parts joined.
+/// Joins the segments of a path that a text writes separately, as in `'.claude', 'settings.json'`
+/// or `home / "x"`.
 fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     for chunk in text.split(['(', ')', '\n', ';']) {
@@ -470,7 +470,7 @@ fn joined(text: &str) -> String {
     joined
 }
 
-/// `%2e` is a dot.
+/// Decodes percent escapes: `%2e` is a dot.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -485,7 +485,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What follows a `~` that stands for the user's own home.
+/// The part after a `~` that stands for the user's own home.
 fn from_home(path: &str) -> Option<&str> {
     path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -505,12 +505,13 @@ fn is_executable(name: &str) -> bool {
     could_be(name, "ralph") || HOOKS.iter().any(|hook| could_be(name, hook))
 }
 
-/// A name that begins with `ralph` or is a command of ours, or a glob that some such name matches.
+/// True for a name that begins with `ralph` or is one of Ralph's commands, or a glob that matches
+/// such a name.
 fn is_ours(name: &str) -> bool {
     name.starts_with("ralph") || COMMANDS.iter().any(|command| could_be(name, command))
 }
 
-/// Whether a part of a path, perhaps with globs, could be this name.
+/// True if a path segment, perhaps with globs, could be this name.
 pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     if !pattern.contains([UNKNOWN, STAR, ONE]) {
         return pattern == name;
@@ -519,7 +520,7 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
         return false;
     }
 
-    // A glob at the beginning does not match a dot file.
+    // A glob at the start does not match a dot file.
     if name.starts_with('.') && pattern.starts_with([STAR, ONE]) {
         return false;
     }
@@ -536,7 +537,7 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
                 at += 1;
                 from += 1;
             }
-            // The last star takes one letter more.
+            // Lets the last star match one more character.
             _ => match retry {
                 Some(again) => (at, from) = again,
                 None => return false,

@@ -4,12 +4,13 @@ use super::places::could_be;
 use crate::guard::human_only::{self, PERSONS_ONLY};
 use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
 
-/// A refused command: its name, its second word where only some are refused, and what a person
-/// types instead.
+/// A refused command: its name, its second word if only some are refused, and what a person types
+/// instead.
 type RefusedCommand = (&'static str, &'static str, &'static str);
 
-/// What only a person may say; the command by which a typed `/ralph` is answered: given by hand it
-/// would be a start that nobody typed; and the one that hands a text to a shell, for the client alone.
+/// The commands for a person only, plus two more: `typed`, which handles a typed `/ralph` and,
+/// given by hand, would be a start that nobody typed; and `statusline`, which passes a text to a
+/// shell and is for the client only.
 fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
     let persons = PERSONS_ONLY.into_iter().map(|(command, typed)| {
         let (command, only) = command.split_once(' ').unwrap_or((command, ""));
@@ -18,7 +19,7 @@ fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
     persons.chain([("typed", "", "/ralph"), ("statusline", "", "")])
 }
 
-/// Every command, to tell a command from the value of an option that stands before it.
+/// All other commands, to tell a command from the value of an option before it.
 const OTHERS: [&str; 18] = [
     "plan",
     "build",
@@ -40,10 +41,10 @@ const OTHERS: [&str; 18] = [
     "help",
 ];
 
-/// The variable that names the `bd` of a refinement.
+/// The variable that names the `bd` executable for a refinement.
 pub(super) const TRACKER: &str = "RALPH_BD";
 
-/// Variables that say which loop a command means, and which program it runs.
+/// Variables that select the loop a command applies to, or the program it runs.
 const IDENTITY: [&str; 4] = ["RALPH_HOME", "RALPH_MANIFEST", "CLAUDE_CODE_SESSION_ID", TRACKER];
 
 /// True for `ralph`, wherever it is installed.
@@ -51,14 +52,14 @@ pub(super) fn is_ralph(simple: &Simple) -> bool {
     could_be(simple.base(), "ralph")
 }
 
-/// True for a `ralph` command that runs another program, which may change anything; or may do so, as
-/// far as its words can be read.
+/// True for a `ralph` command that runs another program, which may change anything, or that may do
+/// so because some of its words are computed.
 pub(super) fn may_hand_on(simple: &Simple) -> bool {
     let words = simple.arguments().iter().map(|word| word.text.as_str());
     words.into_iter().any(|word| word.starts_with("--tracker") || is_computed(word))
 }
 
-/// What is refused of one `ralph` command, as it would be typed, with its equivalent.
+/// The refused part of one `ralph` command, as it would be typed, with its equivalent.
 pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'static str)> {
     let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
     if words == ["start", "--session", session_id, "-"] {
@@ -68,7 +69,7 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
         |word: &str| OTHERS.contains(&word) || refused_commands().any(|(known, ..)| known == word);
     let mut plain = Plain { words: &words };
     let mut command = plain.next();
-    // The word may be the value of an option that is not known here.
+    // The word may be the value of an option that is unknown here.
     while command.is_some_and(|word| !is_command(word) && !is_computed(word)) {
         command = plain.next();
     }
@@ -77,7 +78,7 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     };
     let second = plain.next();
     let is_second = |only: &str| match second {
-        // An option may stand anywhere.
+        // An option may be anywhere in the line.
         _ if only.starts_with("--") => {
             simple.fed || words.iter().any(|word| *word == only || is_computed(word))
         }
@@ -89,7 +90,7 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
         .map(|(known, only, typed)| (format!("{known} {only}").trim_end().to_owned(), typed))
 }
 
-/// The words that are neither options nor the values of those that take one everywhere.
+/// Iterates over the words that are neither options nor values of the global options.
 struct Plain<'a> {
     words: &'a [&'a str],
 }
@@ -113,7 +114,7 @@ fn is_computed(word: &str) -> bool {
     word.contains([UNKNOWN, STAR, ONE])
 }
 
-/// The variable of these that a command line changes, if it does.
+/// The variable in [`IDENTITY`] that a command changes.
 pub(super) fn changed_identity(simple: &Simple) -> Option<&'static str> {
     let by_words = match simple.name() {
         Some("unset" | "export" | "declare" | "typeset" | "local" | "readonly" | "read") => {
@@ -136,8 +137,8 @@ pub(super) fn changed_identity(simple: &Simple) -> Option<&'static str> {
     removed.or(assigned).or_else(|| by_words.iter().find_map(names))
 }
 
-/// A refused command in a text that is not a command line, or not one that can be read: `ralph`,
-/// and within the next words one that is refused.
+/// A refused command in a text that is not a command line or cannot be parsed: `ralph`, and within
+/// the next four words a refused command.
 pub(super) fn named_in(text: &str) -> Option<(String, &'static str)> {
     let is_word = |letter: char| letter.is_alphanumeric() || "-_./".contains(letter);
     let words: Vec<&str> =
@@ -157,12 +158,12 @@ pub(super) fn named_in(text: &str) -> Option<(String, &'static str)> {
     None
 }
 
-/// A text that is a refused command as a whole, as a person would type it.
+/// A text that as a whole is a refused command, as a person would type it.
 pub(super) fn typed(text: &str) -> Option<String> {
     let mut words = text.split_whitespace();
     (words.next() == Some("ralph")).then_some(())?;
     let rest: Vec<&str> = words.collect();
-    // Words behind a command that takes none make it a sentence: "ralph cancel works".
+    // After a command without operands, further words make it a sentence: "ralph cancel works".
     const TAKE_WORDS: [&str; 11] = [
         "adopt",
         "build",
@@ -185,7 +186,6 @@ pub(super) fn typed(text: &str) -> Option<String> {
     known.then(|| format!("ralph {}", rest.first().copied().unwrap_or_default()))
 }
 
-/// The text of a denial.
 pub(super) fn refusal(command: &str, typed: &str) -> String {
     format!(
         "{}. You may use `ralph task …` (not `import`) and `ralph status`, written out in plain \

@@ -1,39 +1,40 @@
-//! What consensus planning lets through before a person agreed to the plan.
+//! What consensus planning allows before the user agrees to the plan.
 //!
-//! The wall stands as long as the planning lives, at rest too: only the person's decision, by the
-//! gate's question or on the command line, takes it away. What is not known to read is refused until
-//! the verdict as well as after it: a tool of another vendor may do anything, and a plan needs none.
+//! The gate holds as long as the planning is live, also while it is paused: only the user's
+//! decision, by the gate's question or on the command line, lifts it. A call that is not known to
+//! be read-only is refused both before and after the verdict: another vendor's tool may do
+//! anything, and a plan needs none.
 
 use super::{Caller, Cell, ToolCall};
 use crate::protocol::event::ToolInput;
 use crate::shell::LONGEST;
 
-/// How far consensus planning is.
+/// The state of consensus planning.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanGate<'a> {
-    /// False until the critic's verdict, true from then on: the person is to decide.
+    /// False until the critic's verdict, then true: the user must decide.
     pub awaiting_person: bool,
-    /// True while a planner plans. In any other phase nobody writes, not even a planner that still runs:
-    /// the text is what the architect reads and the critic judges.
+    /// True while a planner works. In any other phase nothing may write, not even a planner that is
+    /// still running, because the architect reads the text and the critic judges it.
     pub planner_writes: bool,
     /// The project's folder, absolute and without symbolic links.
     pub project_root: &'a str,
-    /// The plan, as the person is told of it.
+    /// The plan's path, as the user is shown it.
     pub plan_path: &'a str,
-    /// What the judged plan is known by.
+    /// Hash of the judged plan.
     pub plan_hash: &'a str,
-    /// Whether this call, an AskUserQuestion, asks what the gate has to ask; else why not.
+    /// Ok if this call, an AskUserQuestion, asks the gate's question; otherwise why not.
     pub gates_own_question: Result<(), &'a str>,
-    /// The folder in which a command line would run git and that is not the project's own repository; see
-    /// [`super::git_folders`].
+    /// A folder in which a command line would run git on another repository than the project's own;
+    /// see [`super::git_folders`].
     pub git_elsewhere: Option<&'a str>,
 }
 
-/// The agents that plan.
+/// The planning agents.
 const PLANNERS: [&str; 4] =
     ["ralplan-planner", "ralplan-architect", "ralplan-critic", "ralplan-metis"];
 
-/// Ok when this cell lets this call through; else what the model reads.
+/// Ok if this cell allows the call; otherwise the message to the model.
 pub(super) fn check(
     cell: Cell,
     gate: &PlanGate<'_>,
@@ -79,13 +80,13 @@ pub(super) fn check(
                 ),
             }
         }
-        // By its cell it is refused whoever calls.
+        // This cell refuses the call for every caller.
         _ => refuse(&format!("`{}` is not let through while a plan is made.", call.tool)),
     }
 }
 
 impl PlanGate<'_> {
-    /// What is done instead.
+    /// What the model does instead.
     fn next(&self) -> String {
         let (path, hash) = (self.plan_path, self.plan_hash.get(..12).unwrap_or(self.plan_hash));
         match (self.awaiting_person, self.planner_writes) {
@@ -134,12 +135,12 @@ fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
     }
 }
 
-/// An agent's or a skill's name without our plugin's prefix.
+/// The name of an agent or a skill without the plugin's prefix.
 fn own_name(name: &str) -> &str {
     name.strip_prefix("ralph:").unwrap_or(name)
 }
 
-/// True for a file below the folder of plans, by its path and by what that resolves to.
+/// True for a file in the plans folder, after resolving links.
 fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
     let root = gate.project_root.trim_end_matches('/');
     let plans = format!("{root}/.omc/plans/");
@@ -148,11 +149,12 @@ fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
         path.strip_prefix(&plans).is_some_and(|rest| !rest.is_empty()) && !dots
     };
     let path = call.input.path();
-    // Written through a link, the project may have two names; where it leads to is what counts.
+    // Through a link the project may have two names, so only the resolved path counts.
     root.starts_with('/') && path.is_some() && call.resolved.is_some_and(is_below)
 }
 
-/// A skill whose text is not the one that Ralph ships: it may run anything when it loads.
+/// The denial for a skill whose text is not the one that Ralph ships: it may run anything when it
+/// loads.
 pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
     format!(
         "Until the person agreed to the plan, only the skills `ralplan`, `rp` and `planloop` load, and only with the \
@@ -161,7 +163,7 @@ pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
     )
 }
 
-/// A command that was cut cannot be read: said in the words of the gate.
+/// The denial for a truncated command, which cannot be read.
 pub(super) fn cut(gate: &PlanGate<'_>) -> String {
     format!(
         "This command is longer than {} KiB and cannot be read whole, and before the person agreed to \

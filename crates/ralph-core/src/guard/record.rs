@@ -1,7 +1,7 @@
-//! What a denial was made from, as its line in the journal keeps it.
+//! The inputs of a denial, as its line in the journal keeps them.
 //!
-//! By it a denial can be explained, and made again by the rules of another day. Where things stood
-//! is part of it: a terminal does not know which plugin a hook was started from.
+//! From this record a denial can be explained, or decided again by later rules. The protected
+//! places are part of it, because a terminal does not know which plugin started a hook.
 
 use super::{
     Caller, LoopActivity, PlanGate, ProtectedPaths, Rule, Ruling, SessionGate, Situation, ToolCall,
@@ -10,15 +10,14 @@ use crate::protocol::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 
-/// Texts of the model are kept up to this length, in bytes.
+/// Texts from the model are kept up to this length, in bytes.
 const KEPT: usize = 4 << 10;
 
-/// A denial and all that it was made from.
+/// A denial and all of its inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DenialRecord {
     /// The name of the rule that refused.
     pub rule: String,
-    /// The tool.
     pub tool: String,
     /// Bash: the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,77 +25,71 @@ pub struct DenialRecord {
     /// The file that the tool would have written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// That file with symbolic links resolved.
+    /// `path` with symbolic links resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<String>,
-    /// True when one of these was longer than is kept.
+    /// True if one of the kept texts was shortened.
     pub shortened: bool,
-    /// True when the input reached the hook cut already.
+    /// True if the input was already truncated when it reached the hook.
     pub cut: bool,
     /// The conversation's working directory.
     pub cwd: String,
-    /// Which rules drive the loop.
     pub mode: Mode,
-    /// Whether it ran or rested.
     pub standing: LoopActivity,
-    /// The subagent that called, by its type; none for the main conversation.
+    /// Type of the subagent that called; `None` for the main conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
-    /// The session.
     pub session_id: String,
-    /// What was protected.
     pub places: ProtectedPaths,
-    /// How far consensus planning was, in a session that plans.
+    /// State of consensus planning, in a loop that plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ralplan: Option<Gate>,
-    /// What an orchestrated session had to say, in one.
+    /// The verdict of the orchestration, in a loop that orchestrates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionSeen>,
     /// Agent: the type that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// Skill: which one.
+    /// Skill: its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
-    /// The whole input of a tool that is judged field by field.
+    /// The complete input of a tool that is judged field by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
 }
 
-/// [`PlanGate`], kept.
+/// [`PlanGate`] in the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Whether the person was to decide.
+    /// Whether the user had to decide.
     pub awaiting_person: bool,
-    /// Whether a planner was planning.
+    /// Whether a planner was working.
     #[serde(default)]
     pub planner_writes: bool,
-    /// The project's folder.
     pub project_root: String,
-    /// The plan.
     pub plan_path: String,
-    /// What the judged plan was known by.
+    /// Hash of the judged plan.
     pub plan_hash: String,
-    /// Why the question was not the gate's own; none when it was.
+    /// Why the question was not the gate's own; `None` if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_its_question: Option<String>,
-    /// Where git would have run that is not the project's own repository.
+    /// The folder in which git would have run on another repository than the project's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_elsewhere: Option<String>,
 }
 
-/// [`SessionGate`], kept.
+/// [`SessionGate`] in the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSeen {
-    /// True where the call would write an artefact in a way that can be judged.
+    /// True if the call would write an artefact in a way that can be judged.
     pub writes_artefact: bool,
-    /// Why that is not its writer's to do.
+    /// Why the caller may not write that artefact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_its_own: Option<String>,
-    /// Why the call is none that comes next.
+    /// Why the call is not the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_next: Option<String>,
-    /// Who was to be called next, in words.
+    /// Which agent was to be called next, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub next: String,
 }
@@ -148,7 +141,7 @@ impl Gate {
 }
 
 impl DenialRecord {
-    /// Notes what a denial was made from.
+    /// Records the inputs of a denial.
     pub fn of(situation: &Situation<'_>, call: &ToolCall<'_>, rule: Rule) -> DenialRecord {
         let mut shortened = false;
         let mut keep = |text: Option<&str>| {
@@ -161,7 +154,7 @@ impl DenialRecord {
         let resolved = keep(call.resolved);
         let called = keep(call.input.subagent_type.as_deref());
         let skill = keep(call.input.skill.as_deref());
-        // What another row refused is refused again without the texts.
+        // The other rows refuse again without the texts.
         let by_fields = super::is_judged_by_fields(call.tool)
             && matches!(rule, Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand);
         let whole =
@@ -192,9 +185,9 @@ impl DenialRecord {
         }
     }
 
-    /// Decides again, by the rules of today. None where a text that decides was not kept whole.
+    /// Decides again by the current rules. `None` if a text that matters was shortened.
     pub fn decide_again(&self) -> Option<Ruling> {
-        // A command that was cut before it came is judged by that, whatever it says.
+        // A command that arrived truncated is refused for that, whatever its text.
         if self.shortened && !self.cut {
             return None;
         }
@@ -317,7 +310,8 @@ mod tests {
         again(true, Ok(()), "Bash", &bash("git branch y"));
         again(false, Ok(()), "mcp__x__y", &nothing());
 
-        // By today's rule another agent or skill would be let through: what was called is kept.
+        // The current rule would allow another agent or skill: the record keeps which one was
+        // called.
         let mut record = again(false, Ok(()), "Agent", &agent("ralph-worker"));
         record.called = Some("ralplan-critic".to_owned());
         check(&record, Some("allow"));

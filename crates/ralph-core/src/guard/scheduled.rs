@@ -1,28 +1,30 @@
-//! Prompts that the model has scheduled: when they are due, the client hands them over as if they were typed.
+//! Prompts that the model scheduled: when they are due, the client submits them as if they were
+//! typed.
 //!
-//! Measured with 2.1.328: a due prompt is a UserPromptSubmit event, and for a slash command a UserPromptExpansion
-//! event too, that differ in nothing from typed ones. So what was scheduled is remembered for the life of the loop. A
-//! prompt may leave the client's list before it arrives, so the list alone is not enough.
+//! Measured with 2.1.328: a due prompt causes a UserPromptSubmit event, and for a slash command
+//! also a UserPromptExpansion event, identical to those of a typed prompt. So scheduled prompts are
+//! remembered for the life of the loop. The client's list alone is not enough, because a prompt may
+//! leave it before it arrives.
 
 use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
 
-/// More different prompts than this are not kept: then every prompt counts as scheduled.
+/// Limit on different prompts; beyond it every prompt counts as scheduled.
 const MOST: usize = 64;
 
-/// Longer ones are compared by their beginning.
+/// Longer prompts are compared by this many characters.
 const LONGEST: usize = 500;
 
-/// Stands for every prompt.
+/// Matches every prompt.
 const ANY: &str = "*";
 
-/// Whether a tool schedules the prompt that its call carries.
+/// True for a tool that schedules the prompt in its input.
 pub fn schedules(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     ["cron", "schedule", "wakeup", "trigger", "remind"].iter().any(|word| tool.contains(word))
 }
 
-/// Remembers prompts; true if one of them was not known.
+/// Remembers prompts; returns true if one of them is new.
 pub fn remember<'a>(known: &mut Vec<String>, prompts: impl IntoIterator<Item = &'a str>) -> bool {
     let before = known.len();
     for prompt in prompts {
@@ -35,7 +37,8 @@ pub fn remember<'a>(known: &mut Vec<String>, prompts: impl IntoIterator<Item = &
     known.len() > before
 }
 
-/// Whether a prompt is one of those, alone or among others that were due at the same time.
+/// True if a prompt is one of the known ones, alone or together with others that were due at the
+/// same time.
 pub fn is_one(known: &[String], prompt: &str) -> bool {
     let whole = normal(prompt);
     known.iter().any(|one| {
@@ -50,7 +53,7 @@ fn normal(prompt: &str) -> String {
     prompt.trim().chars().take(LONGEST).collect::<String>().trim_end().to_owned()
 }
 
-/// Whether the client says in the transcript that this prompt was due lately.
+/// True if the client's transcript shows that this prompt was due since the given time.
 pub fn was_due(
     rows: impl DoubleEndedIterator<Item = TranscriptRow>,
     prompt: &str,
@@ -63,7 +66,7 @@ pub fn was_due(
         .any(|row| is_one(&[normal(row.text(&["prompt"]))], prompt))
 }
 
-/// What the person reads of a prompt that was not obeyed.
+/// What the user reads about a prompt that Ralph did not obey.
 pub fn refusal(prompt: &str) -> String {
     let first = prompt.trim().lines().next().unwrap_or_default();
     let shown: String = first.chars().take(60).collect();

@@ -1,18 +1,18 @@
-//! What an orchestrated session lets through: its conversation routes and does no work of its own, its agents
-//! write what is theirs, and who is called is who comes next.
+//! What an orchestration allows: the conversation routes and does no work of its own, agents write
+//! their own artefacts, and only the next agent may be called.
 
 use super::{Caller, Cell, Rule, ToolCall, ralph_command};
 use crate::shell::{self, Simple};
 
-/// What is known of a call in an orchestrated session.
+/// What is known about a call in an orchestration.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionGate<'a> {
-    /// For a call that would write an artefact of the session in a way that can be judged: ok where it is its
-    /// writer's to make, else why not. None for every other call.
+    /// For a call that would write an artefact in a way that can be judged: ok if the caller may
+    /// write it, otherwise why not. `None` for every other call.
     pub artefact: Option<Result<(), &'a str>>,
-    /// For a call of an agent by the conversation: ok where it is one that comes next, else why not.
+    /// For an agent call by the conversation: ok if that agent is next, otherwise why not.
     pub next_call: Result<(), &'a str>,
-    /// What the conversation does instead of work of its own: who is called next.
+    /// What the conversation does instead of its own work: which agent to call next.
     pub next: &'a str,
 }
 
@@ -21,7 +21,7 @@ pub fn is_own_work(rule: Rule) -> bool {
     matches!(rule, Rule::Mutation | Rule::Skill | Rule::OtherTool)
 }
 
-/// Ok when this cell lets this call through; else what the model reads.
+/// Ok if this cell allows the call; otherwise the message to the model.
 pub(super) fn check(
     cell: Cell,
     gate: &SessionGate<'_>,
@@ -36,7 +36,7 @@ pub(super) fn check(
         }
         (Cell::OnlyOwner, _) => match gate.artefact {
             Some(judged) => judged.map_err(str::to_owned),
-            // By a command line, in which nobody can see what would be written.
+            // A command line, in which it cannot be seen what would be written.
             None => Err(reason),
         },
         (Cell::OnlyNext, Caller::Main) => gate.next_call.map_err(str::to_owned),
@@ -46,7 +46,8 @@ pub(super) fn check(
     }
 }
 
-/// The conversation routes. It may look at everything, wait, and ask Ralph; what changes something is an agent's.
+/// The conversation routes: it may read everything, wait, and run `ralph`, but changes are left to
+/// agents.
 fn reads(gate: &SessionGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
     let refused = |what: &str| Err(routes(gate, what));
     match call.tool {
@@ -75,7 +76,7 @@ fn routes(gate: &SessionGate<'_>, what: &str) -> String {
     )
 }
 
-/// True for a line that does nothing but run `ralph`, by commands that concern the loop and not its work.
+/// True for a line that only runs `ralph` commands that concern the loop and not its work.
 fn asks_ralph(line: &str) -> bool {
     const ASKS: [&str; 3] = ["blocked", "task", "verify"];
     let reading = shell::read(line, &[]);
@@ -89,8 +90,8 @@ fn asks_ralph(line: &str) -> bool {
     reading.opaque.is_empty() && !reading.commands.is_empty() && reading.commands.iter().all(asks)
 }
 
-/// True for a tool that ends or wakes something, or speaks to the person; and for one of another vendor that says
-/// by its name that it reads.
+/// True for a tool that ends or wakes something or talks to the user, and for another vendor's tool
+/// whose name says that it reads.
 fn is_nobodys_work(tool: &str) -> bool {
     const KNOWN: [&str; 11] = [
         "Brief",
@@ -131,7 +132,7 @@ fn is_nobodys_work(tool: &str) -> bool {
     if KNOWN.contains(&tool) {
         return true;
     }
-    // Of another vendor's tool only its own name counts, not that of the server.
+    // For another vendor's tool, only its own name counts, not the server's.
     let Some((_, name)) = tool.strip_prefix("mcp__").and_then(|rest| rest.rsplit_once("__")) else {
         return false;
     };
@@ -140,7 +141,7 @@ fn is_nobodys_work(tool: &str) -> bool {
         && !words.iter().any(|word| CHANGES.contains(&word.as_str()))
 }
 
-/// The words of `getFile`, `get_file` and `get-file`.
+/// Splits `getFile`, `get_file` and `get-file` into words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -159,7 +160,7 @@ fn words(name: &str) -> Vec<String> {
 const NO_AGENTS: &str = "An agent of a session calls no agents: the conversation does, when `ralph session next` \
 names one. Do your own part, and write what is left into your report.";
 
-/// What a command line is told that would change an artefact.
+/// The denial for a command line that would change an artefact.
 pub(super) const BY_COMMAND: &str = "This would change the session's folder by a command, and nobody can see what it \
 writes. The conversation writes nothing there and calls the agent that comes next. An agent writes its own files with the \
 Write or Edit tool, and marks its task with `ralph session mark`. Reading is allowed (`cat`, `grep`, `ralph session status`).";

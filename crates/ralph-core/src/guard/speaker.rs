@@ -1,68 +1,66 @@
 //! Who gave a command or sent an event: a person, or the model of a loop's client.
 //!
-//! The environment is the model's to write, so it proves nothing for a person. The ancestors of a process
-//! are the kernel's: the model's shells are below the client. A process that has left its ancestors (a
-//! daemon, a job of another server, a namespace of its own) shows nothing, and counts as the model's.
+//! The model can write the environment, so it proves nothing in a person's favour. The kernel keeps
+//! the ancestors of a process, and the model's shells are below the client. A process that has left
+//! its ancestors (a daemon, a job of another server, a process in its own namespace) proves
+//! nothing, and counts as the model's.
 
 use crate::state::ClientProcess;
 
 /// A process as the system shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub started: u64,
-    /// The number of the session of terminals that it belongs to.
+    /// Id of its terminal session (`setsid`), not of Claude Code's session.
     pub session: u32,
     /// Whether it has a controlling terminal.
     pub has_terminal: bool,
-    /// File name of its executable; where that cannot be read, the name that the system shows.
+    /// File name of its executable, or the name that the system shows if that cannot be read.
     pub name: String,
-    /// Whether another user runs it.
+    /// Whether it belongs to another user.
     pub is_foreign: bool,
-    /// The client that its environment names; 0 where it has variables of a client and no number.
+    /// Process id of the client in its environment; 0 if it has a client's variables without an id.
     pub client: Option<u32>,
-    /// The session of the client that its environment names.
+    /// The client's session id in its environment.
     pub client_session: String,
-    /// Whether it is a shell that was given its commands as an argument.
+    /// Whether it is a shell that got its commands as an argument.
     pub has_script: bool,
 }
 
-/// Where the line of ancestors ends.
+/// Where the chain of ancestors ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Top {
-    /// At the first process.
+    /// At the first process of the system.
     First,
-    /// At a process whose parent is outside of this namespace, as `docker exec` starts it.
+    /// At a process whose parent is outside this namespace, as started by `docker exec`.
     Outside,
-    /// At a process whose parent is hidden: another user's.
+    /// At a process whose parent belongs to another user and is hidden.
     Hidden,
-    /// The line could not be followed.
+    /// The chain could not be followed.
     Broken,
 }
 
-/// A process and its ancestors, the process first. The first process of the system is not among them.
+/// A process and its ancestors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessLine {
-    /// The process and its ancestors.
+    /// The process first; the first process of the system is left out.
     pub processes: Vec<Process>,
-    /// Where the line ends.
     pub top: Top,
 }
 
-/// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// A person, as far as the system shows.
     Person,
-    /// The model: the process is below the client, or its environment names it.
+    /// The model: the process is below the client, or its environment names the client.
     Model,
-    /// Nobody can be seen.
+    /// Unknown: nothing shows who it is.
     Unseen,
 }
 
-/// Servers that start processes for anybody. An ancestor of this kind says nothing about who asked.
+/// Servers that start processes on behalf of others. Such an ancestor does not show who asked.
 const SERVERS: [&str; 20] = [
     "systemd",
     "init",
@@ -86,7 +84,7 @@ const SERVERS: [&str; 20] = [
     "xinetd",
 ];
 
-/// Servers of terminals that any program may ask to run a command.
+/// Terminal servers that any program may ask to run a command.
 const MULTIPLEXERS: [&str; 5] = ["tmux", "screen", "zellij", "dtach", "abduco"];
 
 /// Terminals with a window of their own.
@@ -112,7 +110,7 @@ const WINDOWS: [&str; 16] = [
 const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "busybox", "ash", "fish"];
 
 impl ProcessLine {
-    /// Where the client stands in the line; none if it is no ancestor.
+    /// The client's position in the chain; `None` if it is not an ancestor.
     fn position(&self, client: &ClientProcess) -> Option<usize> {
         self.processes.iter().position(|one| is(one, client))
     }
@@ -134,7 +132,8 @@ fn is_multiplexer(process: &Process) -> bool {
     MULTIPLEXERS.iter().any(|name| process.name.split([':', ' ']).next() == Some(name))
 }
 
-/// Who gave a command, as one live client sees it. `session_id` is the session of the loop.
+/// Who gave a command, from the point of view of one live client. `session_id` is the loop's
+/// session.
 pub fn of_command(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> Speaker {
     if line.position(client).is_some() || is_marked(line, client, session_id) {
         return Speaker::Model;
@@ -145,12 +144,12 @@ pub fn of_command(line: &ProcessLine, client: &ClientProcess, session_id: &str) 
     }
 }
 
-/// Whether the environment of a process in the line names a client, whichever it is.
+/// True if the environment of a process in the chain names any client.
 pub fn is_below_any_client(line: &ProcessLine) -> bool {
     line.processes.iter().any(|one| one.client.is_some() || !one.client_session.is_empty())
 }
 
-/// Whether a process is a client, from the path of its executable and its arguments, which NUL separates.
+/// True if a process is a client, judged by its executable's path and its NUL-separated arguments.
 pub fn is_client(executable: &str, arguments: &str) -> bool {
     let name = executable.rsplit('/').next().unwrap_or_default();
     if name == "claude" || executable.contains("/claude/versions/") {
@@ -161,8 +160,9 @@ pub fn is_client(executable: &str, arguments: &str) -> bool {
         && arguments.split('\0').skip(1).take(4).any(is_script)
 }
 
-/// Whether the environment of a process in the line names this client, its session, or a client that is
-/// not above it: a process that has left its client keeps the variables unless someone removes them.
+/// True if the environment of a process in the chain names this client, its session, or a client
+/// that is not an ancestor: a process that has left its client keeps the variables unless something
+/// removes them.
 fn is_marked(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> bool {
     line.processes.iter().any(|one| match one.client {
         Some(0) => !line.processes.iter().any(is_runtime) || names(one, session_id),
@@ -173,7 +173,8 @@ fn is_marked(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> bo
 
 const RUNTIMES: [&str; 3] = ["node", "bun", "deno"];
 
-/// Whether it may be a client: one of before 2.1.300 gave its shells no number.
+/// True if the process may be a client. Clients before 2.1.300 passed no process id to their
+/// shells.
 fn is_runtime(process: &Process) -> bool {
     process.name.starts_with("claude") || RUNTIMES.iter().any(|name| process.name.starts_with(name))
 }
@@ -183,7 +184,7 @@ fn names(process: &Process, session_id: &str) -> bool {
 }
 
 fn is_of_a_person(line: &ProcessLine, client: &ClientProcess) -> bool {
-    // A command that a driver of ours runs for a criterion, or that came to it as an orphan.
+    // A `ralph` driver runs this command for a criterion, or adopted it as an orphan.
     if line.processes.iter().skip(1).any(|one| one.name == "ralph") {
         return false;
     }
@@ -200,7 +201,7 @@ fn is_of_a_person(line: &ProcessLine, client: &ClientProcess) -> bool {
     }
     let before =
         |one: &&Process| client.started.parse::<u64>().is_ok_and(|started| one.started <= started);
-    // What was there before the client is not its doing.
+    // The client did not start a process that is older than itself.
     if line.processes.iter().skip(1).filter(|one| !is_server(one)).any(|one| before(&one)) {
         return true;
     }
@@ -215,34 +216,35 @@ fn is_of_a_person(line: &ProcessLine, client: &ClientProcess) -> bool {
     host.is_foreign || (terminal && WINDOWS.contains(&host.name.as_str()))
 }
 
-/// Position of the process that leads the session of the first one.
+/// Position of the leader of the first process's terminal session.
 fn leader(line: &ProcessLine) -> Option<usize> {
     let session = line.processes.first()?.session;
     line.processes.iter().position(|one| one.pid == session)
 }
 
-/// Whether the command stands in a shell that reads what is typed, with a terminal: not the command of a
-/// window that someone had opened for it.
+/// True if the command runs in an interactive shell with a terminal, and not in a window that was
+/// opened for this one command.
 fn has_a_shell_of_its_own(line: &ProcessLine) -> bool {
     let Some(at) = leader(line).filter(|at| *at > 0) else { return false };
     let leader = &line.processes[at];
     leader.has_terminal && !leader.has_script
 }
 
-/// How an event came to a hook.
+/// How an event reached a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// Through a socket that this process made.
+    /// A socket that this process created.
     Socket(u32),
-    /// Through a pipe or a file.
+    /// A pipe or a file.
     Other,
 }
 
-/// Whether an event comes from the client that a loop was last seen in. `answers_by_socket` is true for
-/// the runtimes of the real client (measured with 2.1.328: each hook has a socket of the client as its
-/// standard input, whichever way it was registered, and no command of the model has one).
+/// True if an event comes from the client in which the loop was last seen. `answers_by_socket` is
+/// true for the runtimes of the real client. (Measured with 2.1.328: the standard input of every
+/// hook is a socket of the client, however the hook was registered, and no command of the model has
+/// one.)
 ///
-/// An event of a person's process is believed as well: a person may do anything.
+/// An event from a person's process is accepted as well, because a person may do anything.
 pub fn is_from_client(
     line: &ProcessLine,
     client: &ClientProcess,
@@ -262,19 +264,19 @@ pub fn is_from_client(
     }
 }
 
-/// The client that the first process names, where that can be seen above it: one that has the same session
-/// open, or whose model forges an event of another session.
+/// The client that the first process names, if it is an ancestor: either it has the same session
+/// open, or its model forges an event of another session.
 fn below_another(line: &ProcessLine) -> Option<u32> {
     line.processes.first()?.client.filter(|pid| line.has(*pid))
 }
 
-/// Whether the client answers its hooks by a socket, from the path of its executable.
+/// True if the client passes events to its hooks through a socket, judged by its executable's path.
 pub fn answers_by_socket(executable: &str) -> bool {
     let runtime = executable.rsplit('/').next().unwrap_or_default();
     executable.contains("claude") || RUNTIMES.iter().any(|one| runtime.starts_with(one))
 }
 
-/// Why a command of an unseen speaker is refused.
+/// Why a command from an unknown speaker is refused.
 pub fn refusal(command: &str) -> String {
     format!(
         "`ralph {command}` is for a person only while a loop is live, and Ralph cannot see who gave it: \

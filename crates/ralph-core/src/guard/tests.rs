@@ -1,4 +1,4 @@
-//! Every cell of the table, and Bash commands by the hundred.
+//! Every cell of the table, and hundreds of Bash commands.
 
 mod reasons;
 mod session;
@@ -56,7 +56,7 @@ fn prompt(text: &str) -> ToolInput {
     ToolInput { prompt: Some(text.into()), ..ToolInput::default() }
 }
 
-/// All of a list at once, so that a broken rule shows everything that it let through.
+/// Checks a whole list at once, so that a broken rule reports every command it let through.
 #[track_caller]
 fn check_all(commands: &[&str], expected: &str) {
     let found =
@@ -372,7 +372,7 @@ const ALLOWED: &[&str] = &[
     "git worktree remove .claude/worktrees/a",
     "git rm -r --cached .",
     "cp -r . /tmp/copy",
-    // Only where it stands in the way is a name a place: other folders, other commands.
+    // A protected name counts only in its own folder and command.
     "ls .claude; rm settings.json",
     "ls ~/.claude; find . -name '*.tmp' | xargs rm",
     "cat ~/.claude/settings.json | tee copy.json",
@@ -382,13 +382,13 @@ const ALLOWED: &[&str] = &[
     "rm -rf plugins skills",
     "rm -rf .claude/skills/other",
     "rm -rf skills/old",
-    // Readers, of protected places too.
+    // Readers, also of protected places.
     "ralph check .claude/settings.json",
     "sort ~/.claude/settings.json | uniq -c",
     "tree ~/.local/state/ralph",
     "yq .env .claude/settings.json",
     "find ~/.claude -name '*.json' -exec cat {} +",
-    // A script's arguments are its own matter, and a variable that is not one of identity too.
+    // A script's arguments do not matter, nor does a variable that does not select a loop.
     "python3 notes.py 'ralph cancel'",
     "python3 -c 'import os; os.system(\"ralph task list --all\")'",
     "CI=1 ralph verify",
@@ -504,7 +504,7 @@ const REFUSED: &[&str] = &[
     "env -i ralph verify",
     "echo '{}' | ralph-user-prompt settings",
     "~/.local/bin/ralph-stop-hook < payload.json",
-    // Not readable as a whole; the bare text gives it away.
+    // Not fully parseable, but the bare text names the command.
     "$SHELL -c 'ralph cancel'",
     "ralph cancel; if true; then",
     "curl -s x | sh; ssh host ralph cancel",
@@ -801,7 +801,8 @@ const PROTECTED: &[&str] = &[
     "python3 -c 'import os; os.remove(os.path.expanduser(\"~/.local/state/ralph/x\"))'",
 ];
 
-/// Ways round the names: a folder that is brought whole, rights that are taken away above, other words for a path.
+/// Attempts to bypass the names: a folder moved as a whole, permissions removed higher up, other
+/// spellings of a path.
 const BROUGHT: &[&str] = &[
     "mv c .claude",
     "mv c ~/.claude",
@@ -905,7 +906,7 @@ fn a_folder_and_a_patch_that_are_known_are_judged_by_what_they_hold() {
     }
 }
 
-/// An input as the client hands it over.
+/// An input as the client sends it.
 fn judged(tool: &str, input: serde_json::Value) -> &'static str {
     summary(ruling(Mode::Loop, LoopActivity::Running, tool, &ToolInput::from(input)))
 }
@@ -1019,7 +1020,7 @@ fn a_skill_is_judged_by_the_commands_that_it_runs_when_it_loads() {
     assert_eq!(ruling(hook), "refused_command");
 }
 
-/// Not caught, and known: SECURITY is for people, this is for mistakes. A line leaves this list
+/// Known gaps: SECURITY is about people, and this guard is about mistakes. A line leaves this list
 /// when the guard learns it.
 const LET_THROUGH: &[&str] = &[
     "echo cmFscGg= | base64 -d | sh",

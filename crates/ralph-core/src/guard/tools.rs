@@ -1,52 +1,43 @@
 //! Every tool of the client, and what each field of its input carries.
 //!
-//! The list is the client's own (2.1.328): a test with the real client compares the names and the fields of
-//! the tools that it offers with this table. The guard judges a tool that is not here, and a field that is
-//! not here, by everything that the field could be.
+//! The list is the client's own (2.1.328): a test with the real client compares the names and
+//! fields of the tools that it offers with this table. The guard judges an unlisted tool or field
+//! by everything that it could be.
 
-/// What a call of the tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
-    /// Changes nothing but what the client keeps for the conversation itself.
+    /// Changes only what the client keeps for the conversation itself.
     Looks,
-    /// Asks the person.
+    /// Asks the user.
     Questions,
-    /// Enters plan mode.
     EntersPlan,
-    /// Leaves plan mode.
     LeavesPlan,
     /// Changes the file that it names.
     Edits,
-    /// Runs a command line.
     Runs,
-    /// Starts an agent.
     Calls,
-    /// Loads a skill, and with it runs the commands that stand in its text.
+    /// Loads a skill, and runs the commands in its text.
     Loads,
     /// Anything else.
     Acts,
 }
 
-/// What a field carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carries {
     /// Nothing that the guard judges: a number, an id, one of a few words.
     Nothing,
-    /// What a file will hold. A text in it runs nothing.
+    /// The content of a file. Text in it runs nothing.
     Content,
-    /// A text for people or for another agent, which may be a person's command as a whole.
+    /// A text for people or for another agent, which as a whole may be a person's command.
     Message,
-    /// A prompt that the client submits later, as if a person had typed it.
+    /// A prompt that the client submits later, as if the user had typed it.
     Prompt,
-    /// A command line.
     Command,
-    /// A path.
     Path,
-    /// Not known: all of these.
+    /// Unknown: any of these.
     Anything,
 }
 
-/// A tool, what it does, and its fields.
 pub(super) struct GuardedTool {
     pub(super) name: &'static str,
     pub(super) does: Does,
@@ -63,7 +54,7 @@ const fn tool(
     GuardedTool { name, does, fields }
 }
 
-/// What is known of a tool that is not in the table.
+/// Stands for a tool that is not in the table.
 const UNKNOWN_TOOL: GuardedTool = tool("", Does::Acts, &[]);
 
 const AGENT: &[(&str, Carries)] = &[
@@ -95,7 +86,7 @@ const EDIT: &[(&str, Carries)] = &[
     ("edits", Content),
 ];
 
-/// Sorted by name. Names that the client has given up, or keeps as another name of a tool, are here as well.
+/// Sorted by name. The list also includes names that the client has dropped or keeps as aliases.
 #[rustfmt::skip]
 pub(super) const TOOLS: &[GuardedTool] = &[
     tool("Agent", Does::Calls, AGENT),
@@ -117,7 +108,7 @@ pub(super) const TOOLS: &[GuardedTool] = &[
     ]),
     tool("CronDelete", Does::Acts, &[("id", Nothing)]),
     tool("CronList", Does::Looks, &[]),
-    // Stands for tools that the client has not loaded yet; it cannot be called.
+    // A placeholder for tools that the client has not loaded yet; it cannot be called.
     tool("DeferredToolPlaceholder", Does::Looks, &[]),
     tool("Edit", Does::Edits, EDIT),
     tool("EndConversation", Does::Acts, &[]),
@@ -130,7 +121,8 @@ pub(super) const TOOLS: &[GuardedTool] = &[
     tool("KillBash", Does::Acts, &[("shell_id", Nothing)]),
     tool("KillShell", Does::Acts, &[("shell_id", Nothing)]),
     tool("LS", Does::Looks, &[("path", Path)]),
-    // It starts a language server, which may run code of the project: no reader for a planning.
+    // Starts a language server, which may run the project's code, so it does not count as a reader
+    // during planning.
     tool("LSP", Does::Acts, &[
         ("operation", Nothing), ("filePath", Nothing), ("line", Nothing), ("character", Nothing), ("query", Message),
     ]),
@@ -202,7 +194,7 @@ pub(super) const TOOLS: &[GuardedTool] = &[
     tool("WaitForMcpServers", Does::Looks, &[]),
     tool("WebFetch", Does::Looks, &[("url", Path), ("prompt", Message), ("offset", Nothing)]),
     tool("WebSearch", Does::Looks, &[("query", Message), ("allowed_domains", Nothing), ("blocked_domains", Nothing)]),
-    // Its script starts agents; what they do is judged call by call.
+    // Its script starts agents, whose calls are judged one by one.
     tool("Workflow", Does::Acts, &[
         ("script", Anything), ("name", Nothing), ("description", Message), ("title", Message), ("args", Message),
         ("scriptPath", Nothing), ("resumeFromRunId", Nothing),
@@ -211,14 +203,13 @@ pub(super) const TOOLS: &[GuardedTool] = &[
     tool("propose_skills", Does::Acts, &[("proposals", Content)]),
 ];
 
-/// What is known of a tool.
 pub(super) fn find(name: &str) -> &'static GuardedTool {
     TOOLS.iter().find(|tool| tool.name == name).unwrap_or(&UNKNOWN_TOOL)
 }
 
 impl GuardedTool {
-    /// What a field of the tool's input carries. An unknown tool's field is told by its name, where that is
-    /// the usual one for a text that nothing runs.
+    /// What a field of the tool's input carries. For a field that is not in the table, a
+    /// conventional name for text that nothing runs decides.
     pub(super) fn carries(&self, field: &str) -> Carries {
         if let Some((_, carries)) = self.fields.iter().find(|(name, _)| *name == field) {
             return *carries;
@@ -231,7 +222,7 @@ impl GuardedTool {
             "body" | "title" | "description" | "comment" | "message" | "subject" | "summary"
             | "text" | "reason" | "note" | "thought" | "html" | "markdown" => Message,
             "prompt" | "instruction" | "instructions" | "goal" => Prompt,
-            // What is looked for may be any word; what is named may be a place all the same.
+            // A search text may be any word, but a place that it names still counts.
             "query" | "pattern" | "search" | "q" => Path,
             _ => Anything,
         }

@@ -1,27 +1,28 @@
-//! A session whose loop cannot be read stays bound: it may only read until a person repairs the state or
-//! ends the loop.
+//! A session whose loop cannot be read stays bound: it may only read until the user repairs the
+//! state or ends the loop.
 //!
-//! The loop's mode is in the state as well, so the strictest rule of all modes holds, whatever it was.
+//! The loop's mode is also in the state, so the strictest rule of all modes applies, whatever the
+//! mode was.
 
 use crate::guard;
 use crate::state::Via;
 use crate::views::messages;
 
-/// A call of a tool in such a session.
+/// A tool call in such a session.
 #[derive(Debug, Clone, Copy)]
 pub struct UnreadableCall<'a> {
-    /// The tool's name.
     pub tool: &'a str,
     /// Its command line, if it is a shell.
     pub command: Option<&'a str>,
-    /// True when the input was cut and the command may not be whole.
+    /// True if the input was truncated and the command may be incomplete.
     pub cut: bool,
 }
 
-/// Ok for a call that only reads; else what the model is told. `why` is why the loop cannot be read.
+/// Ok for a read-only call; otherwise the message to the model. `why` is why the loop cannot be
+/// read.
 ///
 /// # Errors
-/// When the call may change something, or it is not known what it does.
+/// When the call may change something, or its effect is unknown.
 pub fn judge(call: UnreadableCall<'_>, why: &str) -> Result<(), String> {
     let what = match (call.tool, call.command) {
         (tool, _) if guard::only_looks(tool) => return Ok(()),
@@ -35,7 +36,7 @@ pub fn judge(call: UnreadableCall<'_>, why: &str) -> Result<(), String> {
     Err(refusal(&what, why))
 }
 
-/// What the model is told about a call that is refused because the loop cannot be read.
+/// The message to the model about a call that is refused because the loop cannot be read.
 pub fn refusal(what: &str, why: &str) -> String {
     format!(
         "Ralph cannot use the state of the loop that this session is bound to ({why}), so only reading is \
@@ -44,8 +45,9 @@ pub fn refusal(what: &str, why: &str) -> String {
     )
 }
 
-/// True for the copy of a hook that tells the person, where several registrations start copies. The state, which
-/// cannot be read, would name the highest rank that was seen; here the copies work it out from what is registered.
+/// True for the one copy of a hook that tells the user, if several registrations start copies. The
+/// unreadable state would hold the highest rank that was seen; without it each copy works this out
+/// from what is registered.
 pub fn speaks(via: Via, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
     match via {
         Via::Skill => !has_plugin && !is_in_settings(),
@@ -54,7 +56,7 @@ pub fn speaks(via: Via, has_plugin: bool, is_in_settings: impl FnOnce() -> bool)
     }
 }
 
-/// What the person reads on the screen: why, and what to type.
+/// What the user reads on the screen: the cause, and what to type.
 pub fn line(why: &str, home: &str) -> String {
     let repair = repair(why, home);
     messages::line(&format!(
@@ -85,7 +87,8 @@ fn repair(why: &str, home: &str) -> String {
     }
 }
 
-/// As [`line()`], for a step that failed although the state can be read: a full disk, a lock that is held.
+/// Like [`line()`], for a step that failed although the state can be read: a full disk, or a lock
+/// that is held.
 pub fn failed(why: &str) -> String {
     let cause = match () {
         () if why.contains("No space left") => "Make room on the disk",
@@ -99,7 +102,7 @@ pub fn failed(why: &str) -> String {
     ))
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,@%".contains(letter);
     match path.chars().all(is_plain) {

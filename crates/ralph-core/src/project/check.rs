@@ -1,8 +1,8 @@
-//! What is looked at after an edit: which tools apply to a file, and what their findings mean.
+//! Checks after an edit: which tools apply to a file, and what their findings mean.
 //!
-//! A language (`languages/`) says which checks a file gets, from what stands around it. A form
-//! (`forms/`) reads what a tool printed. `news` tells what is new, and `answer` says it. Which files
-//! there are and what a tool printed is found out by others.
+//! A language (`languages/`) chooses the checks for a file from its surroundings. A parser
+//! (`parsers/`) reads a tool's output. `baseline` finds what is new, and `answer` reports it. The
+//! caller reads the disk and runs the tools.
 
 pub mod answer;
 pub mod baseline;
@@ -20,69 +20,64 @@ use std::time::Duration;
 /// One run of one tool for one edited file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// The tool's own name: `eslint`, `tsc`. Settings switch a check off by it.
+    /// The tool's own name: `eslint`, `tsc`. Settings use it to switch a check off.
     pub name: String,
-    /// What the run is for, which is also when it happens.
+    /// The purpose of the run, which also decides when it happens.
     pub kind: CheckKind,
-    /// What does the work.
     pub by: By,
-    /// Where it runs.
+    /// The working directory.
     pub folder: PathBuf,
-    /// What its findings depend on.
     pub scope: FindingScope,
-    /// How its output is read.
+    /// How its output is parsed.
     pub form: parsers::OutputFormat,
     /// Why it applies to this file, for a person: "`packages/app/tsconfig.json` includes it".
     pub why: String,
-    /// The most it may take, where less than what is left of the budget.
+    /// A time limit, if it is shorter than the rest of the budget.
     pub limit: Option<Duration>,
 }
 
-/// What does the work of a check.
+/// What runs a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
-    /// A program with its arguments; no shell sees them.
+    /// A program with its arguments, started without a shell.
     Program(Program),
-    /// A program that reads the file on standard input and prints what the file should hold. For
-    /// formatters that would otherwise touch more than the one file.
+    /// A program that reads the file on standard input and prints its new content. For formatters
+    /// that would otherwise change other files too.
     Filter(Program),
-    /// A line for a shell, which a person wrote into settings that count.
+    /// A shell command line from trusted settings.
     Shell(String),
-    /// A parser of our own.
+    /// One of Ralph's own parsers.
     Parser(Parser),
 }
 
-/// A program and how it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Program {
     /// The program and its arguments.
     pub line: Vec<String>,
-    /// Variables that are set for it.
+    /// Environment variables for it.
     pub variables: Vec<(String, String)>,
 }
 
 /// The parsers that need no tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parser {
-    /// JSON as its standard has it.
+    /// Standard JSON.
     Json,
-    /// JSON with comments and trailing commas, where the tool that owns the file takes them.
+    /// JSON with comments and trailing commas, for files whose tool accepts them.
     JsonWithComments,
-    /// TOML.
     Toml,
-    /// YAML.
     Yaml,
 }
 
-/// What a check is for.
+/// The purpose of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckKind {
-    /// Rewrites the edited file, and may say what it could not put right. Fixers run first and one
-    /// after the other.
+    /// Rewrites the edited file, and may report what it could not fix. Fixers run first, one after
+    /// the other.
     Fix,
-    /// Looks at it, and at what depends on it.
+    /// Checks the file and what depends on it.
     Look,
-    /// Runs the tests that belong to it.
+    /// Runs the tests that belong to the file.
     Test,
 }
 
@@ -91,21 +86,21 @@ pub enum CheckKind {
 pub enum FindingScope {
     /// The edited file and the tool's configuration.
     File,
-    /// Everything that this file or folder stands for: a `tsconfig.json`, a package. One run answers
-    /// for every edit before it.
+    /// Everything that this file or folder stands for: a `tsconfig.json`, a package. One run covers
+    /// all edits before it.
     Whole(PathBuf),
 }
 
-/// What the languages say of a file.
+/// The checks that the languages choose for a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckPlan {
-    /// The checks that apply, fixers in the order in which they run.
+    /// The checks that apply, with the fixers in the order in which they run.
     pub checks: Vec<Check>,
-    /// The checks that the project wants and that cannot be run.
+    /// The checks that the project wants but that cannot run.
     pub lacking: Vec<Lacking>,
 }
 
-/// A check that a project wants and that cannot be run.
+/// A check that a project wants but that cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
     /// The check's name.

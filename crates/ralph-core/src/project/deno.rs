@@ -1,4 +1,4 @@
-//! Deno projects: the tasks of `deno.json`, else Deno's own commands.
+//! Deno projects: the tasks of `deno.json`, otherwise Deno's own commands.
 
 use super::{EcosystemCommands, RootFiles};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Elixir projects: Mix, and Credo where it is configured.
+//! Elixir projects: Mix, and Credo if it is configured.
 
 use super::{EcosystemCommands, RootFiles};
 

@@ -1,4 +1,4 @@
-//! A project for tests: files as a map, and what git would print. Its root is `/w`.
+//! A project for tests: files in a map, and the output of git. Its root is `/w`.
 
 use super::check::jsonc;
 use super::project_facts::{Fact, FileFormat, Project};
@@ -23,25 +23,25 @@ impl ProjectFixture {
         ProjectFixture::default()
     }
 
-    /// A file with a text; JSON is read from it.
+    /// Adds a file with this text; JSON documents are parsed from it.
     pub(crate) fn file(mut self, path: &str, text: &str) -> ProjectFixture {
         self.files.insert(path.to_owned(), text.to_owned());
         self
     }
 
-    /// A file that holds a document in TOML or YAML.
+    /// Adds a file with a TOML or YAML document.
     pub(crate) fn document(mut self, path: &str, document: Value) -> ProjectFixture {
         self.documents.insert(path.to_owned(), document);
         self.file(path, "(a document)")
     }
 
-    /// A file of the git folder.
+    /// Adds a file in the git folder.
     pub(crate) fn git_file(mut self, path: &str, text: &str) -> ProjectFixture {
         self.git_files.insert(path.to_owned(), text.to_owned());
         self
     }
 
-    /// What git prints for these arguments, which are given with single spaces.
+    /// Sets the output of git for these arguments, separated by single spaces.
     pub(crate) fn git_prints(mut self, arguments: &str, printed: &[u8]) -> ProjectFixture {
         self.printed.insert(arguments.to_owned(), printed.to_owned());
         self
@@ -95,7 +95,7 @@ impl ProjectReader for ProjectFixture {
     }
 }
 
-/// A path from the root, as the files are kept.
+/// A path relative to the root, as the map uses it.
 fn relative(path: &Path) -> &str {
     path.strip_prefix(ROOT).unwrap_or(path).to_str().unwrap_or_default()
 }

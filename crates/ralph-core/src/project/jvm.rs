@@ -1,5 +1,5 @@
-//! Maven and Gradle, by the project's wrapper where it has one. Tests compile first, so there is
-//! no check of its own.
+//! Maven and Gradle, with the project's wrapper if it has one. Running the tests compiles first, so
+//! there is no separate check.
 
 use super::{EcosystemCommands, RootFiles};
 

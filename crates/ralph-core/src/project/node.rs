@@ -1,13 +1,14 @@
-//! Node projects: the scripts of `package.json`, and `tsc` where there is a `tsconfig.json`.
+//! Node projects: the scripts of `package.json`, and `tsc` if there is a `tsconfig.json`.
 
 use super::{EcosystemCommands, RootFiles};
 use crate::shell::vacuous;
 use serde_json::Value;
 
-/// The first of these that is a test is run; the others are for projects whose `test` watches.
+/// The first of these scripts that is a test is used; the others are for projects whose `test`
+/// watches.
 const TESTS: [&str; 4] = ["test", "test:ci", "test:run", "test:unit"];
 
-/// Scripts that check types, then those that lint.
+/// Scripts that check types.
 const TYPE_CHECKS: [&str; 5] = ["typecheck", "type-check", "check-types", "check:types", "tsc"];
 const LINTS: [&str; 2] = ["lint", "lint:check"];
 
@@ -35,7 +36,8 @@ fn script<'a>(manifest: &'a Value, name: &str) -> &'a str {
     manifest["scripts"][name].as_str().unwrap_or_default()
 }
 
-/// npm writes a test script of its own, which is no test; and one that watches never ends.
+/// False for npm's default test script, which tests nothing, and for a script that watches and
+/// never ends.
 fn usable(script: &str) -> bool {
     vacuous::refuse(script).is_none()
         && !script.contains("no test specified")
@@ -47,7 +49,7 @@ fn usable(script: &str) -> bool {
 
 fn test_command(manager: Manager, name: &str, script: &str) -> String {
     let command = manager.run(name);
-    // It watches unless it is told that nobody does.
+    // Without `CI` it watches.
     if script.contains("react-scripts test") && !script.contains("CI=") {
         format!("CI=true {command}")
     } else {
@@ -59,8 +61,8 @@ fn compiler(files: &RootFiles<'_>, manifest: &Value, manager: Manager) -> Option
     if !files.has("tsconfig.json") {
         return None;
     }
-    // A configuration that only refers to others has no files of its own: without `--build` the
-    // compiler would look at nothing and be content.
+    // A configuration that only has references has no files of its own: without `--build` the
+    // compiler would check nothing and succeed.
     let configuration: String = files.text("tsconfig.json").split_whitespace().collect();
     let refers = configuration.contains("\"references\":[{");
     let flags = match refers && configuration.contains("\"files\":[]") {
@@ -103,12 +105,13 @@ impl Manager {
             (Manager::Pnpm, "test") => "pnpm test".to_owned(),
             (Manager::Pnpm, _) => format!("pnpm run {script}"),
             (Manager::Yarn, _) => format!("yarn run {script}"),
-            // `bun test` would be its own runner and not the script.
+            // `bun test` would start Bun's own runner instead of the script.
             (Manager::Bun, _) => format!("bun run {script}"),
         }
     }
 
-    /// `npx tsc` where TypeScript is not installed would fetch a package that merely has the name.
+    /// If TypeScript is not installed, a plain `npx tsc` would download an unrelated package with
+    /// that name.
     fn tsc(self, declared: bool, flags: &str) -> String {
         let launcher = match self {
             Manager::Npm if declared => "npx",

@@ -1,4 +1,4 @@
-//! PHP projects: Composer's scripts, else PHPUnit, Pest and PHPStan where they are configured.
+//! PHP projects: Composer's scripts, otherwise PHPUnit, Pest and PHPStan if they are configured.
 
 use super::{EcosystemCommands, RootFiles};
 use crate::shell::vacuous;
@@ -24,7 +24,7 @@ pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     }
 }
 
-/// A script is a command or a list of them.
+/// A script is a command or a list of commands.
 fn stated(script: &Value) -> bool {
     match script {
         Value::String(command) => vacuous::refuse(command).is_none(),

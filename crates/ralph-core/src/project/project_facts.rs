@@ -1,8 +1,8 @@
-//! What a session is told about its project when it begins: one file for each fact.
+//! The facts about its project that a session gets when it starts: one file per fact.
 //!
-//! A fact is made from what stands in the project and from nothing else, and what cannot be had is
-//! absent. All of it is the repository's own text: [`show`] quotes it and [`page`] fences it, so
-//! that it reads as data and not as an instruction.
+//! A fact comes only from the project's content, and information that is not available is left out.
+//! All of it is the repository's own text: [`show`] quotes it and [`page`] fences it, so that it
+//! reads as data and not as an instruction.
 
 mod cargo;
 pub mod choice;
@@ -27,40 +27,39 @@ use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A project as the facts read it. Its folders lack what git ignores, and `.git` itself.
+/// A project as the facts read it. Its folders omit what git ignores, and `.git` itself.
 pub trait Project: ProjectReader {
-    /// The document that a file holds; none if it has no text or another form.
+    /// The document in a file; `None` if the file has no text or another format.
     fn document(&self, path: &str, form: FileFormat) -> Option<Value>;
 
-    /// The text of a file of the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …), or,
-    /// of what its work trees share (`config`, `shallow`, `logs/refs/stash`), of the repository's; none
-    /// outside a repository.
+    /// The text of a file in the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …), or
+    /// in the repository's for files that work trees share (`config`, `shallow`,
+    /// `logs/refs/stash`); `None` outside a repository.
     fn git_text(&self, path: &str) -> Option<String>;
 
-    /// The main work tree, where this is a linked one.
+    /// The main work tree, if this is a linked one.
     fn main_work_tree(&self) -> Option<String>;
 
-    /// What git prints; none if there is no git or no repository, or it fails or takes too long.
+    /// The output of git; `None` if there is no git or no repository, or if it fails or times out.
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>>;
 }
 
-/// How a document is written.
+/// The format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
-    /// JSON; comments and trailing commas are read over.
+    /// JSON; comments and trailing commas are allowed.
     Json,
-    /// TOML.
     Toml,
-    /// YAML, its first document. An alias reads as null.
+    /// YAML, its first document. An alias is read as null.
     Yaml,
 }
 
-/// What is known, as it is shown: a heading, and lines below it.
+/// A fact as it is shown: a heading, and lines below it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fact {
-    /// What it is about, with the most important in the same line.
+    /// The subject, with the most important information on the same line.
     pub heading: String,
-    /// The rest, the most useful first.
+    /// The rest, most useful first.
     pub lines: Vec<String>,
 }
 
@@ -71,16 +70,14 @@ impl Fact {
     }
 }
 
-/// A kind of fact.
 #[derive(Debug, Clone, Copy)]
 pub struct FactKind {
     /// Its name in the settings.
     pub name: &'static str,
-    /// The most UTF-16 units of the page that it may take.
+    /// How many UTF-16 units of the page it may take.
     pub units: usize,
     /// True if it is left out unless the settings ask for it.
     pub on_request: bool,
-    /// Makes it.
     pub gather: fn(&dyn Project) -> Option<Fact>,
 }
 
@@ -96,14 +93,13 @@ const fn on_request(kind: FactKind) -> FactKind {
     FactKind { on_request: true, ..kind }
 }
 
-/// How long git may take for an answer.
+/// Time limit for one call of git.
 pub const GIT: Duration = Duration::from_secs(2);
 
-/// How long all facts together may take, with every call of git.
+/// Time limit for all facts together, including every call of git.
 pub const BUDGET: Duration = Duration::from_secs(7);
 
-/// All kinds, the most useful first: that is the order on the page, and what comes last is cut
-/// first.
+/// All kinds, most useful first: this is the order on the page, and the last ones are cut first.
 pub const KINDS: [FactKind; 13] = [
     kind("git", 700, git::fact),
     on_request(kind("branch", 150, git::branch)),
@@ -117,14 +113,15 @@ pub const KINDS: [FactKind; 13] = [
     kind("ci", 400, ci::fact),
     kind("typescript", 500, typescript::fact),
     kind("supabase", 500, supabase::fact),
-    // It takes the room that is left.
+    // It takes the remaining space.
     kind("structure", page::MOST, structure::fact),
 ];
 
 /// Kinds of earlier versions. Settings may still name them, without effect.
 pub const FORMER: [&str; 2] = ["compose", "runtimes"];
 
-/// Their names. A list of its own, so that who only checks a name is not linked with all the facts.
+/// Names of the kinds. They are a separate list, so that a program that only checks a name is not
+/// linked with all facts.
 pub const NAMES: [&str; KINDS.len()] = {
     let mut names = [""; KINDS.len()];
     let mut at = 0;

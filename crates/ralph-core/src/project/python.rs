@@ -48,7 +48,7 @@ fn checker(files: &RootFiles<'_>) -> Option<&'static str> {
     }
 }
 
-/// What stands before a tool's name, so that the project's own environment is used.
+/// The prefix that runs a tool in the project's own environment.
 fn runner(files: &RootFiles<'_>) -> &'static str {
     let managed = [
         ("uv.lock", "uv run "),

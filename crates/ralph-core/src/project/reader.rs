@@ -2,46 +2,42 @@
 
 use std::path::Path;
 
-/// A project on disk, or in a test. A path is absolute, or relative to the root.
+/// A project on disk or in a test. Paths are absolute, or relative to the root.
 pub trait ProjectReader {
-    /// The folder that the project is in, absolute.
+    /// The project's folder, absolute.
     fn root(&self) -> &Path;
 
-    /// The text of a file; none if there is none, or it is no regular file, too large for one that
-    /// people write, or not UTF-8.
+    /// The text of a file; `None` if it does not exist, is not a regular file or not UTF-8, or is
+    /// too large to be written by hand.
     fn text(&self, path: &Path) -> Option<String>;
 
-    /// What is in a folder, by name; none if there is no such folder or it cannot be read.
+    /// The entries of a folder; `None` if it does not exist or cannot be read.
     fn folder(&self, path: &Path) -> Option<Folder>;
 
     /// True if there is a file or folder.
     fn exists(&self, path: &Path) -> bool;
 }
 
-/// The entries of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Folder {
     /// Sorted by name.
     pub entries: Vec<FolderEntry>,
-    /// True if there are more entries than a reader looks at.
+    /// True if there are more entries than a reader lists.
     pub is_cut: bool,
 }
 
-/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderEntry {
-    /// Bytes that are no UTF-8 are replaced.
+    /// Bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// A link counts as a link, whatever it leads to.
+    /// A link counts as a link, whatever its target is.
     pub kind: EntryKind,
 }
 
-/// What an entry of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A file, or whatever else has no entries.
+    /// A file, or anything else without entries.
     File,
-    /// A folder.
     Folder,
     /// A symbolic link.
     Link,

@@ -1,4 +1,4 @@
-//! Recipes that a project wrote for itself, in a justfile or a Makefile.
+//! Recipes in a project's justfile or Makefile.
 
 use super::{EcosystemCommands, RootFiles};
 
@@ -8,16 +8,16 @@ const CHECKS: [&str; 4] = ["typecheck", "type-check", "lint", "check"];
 /// The names under which `just` finds its file.
 pub(crate) const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
 
-/// The order in which make itself looks for its file.
+/// In the order in which `make` looks for its file.
 pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
-/// What can be run by a name.
+/// A task that can be run by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Recipe<'a> {
     pub(crate) name: &'a str,
-    /// The names of the arguments that it must be given.
+    /// The names of its required arguments.
     pub(crate) arguments: String,
-    /// What the file says about it.
+    /// Its description in the file.
     pub(crate) help: Option<&'a str>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     EcosystemCommands { tests: first(&TESTS), check: first(&CHECKS) }
 }
 
-/// A recipe that must be given an argument cannot be run by its name alone.
+/// A recipe with a required argument cannot be run by its name alone.
 fn named(recipes: &[Recipe<'_>], wanted: &[&str], runner: &str) -> Option<String> {
     let name = wanted.iter().find(|name| {
         recipes.iter().any(|recipe| recipe.name == **name && recipe.arguments.is_empty())
@@ -58,7 +58,7 @@ pub(crate) fn of_just(text: &str) -> Vec<Recipe<'_>> {
     recipes
 }
 
-/// The targets of a Makefile, without those that make a file by a pattern.
+/// The targets of a Makefile, without pattern rules.
 pub(crate) fn of_make(text: &str) -> Vec<Recipe<'_>> {
     let mut recipes = Vec::new();
     let (mut comment, mut is_definition) = (None, false);
@@ -71,14 +71,14 @@ pub(crate) fn of_make(text: &str) -> Vec<Recipe<'_>> {
         } else {
             let targets = head_and_rest(line).map(|(head, rest)| make_targets(head, rest, comment));
             recipes.extend(targets.into_iter().flatten());
-            // `.PHONY: test` may stand between a comment and its target.
+            // `.PHONY: test` may be between a comment and its target.
             comment = comment.filter(|_| line.starts_with('.'));
         }
     }
     recipes
 }
 
-/// Lines that begin at the margin, unless they go on with the one before.
+/// Lines without indentation that do not continue the previous line.
 fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut goes_on = false;
     text.lines().filter(move |line| {
@@ -93,10 +93,10 @@ fn head_and_rest(line: &str) -> Option<(&str, &str)> {
     line.split_once(':').filter(|(_, rest)| !rest.trim_start_matches(':').starts_with('='))
 }
 
-/// `.PHONY: test` names `.PHONY`, which is none of ours.
+/// Leaves out names such as the `.PHONY` in `.PHONY: test`.
 fn make_targets<'a>(head: &'a str, rest: &'a str, comment: Option<&'a str>) -> Vec<Recipe<'a>> {
     let (code, beside) = rest.split_once('#').unwrap_or((rest, ""));
-    // `test: export X = 1` sets a variable for a target, and makes no target.
+    // `test: export X = 1` sets a variable for a target and defines no target.
     if code.contains('=') || head.contains('=') {
         return Vec::new();
     }

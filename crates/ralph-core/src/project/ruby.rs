@@ -1,4 +1,4 @@
-//! Ruby projects: RSpec or Rails' own tests, RuboCop where it is configured.
+//! Ruby projects: RSpec, Rails' tests or a Rake test task, and RuboCop if it is configured.
 
 use super::{EcosystemCommands, RootFiles};
 

@@ -1,4 +1,4 @@
-//! Rust projects: cargo, and clippy where the project configures it.
+//! Rust projects: cargo, and Clippy if the project configures it.
 
 use super::{EcosystemCommands, RootFiles};
 

@@ -1,8 +1,9 @@
-//! The settings of `ralph.toml`: what a person sets once for all loops, or for one project's.
+//! The settings in `ralph.toml`: what the user sets once for all loops, or for the loops of one
+//! project.
 //!
-//! They are read when a loop starts and frozen into its state, so that nothing changes under a
-//! running loop. A project's file may tune; it names no command to run and switches nothing on that
-//! the person did not.
+//! They are read when a loop starts and pinned in its state, so that nothing changes while a loop
+//! runs. A project's file may tune them, but it names no command to run and switches nothing on
+//! that the user did not.
 
 mod client;
 mod refine;
@@ -17,20 +18,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What may be set.
+/// The settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// How many times a loop may go on.
+    /// Iterations after which a loop ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
-    /// Wall clock of a loop, in minutes.
+    /// Wall-clock limit of a loop, in minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_minutes: Option<u64>,
     /// Stops in a row without progress after which a loop ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall_limit: Option<u32>,
-    /// Workers that may be at work at once.
+    /// Workers that may run at the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
     /// Minutes without news after which a session that waits for background workers is woken; at
@@ -46,26 +47,27 @@ pub struct Settings {
     /// Seconds that `ralph verify` gives each command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_seconds: Option<u64>,
-    /// Files, as `.gitignore` would name them, whose change makes no receipt stale.
+    /// Files, as `.gitignore` patterns, whose change makes no receipt stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_ignore: Option<Vec<String>>,
-    /// The section `[backpressure]`, as it was written: the stop hook reads these settings too and
-    /// need not know what checks are. [`Settings::checks`] reads it.
+    /// The section `[backpressure]`: the checks after an edit.
+    // The sections are kept as written, because the stop hook reads these settings too and does not
+    // need to know them. `Settings::checks` and its neighbours parse them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<Value>,
-    /// The section `[context]`, as it was written; [`Settings::facts`] reads it.
+    /// The section `[context]`: the facts that a session gets when it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// The section `[client]`, as it was written, for the same reason. [`Settings::client`] reads it.
+    /// The section `[client]`: how headless loops start the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Value>,
-    /// The section `[refine]`, as it was written; [`Settings::refine`] reads it.
+    /// The section `[refine]`: the limits of a refinement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Value>,
 }
 
 impl Settings {
-    /// These settings where they say something, else those below them.
+    /// These settings with `below` as the defaults.
     pub fn over(self, below: Settings) -> Settings {
         let backpressure = match (&self.backpressure, &below.backpressure) {
             (Some(_), Some(_)) => written(&self.checks().over(below.checks())),
@@ -100,30 +102,31 @@ impl Settings {
         }
     }
 
-    /// What is said of the checks after an edit; nothing where it cannot be read.
+    /// The settings for the checks after an edit; the defaults if the section cannot be parsed.
     pub fn checks(&self) -> CheckSettings {
         let section = self.backpressure.clone().unwrap_or_default();
         CheckSettings::deserialize(section).unwrap_or_default()
     }
 
-    /// What is said of the facts that a session is told; nothing where it cannot be read.
+    /// The settings for the facts that a session gets; the defaults if the section cannot be
+    /// parsed.
     pub fn facts(&self) -> project_facts::choice::ContextSettings {
         let section = self.context.clone().unwrap_or_default();
         project_facts::choice::ContextSettings::deserialize(section).unwrap_or_default()
     }
 
-    /// What is said of the client in headless loops; nothing where it cannot be read.
+    /// The settings for the client in headless loops; the defaults if the section cannot be parsed.
     pub fn client(&self) -> ClientSettings {
         ClientSettings::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
     }
 
-    /// What is said of refinement; nothing where it cannot be read.
+    /// The settings for refinement; the defaults if the section cannot be parsed.
     pub fn refine(&self) -> Refine {
         Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
     }
 
-    /// What a project's own file may say without its owner's trust: bounds may be lowered or
-    /// raised, but what counts as proof is the person's to say.
+    /// The part that a project's file may set without being trusted: it may lower or raise limits,
+    /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
         let backpressure =
             self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
@@ -135,8 +138,8 @@ impl Settings {
         Settings { completion: None, receipt_ignore: None, backpressure, context, client, ..self }
     }
 
-    /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
-    /// flags, so that no file can say what a person could not type.
+    /// The first invalid value, with what to write instead. Numbers have the limits of the flags,
+    /// so that a file cannot set what a person could not type.
     pub fn refused(&self) -> Option<String> {
         let numbers = [
             ("max_iterations", Number::MaxIterations, self.max_iterations.map(u64::from)),
@@ -177,12 +180,12 @@ impl Settings {
         checks.or_else(context).or_else(client).or_else(refine)
     }
 
-    /// The settings that were frozen into a loop.
+    /// The settings that were pinned in a loop.
     pub fn of(state: &LoopState) -> Settings {
         serde_json::from_value(state.settings.clone()).unwrap_or_default()
     }
 
-    /// How long a request for completion may run criteria. Never longer than the stop hook has.
+    /// How long a request for completion may run criteria. Never longer than the stop hook may run.
     pub fn to_settle(&self) -> Duration {
         Duration::from_secs(self.verify_seconds.unwrap_or(570).clamp(1, 570))
     }
@@ -192,7 +195,7 @@ impl Settings {
         Duration::from_secs(self.command_seconds.unwrap_or(600).clamp(1, 24 * 3600))
     }
 
-    /// Writes the settings into a new loop and freezes them there.
+    /// Writes the settings into a new loop and pins them there.
     pub fn apply(&self, state: &mut LoopState) {
         if let Some(number) = self.max_iterations {
             state.max_iterations = number;
@@ -209,7 +212,7 @@ impl Settings {
         if let Some(completion) = &self.completion {
             state.completion = completion.clone();
         }
-        // What a session is told is no loop's matter, nor is a refinement, which keeps its own.
+        // The facts for a session do not concern a loop, and a refinement keeps its own settings.
         let frozen = Settings { context: None, refine: None, ..self.clone() };
         state.settings = serde_json::to_value(frozen).unwrap_or_default();
     }

@@ -1,10 +1,10 @@
 use super::fixture::ProjectFixture;
 use super::*;
 
-/// Files and their texts; or criteria and their commands.
+/// Files with their texts, or criteria with their commands.
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-/// A project from names, and from `name = text` for files whose text matters.
+/// A project with these files, given as names with their texts.
 fn project(files: &[(&str, &str)]) -> ProjectFixture {
     files.iter().fold(ProjectFixture::new(), |project, (name, text)| project.file(name, text))
 }

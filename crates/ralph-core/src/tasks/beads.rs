@@ -1,7 +1,7 @@
 //! Tasks that a project keeps in `bd` (beads), as a refinement reads them.
 //!
-//! Only bd writes them. The facts are those of bd's own documents and source, 1.0.4
-//! to 1.2.2 (`docs/JSON_SCHEMA.md`, `docs/CLI_REFERENCE.md`, `internal/types/types.go`).
+//! Only `bd` writes them. The facts come from the documents and the source of bd 1.0.4 to 1.2.2
+//! (`docs/JSON_SCHEMA.md`, `docs/CLI_REFERENCE.md`, `internal/types/types.go`).
 
 mod read;
 mod version;
@@ -12,37 +12,31 @@ pub use version::{BdVersion, OLDEST, Unusable, usable};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An issue of bd, as far as we read it; other members are passed over.
+/// An issue of bd; members that Ralph does not use are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Bead {
     /// `bd-a1b2`, `bd-a1b2.3` …
     pub id: String,
-    /// In words.
     pub title: String,
-    /// Where it stands; a project may add words of its own.
+    /// bd's status; a project may add its own.
     pub status: Option<String>,
     /// `task`, `bug`, `epic`, `gate` …
     pub issue_type: Option<String>,
-    /// What is to be done, at length.
     pub description: Option<String>,
-    /// How.
     pub design: Option<String>,
-    /// How one can tell that it is done.
     pub acceptance_criteria: Option<String>,
-    /// What was said about it meanwhile.
     pub notes: Option<String>,
-    /// What it depends on; where bd left them out, [`Bead::lacks_dependencies`].
+    /// If bd omits them, see [`Bead::lacks_dependencies`].
     pub dependencies: Option<Vec<Dependency>>,
-    /// How many there are.
     pub dependency_count: Option<u64>,
-    /// How urgent it is; only compared, and so of any shape.
+    /// Only compared, so any JSON value is accepted.
     pub priority: Option<Value>,
-    /// Its labels; only compared, too.
+    /// Only compared, so any JSON value is accepted.
     pub labels: Option<Value>,
 }
 
-/// What a bead depends on: a record of two ids (`bd list`), or the other bead itself (`bd show`).
+/// A dependency of a bead: a record of two ids (`bd list`), or the other bead itself (`bd show`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Dependency {
@@ -53,7 +47,7 @@ pub struct Dependency {
     dependency_type: Option<String>,
 }
 
-/// The kind that `bd dep add` makes where nothing else is said.
+/// The default kind of `bd dep add`.
 pub const PLAIN: &str = "blocks";
 
 impl Dependency {
@@ -69,17 +63,17 @@ impl Dependency {
 }
 
 impl Bead {
-    /// True if it depends on something and bd did not print on what.
+    /// True if the bead has dependencies that bd did not print.
     pub fn lacks_dependencies(&self) -> bool {
         self.dependencies.is_none() && self.dependency_count.unwrap_or_default() > 0
     }
 
-    /// True for this very word of bd.
+    /// True if bd's status is exactly this word.
     pub fn is(&self, status: &str) -> bool {
         self.status() == status
     }
 
-    // bd leaves out what is empty, and an issue without a status is open.
+    // bd omits empty members, and an issue without a status is open.
     fn status(&self) -> &str {
         self.status.as_deref().filter(|word| !word.is_empty()).unwrap_or("open")
     }

@@ -1,7 +1,7 @@
-//! The task graph: what is ready, who works on what, and what became of it.
+//! The task graph: which tasks are ready, who works on them, and their results.
 //!
-//! A claim whose lease has run out counts as free: the worker that held it may be gone, and
-//! nothing would ever tell. Task states never make a loop complete; they say what to do next.
+//! A claim with an expired lease counts as free: its worker may be gone, and nothing would ever
+//! report that. Task states never complete a loop; they only say what to do next.
 
 mod advice;
 mod change;
@@ -28,27 +28,24 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// How many tasks stand where. A claim that has run out counts as what it is: free.
+/// How many tasks are in each state. A task with an expired claim counts as ready or waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Summary {
-    /// All tasks.
     pub total: usize,
-    /// Done.
     pub done: usize,
-    /// Free, with everything they depend on done.
+    /// Free, and all dependencies are done.
     pub ready: usize,
-    /// Claimed, with a lease that has not run out.
+    /// Claimed, and the lease has not expired.
     pub in_progress: usize,
-    /// Given up.
     pub failed: usize,
-    /// Waiting for something outside.
+    /// Waiting for something outside the graph.
     pub blocked: usize,
-    /// Free, but depending on a task that is not done.
+    /// Free, but a dependency is not done.
     pub waiting: usize,
 }
 
 impl Summary {
-    /// `3 of 7 tasks done`, or nothing for an empty graph.
+    /// `3 of 7 tasks done`; empty for an empty graph.
     pub fn describe(&self) -> String {
         match self.total {
             0 => String::new(),
@@ -63,28 +60,26 @@ impl Summary {
     }
 }
 
-/// Where a task stands, once its lease and its dependencies are looked at.
+/// The state of a task after checking its lease and its dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskReadiness {
-    /// Free, and everything it depends on is done.
+    /// Free, and all dependencies are done.
     Ready,
-    /// Free, but something it depends on is not done.
+    /// Free, but a dependency is not done.
     Waiting,
-    /// Claimed.
+    /// Claimed, and the lease has not expired.
     InProgress,
-    /// Done.
     Done,
-    /// Given up.
     Failed,
-    /// Waiting for something outside.
+    /// Waiting for something outside the graph.
     Blocked,
-    /// A status that this version does not know; left alone.
+    /// A status that this version does not know; Ralph leaves the task alone.
     Unknown,
 }
 
 impl TaskReadiness {
-    /// In one word, for a list.
+    /// The word for it in a list.
     pub fn word(self) -> &'static str {
         match self {
             TaskReadiness::Ready => "ready",
@@ -98,8 +93,8 @@ impl TaskReadiness {
     }
 }
 
-/// Where tasks are found by their ids; built once, so that ten thousand tasks cost ten thousand
-/// steps. Of two tasks with one id the first counts.
+/// An index of the tasks by id. It is built once, so that ten thousand tasks take ten thousand
+/// steps. If two tasks have the same id, the first one counts.
 #[derive(Debug)]
 pub struct Graph<'a> {
     tasks: &'a [Task],
@@ -108,7 +103,7 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Looks at tasks as they stand now.
+    /// Indexes the tasks; `now` decides which leases have expired.
     pub fn new(tasks: &'a [Task], now: Timestamp) -> Graph<'a> {
         let mut places = HashMap::with_capacity(tasks.len());
         for (place, task) in tasks.iter().enumerate() {
@@ -117,17 +112,15 @@ impl<'a> Graph<'a> {
         Graph { tasks, places, now }
     }
 
-    /// The task of this id.
     pub fn get(&self, id: &str) -> Option<&'a Task> {
         self.place(id).map(|place| &self.tasks[place])
     }
 
-    /// Where the task of this id stands in the list.
+    /// The position of the task in the list.
     pub fn place(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
 
-    /// Where a task stands.
     pub fn standing(&self, task: &Task) -> TaskReadiness {
         match &task.status {
             TaskStatus::InProgress if !lease_ran_out(task, self.now) => TaskReadiness::InProgress,
@@ -142,7 +135,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The first id that a task depends on and that is not done; an unknown id never is.
+    /// The first dependency that is not done; an unknown id counts as not done.
     pub fn waits_for<'t>(&self, task: &'t Task) -> Option<&'t str> {
         task.deps
             .iter()
@@ -155,13 +148,12 @@ impl<'a> Graph<'a> {
         self.tasks.iter().filter(|task| self.standing(task) == TaskReadiness::Ready)
     }
 
-    /// The task to work on: one that is under way, else the first that can be begun.
+    /// The task to work on: one in progress, otherwise the first that is ready.
     pub fn current(&self) -> Option<&'a Task> {
         let under_way = |task: &&Task| self.standing(task) == TaskReadiness::InProgress;
         self.tasks.iter().find(under_way).or_else(|| self.ready().next())
     }
 
-    /// How many tasks stand where.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary { total: self.tasks.len(), ..Summary::default() };
         for task in self.tasks {
@@ -189,12 +181,12 @@ pub fn next_ready(tasks: &[Task], now: Timestamp) -> Option<&Task> {
     Graph::new(tasks, now).ready().next()
 }
 
-/// How many tasks stand where.
+/// How many tasks are in each state.
 pub fn summary(tasks: &[Task], now: Timestamp) -> Summary {
     Graph::new(tasks, now).summary()
 }
 
-/// True for a claim that has ended by itself. A claim without a lease lasts until it is released.
+/// True for a claim whose lease has expired. A claim without a lease lasts until it is released.
 fn lease_ran_out(task: &Task, now: Timestamp) -> bool {
     task.lease_expires_at.is_some_and(|end| end <= now)
 }

@@ -1,8 +1,8 @@
-//! Reads a plan: criteria, tasks and what planning found out, under the state file's own names.
+//! Reads a plan: criteria, tasks and the findings of planning, under the state file's own names.
 //!
-//! A plan is written by a model or by hand, so everything that is wrong with it is reported at
-//! once, each with its place. Nothing in it can speak for itself: criteria come in unverified,
-//! claims do not come in at all, and how completion is decided is not a plan's to say.
+//! A model or a person writes the plan, so all problems are reported at once, each with its place.
+//! A plan cannot vouch for itself: criteria arrive unverified, claims are dropped, and it cannot
+//! choose how completion is decided.
 
 mod adopted;
 pub mod lines;
@@ -18,29 +18,27 @@ use crate::tasks::graph::{self, GraphFlaw};
 use std::collections::HashSet;
 use std::fmt;
 
-/// A sound plan.
+/// A valid plan.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
-    /// What is asked for; empty if the plan does not say.
+    /// The goal; empty if the plan has none.
     pub prompt: String,
-    /// What "done" means.
     pub criteria: Vec<Criterion>,
-    /// The work.
     pub tasks: Vec<Task>,
     /// What planning found out about the project.
     pub context_report: String,
-    /// How many times the loop may go on, if the plan says so.
+    /// The iteration limit, if the plan sets one.
     pub max_iterations: Option<u32>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
 
-/// Something that is wrong with a plan.
+/// A problem of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where: `task_graph[2].deps`, or empty for the plan as a whole.
+    /// The place: `task_graph[2].deps`, or empty for the plan as a whole.
     pub place: String,
-    /// What, and what to do.
+    /// The problem, and what to do.
     pub what: String,
 }
 
@@ -59,7 +57,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads a plan from a JSON document, or from a block of a Markdown one: see [`block`].
+/// Reads a plan from a JSON document or from a block of a Markdown document: see [`block`].
 pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut plan = read::document(text, &mut problems)?;
@@ -67,7 +65,8 @@ pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
     number(plan.tasks.iter_mut().map(|task| &mut task.id), "T-");
     plan.criteria.iter_mut().for_each(unverified);
     plan.tasks.iter_mut().for_each(unclaimed);
-    // What could not be read is missing from the lists, and would be reported a second time.
+    // Items that could not be read are missing from the lists, and would cause further problems
+    // here.
     if problems.is_empty() {
         problems.extend(criteria_flaws(&plan.criteria).into_iter().map(|(at, field, what)| {
             Problem::new(format!("acceptance_criteria[{at}].{field}"), what)
@@ -91,7 +90,7 @@ pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
 }
 
 impl Plan {
-    /// Puts the plan into a loop that is being prepared. What the plan does not say stays.
+    /// Puts the plan into a loop that is being prepared. Values that the plan does not set stay.
     pub fn fill(self, state: &mut LoopState) {
         if !self.prompt.trim().is_empty() {
             state.prompt = self.prompt;
@@ -106,7 +105,7 @@ impl Plan {
     }
 }
 
-/// Gives each empty id the next number that no other has.
+/// Gives each empty id the next free number.
 fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
     let ids: Vec<&mut String> = ids.collect();
     let mut taken: HashSet<String> = ids.iter().map(|id| (**id).clone()).collect();
@@ -122,8 +121,8 @@ fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
     }
 }
 
-/// What runs have shown of a criterion is Ralph's to write: a count of tests that is set before
-/// the first run would be the one that later runs are held to.
+/// Drops the recorded results of a criterion: only Ralph writes them. A test count that is set
+/// before the first run would be the one that later runs are held to.
 fn unverified(criterion: &mut Criterion) {
     let said = std::mem::take(criterion);
     *criterion = Criterion {
@@ -144,8 +143,8 @@ fn unclaimed(task: &mut Task) {
     task.lease_expires_at = None;
 }
 
-/// What is wrong with the criteria of a loop, each by its id: one without a command can never hold,
-/// and one that proves nothing holds from the start.
+/// The problems of a loop's criteria, by id: a criterion without a command can never pass, and one
+/// that proves nothing passes from the start.
 pub fn criteria_problems(criteria: &[Criterion]) -> Vec<Problem> {
     let named = |(at, field, what): (usize, &str, String)| {
         Problem::new(format!("{}.{field}", criteria[at].id), what)
@@ -153,7 +152,7 @@ pub fn criteria_problems(criteria: &[Criterion]) -> Vec<Problem> {
     criteria_flaws(criteria).into_iter().map(named).collect()
 }
 
-/// What is wrong with the criteria, each with its place in the list and the member.
+/// The flaws of the criteria, each with its position in the list and the member.
 fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> {
     let mut seen = HashSet::new();
     let mut flaws = Vec::new();
@@ -181,7 +180,7 @@ fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> 
     flaws
 }
 
-/// A word that is not ours would leave its task aside for ever, and with it all that depend on it.
+/// An unknown status would exclude its task forever, and all tasks that depend on it.
 fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
     tasks.iter().enumerate().filter_map(|(at, task)| match &task.status {
         TaskStatus::Other(word) => {
@@ -191,7 +190,7 @@ fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// What is wrong with the tasks, each with the place of its task in the list and the member.
+/// The flaws of the tasks, each with the task's position in the list and the member.
 fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
     graph::lint_with_places(tasks).into_iter().map(|(at, flaw)| {
         let field = match flaw {

@@ -1,13 +1,14 @@
-//! An `awk` whose program only prints to its output.
+//! Recognises an `awk` program that only prints to its output.
 //!
-//! A program can write files, run commands and read from other programs, so it is taken apart into
-//! strings, expressions between slashes, and the rest. Where an `awk` may take a slash for a division or
-//! for the beginning of an expression, both readings have to be harmless.
+//! A program can write files, run commands and read from other programs, so it is split into
+//! strings, regular expressions between slashes, and the rest. Where `awk` implementations may read
+//! a slash either as a division or as the start of a regular expression, both readings must be
+//! harmless.
 
 use super::WriteReason;
 use super::words::WordText;
 
-/// Slashes that may be read in two ways.
+/// Limit on slashes that can be read in two ways.
 const MOST_READINGS: usize = 6;
 
 pub(super) fn only_reads(name: &str, arguments: &[WordText]) -> Result<(), WriteReason> {
@@ -37,7 +38,7 @@ pub(super) fn only_reads(name: &str, arguments: &[WordText]) -> Result<(), Write
     let Some((program, files)) = rest.split_first() else {
         return Err(WriteReason::Program(name.to_owned()));
     };
-    // What follows the program is never an option. `gawk` opens connections by these names.
+    // Nothing after the program is an option. `gawk` opens network connections through these names.
     let connects = |word: &&WordText| word.text.starts_with("/inet");
     match program.literal().is_some_and(only_prints) {
         false => Err(refused(program)),
@@ -54,22 +55,22 @@ fn only_prints(program: &str) -> bool {
 #[derive(Clone, Default)]
 struct State {
     at: usize,
-    /// Parentheses and brackets that are open.
+    /// Number of open parentheses and brackets.
     depth: usize,
-    /// Inside the list of a `print`, at this depth.
+    /// Inside the argument list of a `print`, at this depth.
     printing: bool,
     before: TokenBefore,
 }
 
-/// What stands before a slash.
+/// The token before a slash.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum TokenBefore {
-    /// An operator or a beginning: an expression between slashes follows.
+    /// An operator, or the start of an expression: the slash starts a regular expression.
     #[default]
     Nothing,
-    /// A value: a slash divides it.
+    /// A value: the slash divides it.
     Value,
-    /// The end of a condition or of a value.
+    /// The end of a condition or of a value: the slash may be either.
     Either,
 }
 
@@ -123,11 +124,11 @@ impl AwkScan {
                         if letter == ')' { TokenBefore::Either } else { TokenBefore::Value };
                 }
                 ';' | '\n' | '{' | '}' => {
-                    // An end inside parentheses is no end: what follows may be anything.
+                    // A block delimiter inside parentheses is malformed: anything may follow.
                     if state.depth > 0 && letter != ';' && letter != '\n' {
                         return false;
                     }
-                    // After a comma or an operator the list goes on in the next line.
+                    // After a comma or an operator the list continues on the next line.
                     let goes_on = letter == '\n' && state.before == TokenBefore::Nothing;
                     state.printing &= state.depth > 0 || goes_on;
                     state.before = TokenBefore::Nothing;
@@ -172,7 +173,7 @@ impl AwkScan {
             "print" | "printf" | "return" | "in" | "else" | "do" | "case" | "exit" | "delete"
         );
         state.before = if is_keyword { TokenBefore::Nothing } else { TokenBefore::Value };
-        // A function of the language may stand without parentheses: `length / 2/`.
+        // These may be followed by a value without parentheses: `length / 2/`.
         if word == "length" || is_keyword && word != "in" {
             state.before = TokenBefore::Either;
         }
@@ -189,7 +190,8 @@ impl AwkScan {
         }
     }
 
-    /// Inside brackets one `awk` takes a slash for the end and another does not.
+    /// Returns `None` for a slash inside brackets: some `awk`s end the expression there and others
+    /// do not.
     fn past_expression(&self, mut at: usize) -> Option<usize> {
         let mut in_brackets = false;
         loop {

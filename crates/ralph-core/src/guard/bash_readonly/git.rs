@@ -1,12 +1,12 @@
-//! The commands of git that only look.
+//! Recognises git commands that are read-only.
 //!
-//! Aliases cannot be known, so a subcommand that is not listed is refused. git takes any unambiguous
-//! beginning of a long option, so every beginning of a refused one is refused.
+//! Aliases are unknown, so a subcommand that is not listed is refused. git accepts any unambiguous
+//! prefix of a long option, so every prefix of a refused option is refused.
 
 use super::words::WordText;
 use super::{WriteReason, programs};
 
-/// These look, but for the options in [`WRITING`], and for the letters beside them.
+/// Read-only except with the options in [`WRITING`] and with the letters and options beside them.
 const LOOK: &[(&str, &str, &[&str])] = &[
     ("annotate", "", &[]),
     ("blame", "", &[]),
@@ -42,15 +42,15 @@ const LOOK: &[(&str, &str, &[&str])] = &[
     ("whatchanged", "", &[]),
 ];
 
-/// Options that write a file or start a program; refused of every command, since many read the options of
-/// others too: `git blame` those of `git diff`.
+/// Options that write a file or start a program. They are refused for every command, because many
+/// commands also accept the options of others: `git blame` accepts those of `git diff`.
 const WRITING: &[&str] = &["output", "ext-diff", "textconv", "show-signature"];
 
-/// Settings of how something is shown, which may be given with `-c`.
+/// Settings that only affect the display and may be given with `-c`.
 const SHOWING: [&str; 7] =
     ["color.", "advice.", "core.quotepath=", "core.pager=cat", "log.", "column.", "diff.renames="];
 
-/// Options of a list of names, each whole or up to its `=`.
+/// Options for listing names, each complete or up to its `=`.
 const LISTING: [&str; 25] = [
     "-a",
     "--all",
@@ -79,7 +79,7 @@ const LISTING: [&str; 25] = [
     "--omit-empty",
 ];
 
-/// With one of these, a name is a pattern or a commit and not a branch to be made.
+/// With one of these, a name is a pattern or a commit, not a branch to create.
 const FILTERS: [&str; 6] =
     ["--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
 
@@ -127,12 +127,12 @@ pub(super) fn only_reads(arguments: &[WordText]) -> Result<(), WriteReason> {
 
 fn command(name: &str, word: &WordText, arguments: &[WordText]) -> Result<(), WriteReason> {
     let refuse = || Err(WriteReason::Argument("git".to_owned(), shown(word, arguments)));
-    // These formats check a signature, by a program.
+    // These formats start a program to verify a signature.
     let verifies = |word: &&WordText| word.text.contains("%G") || word.text.contains("(signature");
     if let Some(word) = arguments.iter().find(verifies) {
         return Err(WriteReason::Argument(format!("git {name}"), word.shown()));
     }
-    // For all commands, before anything else is known of their options.
+    // Checked for every command, before its own options are.
     let is_writing = |text: &str| {
         let stem = text.strip_prefix("--").map(|text| text.split('=').next().unwrap_or(text));
         stem.is_some_and(|stem| {
@@ -179,7 +179,7 @@ fn command(name: &str, word: &WordText, arguments: &[WordText]) -> Result<(), Wr
         }
         ("help", []) => true,
         ("worktree", ["list"] | ["list", "--porcelain" | "-v" | "--verbose"]) => true,
-        // `show NAME` asks the other side.
+        // `show NAME` contacts the remote.
         ("remote", [] | ["-v" | "--verbose"] | ["show"] | ["show", "-n", _]) => true,
         ("remote", ["get-url", name]) => !name.starts_with('-'),
         ("config", words) => reads_config(words),
@@ -194,7 +194,7 @@ fn shown(word: &WordText, arguments: &[WordText]) -> String {
     all.join(" ")
 }
 
-/// `git branch` and `git tag` where they list.
+/// True if `git branch` or `git tag` lists names.
 fn lists(name: &str, words: &[&str]) -> bool {
     let stem = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
     let is_tag = name == "tag";
@@ -211,7 +211,7 @@ fn lists(name: &str, words: &[&str]) -> bool {
     };
     let filters =
         words.iter().any(|word| FILTERS.contains(&stem(word).as_str()) || is_tag && *word == "-l");
-    // `git tag -a` and `git tag -v` make one and verify one; `-i` and `-r` are no options of it.
+    // `git tag -a` creates a tag and `git tag -v` verifies one; `-r` is not an option of `git tag`.
     let of_branch = ["-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose", "--show-current"];
     words.iter().all(|word| match word.starts_with('-') {
         true => known(word) && !(is_tag && of_branch.contains(word)),

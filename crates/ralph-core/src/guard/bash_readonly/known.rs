@@ -1,19 +1,20 @@
-//! Variables whose values stand in the line: `for f in a b; do sed -n 1p $f; done`, `d=src; find $d`.
+//! Variables whose values are in the line: `for f in a b; do sed -n 1p $f; done`, `d=src; find $d`.
 //!
-//! The body of such a loop is read once for each value. A value counts only where the shell must have assigned
-//! it and nothing in reach assigns again: a line that does is read without this.
+//! The body of such a loop is checked once for each value. A value counts only if the shell
+//! certainly assigned it and nothing within its scope assigns it again; otherwise the line is
+//! checked without known values.
 
 use super::words::{self, WordText};
 use super::{At, WriteReason};
 use rable::{Node, NodeKind};
 
-/// How often the body of loops within loops may be read.
+/// How often the body of nested loops may be checked.
 const MOST_READINGS: usize = 64;
-/// Assignments that are followed, one inside the reach of another.
+/// How many nested assignments are followed.
 const DEEPEST: usize = 16;
-/// Beginnings of names that a shell sets by itself.
+/// Prefixes of names that a shell sets itself.
 const SPECIAL_PREFIXES: [&str; 5] = ["BASH", "COMP_", "MATCH", "READLINE_", "ZSH"];
-/// Names that a shell sets by itself.
+/// Names that a shell sets itself.
 const SPECIAL: [&str; 20] = [
     "_",
     "COPROC",
@@ -37,11 +38,11 @@ const SPECIAL: [&str; 20] = [
     "status",
 ];
 
-/// The variables that are known at one place of the line.
+/// The variables that are known at one point of the line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Known<'a> {
     last: Option<&'a Frame<'a>>,
-    /// The line, where what it does not set comes from the environment.
+    /// The line, if a variable that it does not set comes from the environment.
     line: Option<&'a str>,
     is_followed: bool,
     readings: usize,
@@ -55,12 +56,12 @@ struct Frame<'a> {
     before: Option<&'a Frame<'a>>,
 }
 
-/// False for a line that uses no variable, or changes how words are parted.
+/// False for a line that uses no variable, or changes how words are split.
 pub(super) fn may_help(line: &str) -> bool {
     line.contains('$') && !line.contains("IFS")
 }
 
-/// The variable and the literal value of a command that is one assignment.
+/// The variable and the literal value of a command that is a single assignment.
 pub(super) fn assigned<'n>(node: &'n Node, at: At<'_>) -> Option<(&'n str, WordText)> {
     let NodeKind::Command { assignments, words, redirects } = &node.kind else { return None };
     let ([assignment], [], []) = (&assignments[..], &words[..], &redirects[..]) else {
@@ -73,7 +74,7 @@ pub(super) fn assigned<'n>(node: &'n Node, at: At<'_>) -> Option<(&'n str, WordT
     Some((name, WordText { text, ..WordText::default() }))
 }
 
-/// The variable of `for ((i = 0; i < 3; i++))`, a loop over numbers alone.
+/// The variable of `for ((i = 0; i < 3; i++))`, a loop over numbers only.
 pub(super) fn counted<'n>(init: &'n str, cond: &str, incr: &str) -> Option<&'n str> {
     let is_number = |text: &str| {
         let text = text.trim();
@@ -89,7 +90,8 @@ pub(super) fn counted<'n>(init: &'n str, cond: &str, incr: &str) -> Option<&'n s
 }
 
 impl<'a> Known<'a> {
-    /// Follows the assignments of this line. What a script within a line finds set, the line may have exported.
+    /// Follows the assignments of this line. A nested script does not know which variables come
+    /// from the environment, because the outer line may have exported some.
     pub(super) fn followed(line: &'a str, depth: usize) -> Known<'a> {
         Known {
             is_followed: true,
@@ -99,10 +101,11 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// True for a variable that nothing in the line sets: it has the value of the client's environment.
+    /// True for a variable that nothing in the line sets: its value comes from the client's
+    /// environment.
     pub(super) fn is_outside(&self, name: &str) -> bool {
         let Some(line) = self.line else { return false };
-        // The working directory has the name that the session found.
+        // The working directory's name is the one that the shell had at the start.
         if matches!(name, "PWD" | "pwd") {
             return !["cd", "pushd", "popd"].iter().any(|enters| line.contains(enters));
         }
@@ -114,7 +117,7 @@ impl<'a> Known<'a> {
                 || before.ends_with('$')
                 || before.ends_with("${")
         };
-        // `read` takes a name in any quotes, and a line break may part one.
+        // `read` accepts a name in any quotes, and a line continuation can split a name.
         !is_special(name)
             && !line.contains("read")
             && !line.contains("\\\n")
@@ -136,7 +139,7 @@ impl<'a> Known<'a> {
         None
     }
 
-    /// Ok unless the line relies on the value that this variable had.
+    /// Ok unless the line relies on the value that this variable had before.
     pub(super) fn is_set(&self, name: &str) -> Result<(), WriteReason> {
         match self.get(name) {
             Some(_) => Err(WriteReason::Construct("a second assignment")),
@@ -144,7 +147,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Goes on with this value.
+    /// Continues with this value.
     pub(super) fn with(
         self,
         name: &str,
@@ -158,7 +161,8 @@ impl<'a> Known<'a> {
         go_on(Known { last: Some(&frame), depth: self.depth + 1, ..self })
     }
 
-    /// Goes on with each of these values; once, if they are too many or not known.
+    /// Continues with each of these values; once without a value if there are too many or they are
+    /// unknown.
     pub(super) fn each(
         self,
         name: &str,
@@ -178,8 +182,8 @@ fn is_special(name: &str) -> bool {
     SPECIAL.contains(&name) || SPECIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// True for a value that begins with a letter of the line and is no option, of letters that no shell parts or
-/// expands.
+/// True for a value that begins with a literal character, is not an option, and consists only of
+/// characters that no shell splits or expands.
 fn is_plain(value: &WordText) -> bool {
     let is_letter = |letter: char| {
         letter.is_ascii_alphanumeric()

@@ -1,12 +1,13 @@
-//! The programs that only read, and of some of them the options with which they do more.
+//! The programs that are read-only, and for some of them the options that are not.
 //!
-//! A program comes onto a list only after its manual was read for options that write a file or start
-//! a program. `perl`, `python`, `make` and the like are left out: what they are given is a program.
+//! Before a program goes onto a list, its manual must be checked for options that write a file or
+//! start a program. `perl`, `python`, `make` and the like are missing because their arguments are
+//! programs.
 
 use super::words::WordText;
 use super::{At, WriteReason, awk, git, sed, special, tools, wrappers};
 
-/// These only read, whatever they are given.
+/// Read-only with any arguments.
 const READ_ALL: [&str; 105] = [
     ":",
     "b2sum",
@@ -115,8 +116,8 @@ const READ_ALL: [&str; 105] = [
     "zdiff",
 ];
 
-/// These read too, but for the options listed: a letter each, and the long ones, of which every
-/// beginning counts.
+/// Read-only except with the options listed: single letters, and long options, of which every
+/// prefix counts.
 const READ_BUT: &[(&str, &str, &[&str])] = &[
     ("ag", "", &["pager"]),
     ("exa", "", &[]),
@@ -140,8 +141,8 @@ const READ_BUT: &[(&str, &str, &[&str])] = &[
     ("strings", "", &["plugin"]),
 ];
 
-/// These read whatever they are given, but for options that some builds of them have. A word that is computed
-/// counts as an operand: on most systems nothing that it could become writes.
+/// Read-only with any arguments, except for options that only some builds have. A computed word
+/// counts as an operand: on most systems it cannot become an option that writes.
 const READ_UNLESS: &[(&str, &str, &[&str])] = &[
     ("base64", "o", &["output"]),
     ("egrep", "", UGREP),
@@ -155,7 +156,7 @@ const READ_UNLESS: &[(&str, &str, &[&str])] = &[
 
 const UGREP: &[&str] = &["config", "filter", "pager", "query", "save-config", "view"];
 
-/// Debian calls `bat` `batcat`.
+/// On Debian `bat` is named `batcat`.
 const BAT: &[&str] = &[
     "color",
     "decorations",
@@ -172,7 +173,8 @@ const BAT: &[&str] = &[
     "theme",
 ];
 
-/// These take only the options listed: letters, and long names without a value or with one after `=`.
+/// Read-only with only the options listed: letters, and long names without a value or with one
+/// after `=`.
 const READ_WITH: &[(&str, &str, &[&str])] = &[
     ("bat", "nApPA", BAT),
     ("batcat", "nApPA", BAT),
@@ -210,7 +212,7 @@ const READ_WITH: &[(&str, &str, &[&str])] = &[
 
 const SYSTEM: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
 
-/// Ok when this command only reads.
+/// Ok if this command is read-only.
 pub(super) fn only_read(words: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let Some((first, arguments)) = words.split_first() else { return Ok(()) };
     let name = first.literal().ok_or(WriteReason::ComputedName)?;
@@ -225,7 +227,7 @@ pub(super) fn only_read(words: &[WordText], at: At<'_>) -> Result<(), WriteReaso
     if tools::is_version(name, &texts) {
         return if at.sets { Err(tools::UNKNOWN_SETTING) } else { Ok(()) };
     }
-    // Of these a word with `@` names a file of options.
+    // For these programs a word that begins with `@` names a file of options.
     if matches!(name, "nm" | "objdump" | "readelf" | "size" | "strings")
         && let Some(word) = arguments.iter().find(|word| word.text.starts_with('@'))
     {
@@ -264,7 +266,7 @@ pub(super) fn only_read(words: &[WordText], at: At<'_>) -> Result<(), WriteReaso
     }
 }
 
-/// Ok when none of these options is given, and none may be.
+/// Ok if none of these options is given or could result from a computed word.
 pub(super) fn without_options(
     name: &str,
     arguments: &[WordText],
@@ -273,7 +275,7 @@ pub(super) fn without_options(
 ) -> Result<(), WriteReason> {
     let mut before: Option<&WordText> = None;
     for word in arguments {
-        // After an option `--` may be that option's value.
+        // After an option, `--` may be that option's value.
         if word.literal() == Some("--") && before.is_none_or(WordText::is_operand) {
             return Ok(());
         }
@@ -285,7 +287,7 @@ pub(super) fn without_options(
     Ok(())
 }
 
-/// Ok when only these options are given.
+/// Ok if only these options are given.
 fn with_options(
     name: &str,
     arguments: &[WordText],
@@ -295,7 +297,7 @@ fn with_options(
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         if word.is_operand() {
-            // Commands of a pager begin with `+`, and `bat cache` writes.
+            // An argument that begins with `+` is a pager command, and `bat cache` writes.
             let is_line = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
             if word.text.strip_prefix('+').is_some_and(|text| !is_line(text))
                 || name.starts_with("bat") && word.text == "cache"
@@ -310,7 +312,8 @@ fn with_options(
         let is_known = match text.strip_prefix("--") {
             Some("") => return Ok(()),
             Some(option) => long.contains(&option.split('=').next().unwrap_or(option)),
-            // The formats of one `yq`; to the other these are no options.
+            // The output and input formats of one of the two programs named `yq`; the other has no
+            // such options.
             None if name == "yq" && matches!(text, "-o" | "-p") => {
                 rest.next().is_some_and(WordText::is_operand)
             }
@@ -336,7 +339,7 @@ fn is_other_option(
     let computed = || WriteReason::Computed(name.to_owned(), word.shown());
     let refused = || WriteReason::Argument(name.to_owned(), word.shown());
     let Some(option) = word.text.strip_prefix('-') else { return Err(computed()) };
-    // `--include=$x` is that option whatever follows, `-n$x` may be many.
+    // `--include=$x` is that option whatever follows; `-n$x` may be many options.
     let (option, value) = option.split_once('=').map_or((option, None), |(a, b)| (a, Some(b)));
     let is_known = !option.contains(crate::shell::UNKNOWN) && !word.splits;
     let value_is_known = value.is_none_or(|_| option.starts_with('-')) || word.literal().is_some();

@@ -1,7 +1,7 @@
-//! A `sed` that only prints.
+//! Recognises a `sed` that only prints.
 //!
-//! Its scripts can write files and run commands, so a script is taken apart: addresses, and commands
-//! that do neither. `--sandbox` refuses the others by itself.
+//! A script can write files and run commands, so it is split into addresses and into commands that
+//! do neither. With `--sandbox`, `sed` itself refuses the others.
 
 use super::WriteReason;
 use super::words::WordText;
@@ -40,7 +40,7 @@ pub(super) fn only_reads(arguments: &[WordText]) -> Result<(), WriteReason> {
             _ => return Err(WriteReason::Argument("sed".to_owned(), word.shown())),
         }
     }
-    // Before `--` a word that begins with what is computed may be an option.
+    // Before `--`, a word that begins with a computed part may be an option.
     let ended = arguments.iter().position(|word| word.literal() == Some("--"));
     let before = &arguments[..ended.unwrap_or(arguments.len())];
     let loose = |word: &&WordText| word.literal().is_none() && !word.is_operand();
@@ -93,7 +93,8 @@ fn statement(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
             skip(letters, " 0123456789");
             end(letters)
         }
-        // A text, to the end of the script; what could follow in another line is refused.
+        // Text up to the end of the script; a second line is refused, because it could hold a
+        // command.
         Some('a' | 'i' | 'c') => letters.all(|letter| letter != '\n').then_some(()),
         Some(':' | 'b' | 't' | 'T') => {
             skip(letters, " ");
@@ -112,7 +113,7 @@ fn statement(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
     }
 }
 
-/// A statement ends with a separator, or where the script or its block does.
+/// A statement ends at a separator, or at the end of the script or of its block.
 fn end(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
     skip(letters, " \t");
     matches!(letters.peek(), None | Some(';' | '\n' | '}')).then_some(())
@@ -122,8 +123,8 @@ fn skip(letters: &mut Peekable<Chars<'_>>, these: &str) {
     while letters.next_if(|letter| these.contains(*letter)).is_some() {}
 }
 
-/// Past the delimiter. Inside brackets one `sed` takes it for the end and another does not, so they
-/// may hold neither it nor anything that makes their own end doubtful.
+/// Skips past the delimiter. Inside brackets some `sed`s take the delimiter as the end and others
+/// do not, so brackets may contain neither it nor anything that leaves their own end uncertain.
 fn up_to(delimiter: char, letters: &mut Peekable<Chars<'_>>) -> Option<()> {
     loop {
         match letters.next()? {
@@ -143,7 +144,7 @@ fn up_to(delimiter: char, letters: &mut Peekable<Chars<'_>>) -> Option<()> {
                         .filter(|next| !"[\n".contains(*next) && *next != delimiter)?
                     {
                         ']' => break,
-                        // `[ \t]`: one letter or two, but never the end.
+                        // `[ \t]`: one character or two, but never the end.
                         '\\' => drop(
                             letters.next_if(|next| next.is_ascii_alphanumeric() && *next != 'c')?,
                         ),

@@ -13,7 +13,7 @@ fn computed(name: &str, word: &WordText) -> WriteReason {
     WriteReason::Computed(name.to_owned(), word.shown())
 }
 
-/// Tests and actions that change nothing, without a value.
+/// Tests and actions without a value that change nothing.
 const FIND_PLAIN: &str = "! ( ) , -a -and -d -daystart -depth -empty -executable -false -follow \
     -ignore_readdir_race -ls -mount -nogroup -noleaf -noignore_readdir_race -not -nouser -nowarn -o -or \
     -print -print0 -prune -quit -readable -true -warn -writable -xdev -E -H -L -P -X -s -x --help \
@@ -51,7 +51,8 @@ pub(super) fn find(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason
             Some(text) if is_in(FIND_PLAIN, text) => is_start = false,
             Some(text) if is_start && !text.starts_with('-') => {}
             None if is_start && (word.is_operand() || is_no_action(word)) => {}
-            // Only the first: a variable that the environment sets is a folder there and nowhere else.
+            // Only as the first argument: there, and nowhere else, a variable from the environment
+            // is a folder.
             None if is_start && word.outside && rest.len() + 1 == arguments.len() => {}
             None if !word.is_operand() => return Err(computed("find", word)),
             _ => return Err(refused("find", word)),
@@ -60,7 +61,7 @@ pub(super) fn find(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason
     Ok(())
 }
 
-/// True for a pattern of names, none of which is a word of `find`'s own: these consist of letters and `-`.
+/// True for a glob that matches no keyword of `find`: keywords consist of letters and `-`.
 fn is_no_action(word: &WordText) -> bool {
     !word.splits && word.text.contains(['.', '/']) && !word.text.contains(['{', ',', '}', ']'])
 }
@@ -88,7 +89,7 @@ pub(super) fn prints(node: &Node, fed: Fed) -> Fed {
     }
 }
 
-/// The command of an `-exec`, up to its end; what follows is returned.
+/// Checks the command of an `-exec`, and returns the words after its end.
 fn executed<'w>(words: &'w [WordText], at: At<'_>) -> Result<&'w [WordText], WriteReason> {
     let text = |at: usize| words.get(at).and_then(WordText::literal);
     let ends =
@@ -99,7 +100,7 @@ fn executed<'w>(words: &'w [WordText], at: At<'_>) -> Result<&'w [WordText], Wri
         if word.text == "-exec" {
             return Err(refused("find", word));
         }
-        // It begins with a start point of the `find`, and none of these is an option.
+        // The value begins with a start point of the `find`, and a start point is never an option.
         let place = if word.text.starts_with("{}") { "./" } else { "" };
         word.outside = false;
         word.text = format!("{place}{}", word.text.replace("{}", &UNKNOWN.to_string()));
@@ -108,7 +109,7 @@ fn executed<'w>(words: &'w [WordText], at: At<'_>) -> Result<&'w [WordText], Wri
     Ok(&words[end + 1..])
 }
 
-/// What Ralph only shows.
+/// The `ralph` commands that only show something.
 const SHOWS: [&[&str]; 19] = [
     &["status"],
     &["report"],
@@ -154,7 +155,8 @@ pub(super) fn ralph(arguments: &[WordText]) -> Result<(), WriteReason> {
     }
 }
 
-/// `[ … ]`: `-v` looks at an index, which is arithmetic, and arithmetic runs what it finds.
+/// `[ … ]`. `-v` evaluates an index as arithmetic, and arithmetic runs commands that an index
+/// contains.
 pub(super) fn test(arguments: &[WordText]) -> Result<(), WriteReason> {
     const UNARY: &str = "-b -c -d -e -f -g -h -k -n -p -r -s -u -w -x -z -G -L -N -O -S";
     const BINARY: &str = "= == != -eq -ne -lt -le -gt -ge -nt -ot -ef";
@@ -183,7 +185,7 @@ pub(super) fn test(arguments: &[WordText]) -> Result<(), WriteReason> {
     Ok(())
 }
 
-/// `[[ … ]]`, in which numbers are compared by arithmetic.
+/// `[[ … ]]`, which compares numbers by evaluating arithmetic.
 pub(super) fn condition(node: &Node, at: At<'_>) -> Result<(), WriteReason> {
     let both = |left: &Node, right: &Node| condition(left, at).and_then(|()| condition(right, at));
     match &node.kind {
@@ -208,7 +210,7 @@ pub(super) fn condition(node: &Node, at: At<'_>) -> Result<(), WriteReason> {
     }
 }
 
-/// `-v` assigns, and evaluates the name that it assigns to; `%n` assigns to an argument.
+/// `-v` assigns a variable and evaluates its name; `%n` assigns to an argument.
 pub(super) fn printf(arguments: &[WordText]) -> Result<(), WriteReason> {
     let rest = match arguments.first().map(|first| (first, first.literal())) {
         Some((_, Some("--"))) => &arguments[1..],
@@ -233,7 +235,7 @@ fn counts(format: &str) -> bool {
         if rest.starts_with('n') {
             return true;
         }
-        // `%%` is a sign of its own.
+        // `%%` is a literal percent sign.
         if piece.is_empty() {
             pieces.next();
         }
@@ -241,7 +243,7 @@ fn counts(format: &str) -> bool {
     false
 }
 
-/// The names that it sets must be names.
+/// The names that `read` sets must be valid names.
 pub(super) fn read(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
@@ -259,7 +261,7 @@ pub(super) fn read(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason
     Ok(())
 }
 
-/// `export NAME=VALUE`, of variables that change how something is shown.
+/// `export NAME=VALUE` for variables that only affect the display.
 pub(super) fn export(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     if matches!(arguments, [only] if only.literal() == Some("-p")) {
         return Ok(());
@@ -277,7 +279,7 @@ pub(super) fn export(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReas
     })
 }
 
-/// To no file.
+/// `tee` to `/dev/null` or a standard stream only.
 pub(super) fn tee(arguments: &[WordText]) -> Result<(), WriteReason> {
     let is_nowhere = |word: &&WordText| {
         !matches!(word.literal(), Some("/dev/null" | "/dev/stderr" | "/dev/stdout" | "-a"))
@@ -285,7 +287,8 @@ pub(super) fn tee(arguments: &[WordText]) -> Result<(), WriteReason> {
     arguments.iter().find(is_nowhere).map_or(Ok(()), |word| Err(refused("tee", word)))
 }
 
-/// An address is fetched and printed; no option names a file, sends one, or asks for another method.
+/// `curl` that only fetches and prints a URL: no option names a file, sends one, or sets another
+/// method.
 pub(super) fn curl(arguments: &[WordText]) -> Result<(), WriteReason> {
     const VALUED: [&str; 8] = [
         "-A",
@@ -316,7 +319,7 @@ pub(super) fn curl(arguments: &[WordText]) -> Result<(), WriteReason> {
         let is_known = match text.strip_prefix('-') {
             _ if VALUED.contains(&text) => {
                 rest.next().and_then(WordText::literal).is_some_and(|value| {
-                    // `@` begins the name of a file.
+                    // A value that begins with `@` names a file.
                     !value.starts_with(['-', '@'])
                 })
             }
@@ -333,13 +336,13 @@ pub(super) fn curl(arguments: &[WordText]) -> Result<(), WriteReason> {
     Ok(())
 }
 
-/// Small commands of which few uses are known to read.
+/// Small commands of which only a few uses are known to be read-only.
 pub(super) fn by_words(name: &str, arguments: &[WordText]) -> Result<(), WriteReason> {
     let texts: Option<Vec<&str>> = arguments.iter().map(WordText::literal).collect();
     let known = match name {
         "date" => dated(arguments),
         "uniq" => single(arguments, &["-f", "-s", "-w"]),
-        // Options and operands in any order: the second operand is written.
+        // Options and operands may come in any order, and `xxd` writes its second operand.
         "xxd" => {
             let valued = ["-c", "-g", "-l", "-s", "-o", "-n", "-cols", "-len", "-seek"];
             single(arguments, &valued)
@@ -389,13 +392,13 @@ pub(super) fn by_words(name: &str, arguments: &[WordText]) -> Result<(), WriteRe
     }
 }
 
-/// One file at most: a second would be written.
+/// True for at most one file: the command would write a second one.
 fn single(arguments: &[WordText], valued: &[&str]) -> bool {
     let (mut files, mut rest) = (0, arguments.iter());
     while let Some(word) = rest.next() {
         match word.literal() {
             Some(text) if valued.contains(&text) => drop(rest.next()),
-            // After an operand an option is the file that is written, at least on some systems.
+            // After an operand, an option is the output file, at least on some systems.
             _ if files > 0 => return false,
             Some("--") => return false,
             Some(text) if text.starts_with('-') && text.len() > 1 => {}
@@ -406,7 +409,7 @@ fn single(arguments: &[WordText], valued: &[&str]) -> bool {
     files < 2
 }
 
-/// Showing the time, not setting it.
+/// True if `date` shows the time and does not set it.
 fn dated(arguments: &[WordText]) -> bool {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {

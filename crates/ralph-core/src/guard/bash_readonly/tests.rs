@@ -1,4 +1,4 @@
-//! Lines that change something however they are dressed, and lines that only read.
+//! Lines that write, in many disguises, and read-only lines.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn what_only_reads_is_allowed() {
     assert!(READS.len() >= 60);
 }
 
-/// Wrapped in each of these, a line stays what it is.
+/// A line keeps its verdict inside each of these wrappings.
 #[test]
 fn a_wrapping_makes_no_line_harmless() {
     for wrapping in WRAPPINGS {

@@ -1,16 +1,17 @@
-//! Programs with subcommands, of which those are listed that only show something, and options that ask for
-//! a version or for help.
+//! Programs with subcommands, of which the ones that only show something are listed, and options
+//! that print a version or help.
 //!
-//! These programs obey their own configuration, and some of them that of the project (`cargo`, `npm`, `yarn`).
+//! These programs obey their own configuration, and some of them the project's (`cargo`, `npm`,
+//! `yarn`).
 
 use super::WriteReason;
 use super::words::WordText;
 
-/// A variable that is not known to be harmless, before a program that may obey it.
+/// A variable that is not known to be harmless, set for a program that may obey it.
 pub(super) const UNKNOWN_SETTING: WriteReason =
     WriteReason::Construct("a variable before this program");
 
-/// Programs that print their version or their help and do nothing else.
+/// Programs that print their version or help and do nothing else.
 const VERSIONED: &str = "ansible awk aws az babel bash bazel black brew bun bundle bundler bzip2 cargo ccache \
     clang clang++ clang-format cmake code composer conda curl dart deno docker docker-compose dotnet \
     elixir emacs erl eslint fd ffmpeg find firefox fish flake8 g++ gawk gcc gcloud gdb gem ghc gh \
@@ -24,7 +25,7 @@ const VERSIONED: &str = "ansible awk aws az babel bash bazel black brew bun bund
     uvicorn vagrant valgrind vim virtualenv vite vitest volta wasm-pack webpack wget xargs xz yarn zig zip \
     zsh zstd";
 
-/// `-v` shows the version of these; of others it may be something else.
+/// Programs whose `-v` prints the version; for other programs it may have another meaning.
 const SMALL_V: &str = "brew clang clang++ deno g++ gcc gem gradle jq lua make mocha mvn nginx ninja node nodejs \
     npm perl php pnpm ruby tsc vite yarn zip";
 const LARGE_V: &str = "bash cargo cmake curl gawk git-lfs lua man pip pip3 psql python python2 python3 redis-cli \
@@ -32,7 +33,7 @@ const LARGE_V: &str = "bash cargo cmake curl gawk git-lfs lua man pip pip3 psql 
 const BY_WORD: &str =
     "brew cargo docker docker-compose gh go hugo minikube openssl podman terraform uv zig";
 
-/// A program, what it shows by which words, and the options that may follow.
+/// Program names, the subcommands that only show something, and the options that may follow.
 struct ReadingProgram {
     names: &'static str,
     shows: &'static [&'static str],
@@ -244,7 +245,7 @@ const TOOLS: &[ReadingProgram] = &[
             --search -S --repo -R --comments -c --log --log-failed --head -H --base -B --patch \
             --name-only --branch -b --workflow",
     },
-    // Without a field or a method it asks with GET.
+    // Without a field or a method, `gh api` sends a GET request.
     ReadingProgram {
         names: "gh",
         shows: &["api"],
@@ -442,7 +443,7 @@ const TOOLS: &[ReadingProgram] = &[
     ReadingProgram { names: "ar", shows: &["t", "tv", "p"], options: "" },
 ];
 
-/// What is shown without any argument, or with these and nothing else.
+/// Read-only without arguments, or with exactly these.
 const EXACT: &[(&str, &[&str])] = &[
     ("alias", &[""]),
     ("export", &["", "-p"]),
@@ -503,7 +504,7 @@ pub(super) fn only_shows(name: &str, arguments: &[WordText]) -> Result<(), Write
     }
 }
 
-/// True for a program's version or help, and nothing else.
+/// True for a call that only prints a program's version or help.
 pub(super) fn is_version(name: &str, texts: &[Option<&str>]) -> bool {
     match texts {
         [Some("--version" | "--help")] => is_in(VERSIONED, name),
@@ -531,7 +532,7 @@ fn shows(name: &str, texts: &[&str]) -> bool {
             is_page(page)
         }
         ("help" | "tldr", [page]) => is_page(page),
-        // A subcommand of another name may be an alias, or a program of its own.
+        // Any other subcommand may be an alias or an external program.
         ("cargo", ["build" | "check" | "doc" | "run" | "test" | "tree", "--help"]) => true,
         ("declare" | "typeset", ["-p", names @ ..]) => {
             names.iter().all(|name| is_word(name) && !name.starts_with('-'))
@@ -601,10 +602,10 @@ fn shows(name: &str, texts: &[&str]) -> bool {
     })
 }
 
-/// An operand, or an option that is listed.
+/// True for an operand or a listed option.
 fn is_option(options: &str, word: &str) -> bool {
     let stem = word.split('=').next().unwrap_or(word);
-    // A file of options, to the programs that know this.
+    // Some programs read options from a file named `@…`.
     !word.starts_with(['-', '+', '@']) || is_in(options, stem)
 }
 

@@ -1,9 +1,9 @@
-//! Variables that may be set in a line that only reads.
+//! Variables that a read-only line may set.
 
 use super::WriteReason;
 
-/// Names and parts of names that choose programs, libraries, settings or what the shell does. Broad on
-/// purpose: a line that reads can do without any of them.
+/// Prefixes of names that select programs, libraries, settings or shell behaviour. Broad on
+/// purpose: a read-only line needs none of them.
 const BEGINNINGS: &[&str] = &[
     "ANDROID", "AWK", "AWS", "BASH", "BROWSER", "BUN", "BUNDLE", "BZIP", "CARGO", "CLAUDE",
     "COMPOSE", "CONDA", "COREPACK", "DENO", "DOCKER", "DOTNET", "DYLD_", "ENV", "FPATH", "GEM",
@@ -12,7 +12,7 @@ const BEGINNINGS: &[&str] = &[
     "PWD", "PYTHON", "RALPH", "RIPGREP", "RUBY", "RUST", "SSH", "SYSTEMD", "TAPE", "TAR_", "TMUX",
     "UNZIP", "VIRTUAL", "XZ_", "YARN", "ZDOT", "ZIP", "ZSTD",
 ];
-/// Whole names, or beginnings up to `_`.
+/// Complete names, or prefixes up to `_`.
 const SHORT: [&str; 11] = [
     "BAT",
     "GO",
@@ -31,19 +31,20 @@ const PARTS: [&str; 16] = [
     "POSIX", "PROXY", "SHELL", "VISUAL", "XDG",
 ];
 
-/// Beginnings of the names that scripts give to their own paths.
+/// Prefixes of the names that scripts give to their own paths.
 const OWN: [&str; 18] = [
     "ABS", "ABSOLUTE", "BASE", "DIR", "FILE", "FULL", "INPUT", "LOG", "MY", "OUT", "OUTPUT",
     "PROJECT", "REAL", "ROOT", "SCRIPT", "SOURCE", "SRC", "TARGET",
 ];
 
-/// Numbers to a shell: what is assigned to them is arithmetic, which runs what it finds in an index.
+/// Numeric variables of the shell: a value assigned to them is evaluated as arithmetic, which runs
+/// commands in an index.
 const NUMBERS: [&str; 12] = [
     "COLUMNS", "EGID", "ERRNO", "EUID", "GID", "LINENO", "LINES", "RANDOM", "SECONDS", "SHLVL",
     "SRANDOM", "UID",
 ];
 
-/// What these say changes how something is shown, whatever program reads them.
+/// Variables that only affect the display, whatever program reads them.
 const HARMLESS: [&str; 14] = [
     "CI",
     "CLICOLOR",
@@ -61,8 +62,8 @@ const HARMLESS: [&str; 14] = [
     "VERBOSE",
 ];
 
-/// True for a variable that no program takes for the name of another, a library or a setting. Of the rest it is
-/// known only what common programs make of them.
+/// True for a variable that no program uses as the name of a program, a library or a setting. For
+/// other variables only their effect on common programs is known.
 pub(super) fn is_harmless(name: &str) -> bool {
     let ends_with = ["PAGER", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"];
     name.starts_with("LC_")
@@ -83,7 +84,7 @@ const SWITCHES: [&str; 9] = [
     "SYSTEMD_PAGER=",
 ];
 
-/// Ok for an assignment that chooses nothing, as it is written.
+/// Ok for an assignment that, as written, selects no program, library or setting.
 pub(super) fn may_be_assigned(assignment: &str) -> Result<(), WriteReason> {
     if SWITCHES.contains(&assignment) {
         return Ok(());
@@ -91,19 +92,19 @@ pub(super) fn may_be_assigned(assignment: &str) -> Result<(), WriteReason> {
     may_be_set(assignment.split('=').next().unwrap_or_default().trim_end_matches('+'))
 }
 
-/// Ok for a plain name that chooses nothing.
+/// Ok for a plain name that selects no program, library or setting.
 pub(super) fn may_be_set(name: &str) -> Result<(), WriteReason> {
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let upper = name.to_ascii_uppercase();
-    // In `zsh` these small names are the array forms of the great ones.
+    // In `zsh` these lower-case names are the array forms of the upper-case ones.
     let is_small = name.bytes().all(|byte| !byte.is_ascii_uppercase())
         && !matches!(
             name,
             "path" | "fpath" | "cdpath" | "manpath" | "module_path" | "prompt" | "psvar"
         );
     let ends = |rest: &str| rest.is_empty() || rest.starts_with('_');
-    // `BASE_PATH`: a script's own.
+    // `BASE_PATH` is a script's own variable.
     let is_own = ["_PATH", "_PATHS", "_HOME", "_CONFIG"]
         .iter()
         .filter_map(|end| upper.strip_suffix(end))

@@ -1,32 +1,30 @@
-//! Why a command line is not known to read only, and what is allowed instead.
+//! Why a command line is not known to be read-only, and what is allowed instead.
 
-/// What was found first.
+/// The first reason found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::guard) enum WriteReason {
-    /// It cannot be parsed, or nests too deep.
+    /// The line cannot be parsed, or is nested too deep.
     Unreadable,
-    /// A construct of the shell.
     Construct(&'static str),
     /// A redirection that may write.
     Redirection(String),
-    /// A variable that may choose what runs.
+    /// A variable that may select the program that runs.
     Variable(String),
-    /// The name of the program is computed.
     ComputedName,
-    /// A program by its path, which may be a file of the project.
+    /// A program given by its path, which may be a file of the project.
     File(String),
-    /// A shell is given a script that does not stand in the line.
+    /// A shell that runs a script from outside the line.
     Script(String),
     /// A program that is not on the list.
     Program(String),
-    /// An option, an argument or a subcommand of a program that otherwise reads.
+    /// A program that is otherwise read-only, and its option, argument or subcommand that is not.
     Argument(String, String),
-    /// A word of which nobody can say that it is no option.
+    /// A program, and a computed word that may become an option.
     Computed(String, String),
 }
 
 impl WriteReason {
-    /// For the model: what was found, and what to write instead.
+    /// The message to the model: what was found, and what to write instead.
     pub(in crate::guard) fn says(&self) -> String {
         match self {
             WriteReason::Unreadable => {

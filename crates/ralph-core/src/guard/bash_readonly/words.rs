@@ -1,7 +1,7 @@
-//! What one word of a line says, as far as it is literal.
+//! The literal content of one word of a line.
 //!
-//! A text in which the parser left anything that a shell would expand is refused: where two parsers
-//! may disagree, nothing is known.
+//! A text in which the parser left anything that a shell would expand is refused: if two parsers
+//! may disagree, its meaning is unknown.
 
 use super::{At, Fed, WriteReason, node};
 use crate::shell::{BACKTICK, UNKNOWN, restored};
@@ -10,39 +10,40 @@ use rable::{Node, NodeKind};
 /// A word after quote removal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct WordText {
-    /// Literal text, with [`UNKNOWN`] where it is not.
+    /// Literal text, with [`UNKNOWN`] in place of each computed part.
     pub(super) text: String,
-    /// True when a value may part it into several words, each of any text.
+    /// True if a value may split it into several words, each with any text.
     pub(super) splits: bool,
-    /// True when it may become several words, or none.
+    /// True if it may become several words, or none.
     pub(super) many: bool,
-    /// True when all that is computed comes from outside of the line: the environment, the working directory.
+    /// True if every computed part comes from outside the line: from the environment or the working
+    /// directory.
     pub(super) outside: bool,
 }
 
 impl WordText {
-    /// A word of which nothing is known but that it is one.
+    /// A single word with unknown content.
     pub(super) fn unknown() -> WordText {
         WordText { text: UNKNOWN.to_string(), ..WordText::default() }
     }
 
-    /// Some number.
+    /// Any number.
     pub(super) fn number() -> WordText {
         WordText { text: "1".to_owned(), ..WordText::default() }
     }
 
-    /// Any number of such words.
+    /// Any number of unknown words.
     pub(super) fn unknowns() -> WordText {
         WordText { splits: true, many: true, ..WordText::unknown() }
     }
 
-    /// The text, when all of it is literal.
+    /// The text, if all of it is literal.
     pub(super) fn literal(&self) -> Option<&str> {
         (!self.many && !self.text.contains(UNKNOWN)).then_some(self.text.as_str())
     }
 
-    /// True when nothing that it becomes is an option: all of it begins with a letter that stands
-    /// in the line.
+    /// True if the word cannot become an option: everything that it may become begins with a
+    /// literal character.
     pub(super) fn is_operand(&self) -> bool {
         match self.literal() {
             Some(text) => !text.starts_with('-'),
@@ -50,7 +51,7 @@ impl WordText {
         }
     }
 
-    /// For the refusal.
+    /// The text for the denial.
     pub(super) fn shown(&self) -> String {
         self.text.replace(UNKNOWN, "…")
     }
@@ -70,7 +71,7 @@ enum Quotes {
     Double,
 }
 
-/// Reads one word; what it substitutes has to read only.
+/// Reads one word; its substitutions must be read-only.
 pub(super) fn read(word: &Node, at: At<'_>) -> Result<WordText, WriteReason> {
     let NodeKind::Word { parts, .. } = &word.kind else {
         return Err(WriteReason::Construct("this word"));
@@ -80,7 +81,7 @@ pub(super) fn read(word: &Node, at: At<'_>) -> Result<WordText, WriteReason> {
     let mut after_variable = false;
     for part in parts {
         if let NodeKind::WordLiteral { value } = &part.kind {
-            // `zsh` reads `$x[…]` as an index, in which it expands again.
+            // `zsh` parses `$x[…]` as an index and expands its content.
             if after_variable && value.starts_with('[') {
                 return Err(WriteReason::Construct("an index (`$x[…]`)"));
             }
@@ -96,7 +97,7 @@ pub(super) fn read(word: &Node, at: At<'_>) -> Result<WordText, WriteReason> {
     }
 }
 
-/// Some, if this text of a condition is one word whose substitutions only read.
+/// `Some` if this text of a condition is a single word with only read-only substitutions.
 pub(super) fn alone(text: &str, at: At<'_>) -> Option<()> {
     let nodes = crate::shell::parsed(&format!("test {text}")).ok()?;
     let [Node { kind: NodeKind::Command { assignments, words, redirects }, .. }] = &nodes[..]
@@ -114,7 +115,7 @@ fn expansion(
     at: At<'_>,
 ) -> Result<(), WriteReason> {
     let was_computed = said.many || said.text.contains(UNKNOWN);
-    // A part that says nothing of a value leaves what was known.
+    // A part without the value of a variable leaves `outside` unchanged.
     let mut outside = said.outside
         && matches!(
             part.kind,
@@ -124,7 +125,7 @@ fn expansion(
         );
     match &part.kind {
         NodeKind::AnsiCQuote { content, decoded } => {
-            // Of the escapes only those are taken on which all shells agree.
+            // Only escapes that all shells decode alike are accepted.
             let mut rest = content.as_str();
             while let Some(at) = rest.find('\\') {
                 let escape = rest[at + 1..].chars().next();
@@ -155,7 +156,7 @@ fn expansion(
                     }
                     said.text.push_str(&value.text);
                 }
-                // A path from the root, which no line may set.
+                // An absolute path, which no line may set.
                 "PWD" | "HOME" if op.is_none() => {
                     outside = at.known.is_outside(param);
                     said.text.push('/');
@@ -171,7 +172,7 @@ fn expansion(
         NodeKind::CommandSubstitution { command, brace: false } => {
             node(command, at)?;
             match prints_a_name(only(command)) {
-                // Without a blank, and no option; unquoted it may be nothing at all.
+                // The output has no blank and is not an option; unquoted, it may be empty.
                 true => {
                     said.text.push('x');
                     said.text.push(UNKNOWN);
@@ -206,7 +207,7 @@ fn expansion(
     Ok(())
 }
 
-/// A list of one command, as backticks make it, is that command.
+/// Unwraps a list of one command, which is how backticks are parsed.
 fn only(command: &Node) -> &Node {
     match &command.kind {
         NodeKind::List { items } if items.len() == 1 => &items[0].command,
@@ -221,7 +222,7 @@ fn is_pwd(command: &Node) -> bool {
         && matches!(&words[..], [Node { kind: NodeKind::Word { value, .. }, .. }] if value == "pwd")
 }
 
-/// True for a command whose output is one number, one name of a system or names of commits.
+/// True for a command that prints one number, one system name or commit names.
 fn prints_a_name(command: &Node) -> bool {
     let NodeKind::Command { assignments, words, redirects } = &command.kind else { return false };
     let texts: Vec<&str> = words
@@ -252,8 +253,8 @@ fn prints_a_name(command: &Node) -> bool {
         }
 }
 
-/// `$x`, `${x}` and the forms that neither assign nor expand a second time: `${x@P}`, `${!x}`, an
-/// index and an offset (which are arithmetic) can run commands that a value holds.
+/// Accepts `$x`, `${x}` and the forms that neither assign nor expand twice. `${x@P}`, `${!x}`, an
+/// index and an offset (which are arithmetic) can run commands in a value.
 fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), WriteReason> {
     let is_number = |arg: &str| {
         !arg.is_empty() && arg.bytes().all(|byte| byte.is_ascii_digit() || b" :-".contains(&byte))
@@ -305,8 +306,8 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Arithmetic over numbers alone: the value of a variable is evaluated again, with what it holds, so it has to be
-/// known.
+/// True for arithmetic on numbers only. The shell evaluates the value of a variable again, so the
+/// value must be known.
 fn is_sum(expression: &Node, at: At<'_>) -> bool {
     match &expression.kind {
         NodeKind::ArithNumber { value } => value.bytes().all(|byte| byte.is_ascii_digit()),
@@ -319,7 +320,7 @@ fn is_sum(expression: &Node, at: At<'_>) -> bool {
     }
 }
 
-/// Ok for a text that holds nothing a shell would run, wherever its quotes are.
+/// Ok for a text that contains nothing a shell would run, wherever its quotes are.
 pub(super) fn is_plain(text: &str) -> Result<(), WriteReason> {
     let substitutes =
         text.contains('`') || text.contains("<(") || text.contains(">(") || text.contains("=(");
@@ -327,7 +328,7 @@ pub(super) fn is_plain(text: &str) -> Result<(), WriteReason> {
     let expands = dollars.any(|rest| match rest.as_bytes().first() {
         Some(b'(' | b'[' | b'\'' | b'"') => true,
         Some(b'{') => rest[1..].split_once('}').is_none_or(|(name, _)| !is_name(name)),
-        // An empty piece before another `$`.
+        // The empty piece before another `$`.
         None | Some(_) => false,
     });
     match substitutes || expands {
@@ -336,7 +337,7 @@ pub(super) fn is_plain(text: &str) -> Result<(), WriteReason> {
     }
 }
 
-/// A piece of a word without expansions, as it is written.
+/// A literal piece of a word, as written.
 fn literal(raw: &str, quotes: &mut Quotes, said: &mut WordText) -> Result<(), WriteReason> {
     let mut letters = raw.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -366,7 +367,7 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut WordText) -> Result<(), Wr
                     None => return Err(WriteReason::Unreadable),
                 }
             },
-            // The parser saw no expansion where a shell may.
+            // A shell may see an expansion where the parser saw none.
             ('`' | BACKTICK, _) => return Err(WriteReason::Unreadable),
             ('$', _) => match letters.peek() {
                 Some(next) if next.is_alphanumeric() || "_([{@*#?-$!".contains(*next) => {
@@ -396,7 +397,7 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut WordText) -> Result<(), Wr
     Ok(())
 }
 
-/// True for what no shell takes for a list of words: `HEAD@{1}`.
+/// True for braces that no shell expands to a list of words: `HEAD@{1}`.
 fn is_no_list(letters: impl Iterator<Item = char>) -> bool {
     let mut before = ' ';
     for letter in letters {
@@ -410,7 +411,7 @@ fn is_no_list(letters: impl Iterator<Item = char>) -> bool {
     false
 }
 
-/// What a pattern stands for: several words, each with what stands before it.
+/// Appends the expansion of a pattern: several words with the same prefix.
 fn several(said: &mut WordText) {
     said.text.push(UNKNOWN);
     said.many = true;

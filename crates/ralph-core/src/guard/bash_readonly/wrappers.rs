@@ -1,4 +1,4 @@
-//! Programs that start another: allowed as far as that one reads.
+//! Programs that start another one: allowed if that one is read-only.
 
 use super::words::WordText;
 use super::{At, Fed, WriteReason, programs, script, tools, variables};
@@ -47,14 +47,14 @@ pub(super) fn only_read(name: &str, arguments: &[WordText], at: At<'_>) -> Resul
     programs::only_read(inner, at)
 }
 
-/// What follows the options of a wrapper; one that is not listed is refused.
+/// The words after the options of a wrapper; an option that is not listed is refused.
 fn after_options<'a>(
     name: &str,
     arguments: &'a [WordText],
     valued: &[&str],
     flags: &[&str],
 ) -> Result<&'a [WordText], WriteReason> {
-    // A value like an option would leave open what is an option.
+    // A value that looks like an option would leave it open which words are options.
     let is_value = |word: &WordText| !word.many && !word.text.starts_with('-');
     let is_joined = |text: &str| {
         let (option, number) = text.split_at(text.floor_char_boundary(2));
@@ -96,7 +96,7 @@ fn env(arguments: &[WordText]) -> Result<&[WordText], WriteReason> {
     Ok(rest)
 }
 
-/// The command of `xargs`, with what is put into it.
+/// The command of `xargs`, including the arguments that `xargs` adds.
 fn fed(arguments: &[WordText], at: At<'_>) -> Result<Vec<WordText>, WriteReason> {
     let valued = ["-n", "-P", "-L", "-s", "-d", "-I", "--max-args", "--max-procs", "--delimiter"];
     let flags = [
@@ -149,7 +149,8 @@ fn fed(arguments: &[WordText], at: At<'_>) -> Result<Vec<WordText>, WriteReason>
             });
             let is_path = match at.fed {
                 Fed::Text => false,
-                // The one option of `file` that writes is refused elsewhere; a list of names holds none.
+                // The only option of `file` that writes is refused elsewhere, and a list of names
+                // contains none.
                 Fed::Names => inner.first().and_then(WordText::literal) == Some("file"),
                 Fed::Paths => by_nul || inner.first().and_then(WordText::literal) == Some("file"),
             };
@@ -160,12 +161,12 @@ fn fed(arguments: &[WordText], at: At<'_>) -> Result<Vec<WordText>, WriteReason>
     Ok(inner)
 }
 
-/// Only a script that stands in the line.
+/// A shell whose script is in the line.
 fn shell(name: &str, arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let words: Vec<Option<&str>> = arguments.iter().take(2).map(WordText::literal).collect();
     match words[..] {
         [Some("-c" | "-ec" | "-uc" | "-euc" | "-ce"), Some(text)] => script(text, at.inside()),
-        // Parses and runs nothing.
+        // `-n` parses the script and runs nothing.
         [Some("-n"), Some(_)] if arguments.len() == 2 && arguments[1].is_operand() => Ok(()),
         _ => Err(WriteReason::Script(name.to_owned())),
     }

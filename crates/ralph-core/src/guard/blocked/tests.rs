@@ -1,7 +1,7 @@
 use super::*;
 use crate::state::{Criterion, Task};
 
-/// Written before the rule.
+/// Collected before the rule was written.
 const EXCUSES: [&str; 64] = [
     "I am tired",
     "I'm tired.",

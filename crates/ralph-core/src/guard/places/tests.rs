@@ -1,4 +1,4 @@
-//! What a bare text names, and which names a glob could stand for.
+//! Names in bare text, and the names that a glob can match.
 
 use super::*;
 

@@ -6,7 +6,7 @@ fn client() -> ClientProcess {
     ClientProcess { pid: CLIENT, started: "500".to_owned() }
 }
 
-/// `pid:name:started`, the process itself first; all of one session without a terminal.
+/// `pid:name:started`, the process itself first; all in one session without a terminal.
 fn line(text: &str) -> ProcessLine {
     let process = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();
@@ -20,7 +20,7 @@ fn line(text: &str) -> ProcessLine {
     ProcessLine { processes: text.split(' ').map(process).collect(), top: Top::First }
 }
 
-/// In a terminal whose session the process at this position leads.
+/// Puts the line into a terminal session led by the process at this position.
 fn in_terminal(mut line: ProcessLine, leader: usize) -> ProcessLine {
     let session = line.processes[leader].pid;
     for process in &mut line.processes[..=leader] {
@@ -37,7 +37,7 @@ fn check(line: &ProcessLine, expected: Speaker) {
 #[test]
 fn what_is_below_the_client_is_the_models() {
     check(&line("90:ralph:900 80:bash:800 50:claude:500 40:bash:100 1:init:1"), Speaker::Model);
-    // Another process with the number of a client that has gone is another process.
+    // A process with the id of an ended client is a different process.
     check(&line("90:ralph:900 80:bash:300 50:claude:400 1:init:1"), Speaker::Person);
 }
 
@@ -72,7 +72,7 @@ fn a_process_that_names_the_client_is_the_models() {
         line.processes[1].client_session = session.to_owned();
         check(&line, Speaker::Model);
     }
-    // The shell of another client, which can be seen.
+    // The shell of another client that is an ancestor.
     let mut line = line("90:ralph:900 80:sh:800 77:claude:700 40:bash:100 1:init:1");
     line.processes[0].client = Some(77);
     check(&line, Speaker::Person);
@@ -140,7 +140,7 @@ fn an_event_that_the_client_did_not_send_is_believed_of_a_person_only() {
     let is = |line: &ProcessLine| is_from_client(line, &client(), Input::Other, true);
     assert!(is(&line("90:ralph-stop-hook:900 80:bash:800 40:bash:100 1:init:1")));
     assert!(!is(&line("90:ralph-stop-hook:900 80:bash:800 1:init:1")));
-    // The model of another client; and another client that has the same session open.
+    // The model of another client, and another client with the same session open.
     let mut other = line("90:ralph-stop-hook:900 80:bash:800 77:claude:700 40:bash:100 1:init:1");
     other.processes[0].client = Some(77);
     assert!(!is(&other));

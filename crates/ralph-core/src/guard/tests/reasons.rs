@@ -1,4 +1,4 @@
-//! What a denial says: what was refused, and what to do instead.
+//! The text of a denial: what was refused, and what to do instead.
 
 use super::*;
 use crate::guard::human_only::PERSONS_ONLY;

@@ -1,4 +1,4 @@
-//! Every cell of the two columns of an orchestrated session.
+//! Every cell of the two columns of an orchestration.
 
 use super::*;
 
@@ -50,7 +50,8 @@ fn check(seen: &Seen, tool: &str, input: &ToolInput, expected: &str) {
     assert_eq!(summary(rule(seen, tool, input)), expected, "{what}");
 }
 
-/// Tool, input; for the conversation while it runs and while it rests, for an agent alike.
+/// Tool and input, then the verdict for the conversation while running and while paused, and the
+/// same for an agent.
 fn rows() -> Vec<(&'static str, ToolInput, [&'static str; 4])> {
     let nothing = ToolInput::default;
     let state = "/home/u/.local/state/ralph/loops/1/state.json";

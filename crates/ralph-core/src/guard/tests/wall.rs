@@ -15,7 +15,7 @@ const AGENTS: [Caller<'_>; 8] = [
     Caller::Subagent(""),
 ];
 
-/// Of each cell: may the call be made by nobody, by all, by a planner, by the main conversation?
+/// Who may make the call in a cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum May {
     Nobody,
@@ -91,7 +91,7 @@ fn skill(name: &str) -> ToolInput {
     ToolInput { skill: Some(name.into()), ..ToolInput::default() }
 }
 
-/// Tool, input, the rule that refuses, who may until the verdict, who may after it.
+/// Tool, input, the rule that refuses, who may call until the verdict, who may call after it.
 fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
     let nothing = ToolInput::default;
     let plan = "/project/.omc/plans/cache.md";

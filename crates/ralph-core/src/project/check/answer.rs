@@ -1,7 +1,8 @@
-//! What the model reads after an edit: the most useful first, and nothing when all is well.
+//! The text for the model after an edit: the most useful findings first, and nothing if all is
+//! well.
 //!
-//! What was not looked at is named. "Not finished" and "not run" are never silence, or the model
-//! would take them for "fine".
+//! Checks that did not finish or did not run are always named, because the model would take silence
+//! for "fine".
 
 use super::finding::Finding;
 use crate::protocol::reply::bounded;
@@ -9,44 +10,45 @@ use crate::text::sanitize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The client hands over this many UTF-16 units of a hook's text, and no more (protocol, section 4).
+/// The client passes on this many UTF-16 units of a hook's text and drops the rest (protocol,
+/// section 4).
 const LONGEST: usize = 10_000;
 
-/// What is kept for the lines below the findings.
+/// Space for the lines below the findings, in UTF-16 units.
 const FOR_THE_REST: usize = 2_000;
 
-/// Findings that are told with their text.
+/// How many findings are shown with their text.
 const MOST: usize = 40;
 
-/// Letters of one finding's text.
+/// Length limit for the text of one finding.
 const PER_FINDING: usize = 500;
 
-/// What came of the checks of one tool call.
+/// The results of the checks of one tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// The edited files, as they are named to the model.
+    /// The edited files, as the model knows them.
     pub files: Vec<String>,
-    /// What the work brought and the model was not told yet.
+    /// Findings from this work that the model has not been told.
     pub new: Vec<Finding>,
-    /// How many findings were there before the work.
+    /// How many findings are older than the work.
     pub old: usize,
-    /// How many are in other files, where nobody knows what was there before.
+    /// How many findings are in other files, whose earlier state is unknown.
     pub elsewhere: usize,
-    /// How many were told before and are still there.
+    /// How many findings the model was told before and that are still there.
     pub told_before: usize,
     /// Files that a fixer changed, with the fixer's name.
     pub fixed: Vec<(String, String)>,
-    /// Checks that began and did not finish, with what happened.
+    /// Checks that started and did not finish, with what happened.
     pub unfinished: Vec<(String, String)>,
     /// Checks that did not run, with the reason.
     pub not_run: Vec<(String, String)>,
-    /// Checks that take too long for an edit and run when the turn ends.
+    /// Checks that are too slow for an edit and run when the turn ends.
     pub later: Vec<(String, String)>,
-    /// The file with everything that was found.
+    /// Path of the file with all findings.
     pub full: String,
 }
 
-/// The text for the model; none when there is nothing to say.
+/// The text for the model; `None` if there is nothing to report.
 pub fn text(report: &CheckReport) -> Option<String> {
     let rest = the_rest(report);
     if report.new.is_empty() && rest.is_empty() {
@@ -97,7 +99,7 @@ fn head(report: &CheckReport) -> String {
     }
 }
 
-/// One finding with all of its text, for a file that a person or the model reads.
+/// One finding with its complete text, for a file that a person or the model reads.
 pub fn in_full(finding: &Finding) -> String {
     told(finding, usize::MAX)
 }
@@ -121,7 +123,7 @@ fn told(finding: &Finding, most: usize) -> String {
         .into_owned()
 }
 
-/// Everything that is said below the findings; empty when there is nothing of it.
+/// The lines below the findings; empty if there are none.
 fn the_rest(report: &CheckReport) -> String {
     let mut text = String::new();
     let mut say = |line: String| {
@@ -166,7 +168,7 @@ fn the_rest(report: &CheckReport) -> String {
     text
 }
 
-/// The second of each pair, gathered by the first.
+/// Groups the second items of the pairs by the first.
 fn by_name(pairs: &[(String, String)]) -> BTreeMap<&str, Vec<&str>> {
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (file, fixer) in pairs {

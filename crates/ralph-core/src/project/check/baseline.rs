@@ -1,32 +1,33 @@
-//! What of the findings is news: neither there before the loop, nor told a moment ago.
+//! Finds the new findings: those that were neither there before the loop nor reported already.
 //!
-//! Findings are compared by their keys, which know no line numbers, and counted: where two of a kind
-//! were there before and three are now, one is new.
+//! Findings are compared by their keys, which contain no line numbers, and counted: if there were
+//! two of a kind before and there are three now, one is new.
 
 use super::finding::{Finding, FindingKey, OF_TEST};
 use std::collections::{HashMap, HashSet};
 
-/// What was there before the work began.
+/// The findings from before the work began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnownFindings {
     /// The findings on the tree from which the loop started.
     Known(Vec<FindingKey>),
-    /// Nobody knows. Then the edited files answer for theirs, and other files are only counted.
+    /// Not known. Findings in an edited file or without a file then count as new, and those in
+    /// other files are only counted.
     Unknown,
 }
 
-/// Findings, sorted by whether they are to be told.
+/// The findings of one check, sorted by whether to report them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sorted {
-    /// The work brought them.
+    /// Findings from this work.
     pub new: Vec<Finding>,
-    /// How many were there before the work.
+    /// How many findings are older than the work.
     pub old: usize,
-    /// How many are in files that were not edited, where nobody knows what was there before.
+    /// How many findings are in files that were not edited, whose earlier state is unknown.
     pub elsewhere: usize,
 }
 
-/// Sorts what one check found. `is_edited` tells the edited files, by the name in a finding.
+/// Sorts the findings of one check. `is_edited` recognises an edited file by the name in a finding.
 pub fn sort(
     found: Vec<Finding>,
     before: &KnownFindings,
@@ -65,15 +66,15 @@ pub fn sort(
     sorted
 }
 
-/// A test that failed before the work, and fails in another way now. It may have lacked something
-/// there, a repository for example: it is told, and not blamed on the work.
+/// A test that failed before the work and now fails in another way. It may have lacked something
+/// then, for example a repository, so it is reported but not blamed on the work.
 fn as_before(finding: Finding) -> Finding {
     let message = format!("{} (it failed before this work, in another way)", finding.message);
     Finding { message, is_error: false, ..finding }
 }
 
-/// Takes out what the model was told already and has not put right yet: the rest, and how many
-/// were taken out.
+/// Removes the findings that the model knows and has not fixed; returns the rest, and how many were
+/// removed.
 pub fn untold(new: Vec<Finding>, told: &[FindingKey]) -> (Vec<Finding>, usize) {
     let sorted = sort(new, &KnownFindings::Known(told.to_vec()), |_| true);
     (sorted.new, sorted.old)
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// New as `file:line`, then how many are old and elsewhere.
+    /// The new findings as `file:line`, then how many are old and elsewhere.
     #[track_caller]
     fn check(found: &[(&str, u32, &str)], before: &KnownFindings, expected: &str) {
         let found = found.iter().map(|(file, line, message)| finding(file, *line, message));

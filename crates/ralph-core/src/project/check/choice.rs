@@ -1,4 +1,4 @@
-//! What `[backpressure]` in `ralph.toml` makes of the checks: switches them off, changes their
+//! Applies `[backpressure]` in `ralph.toml` to the checks: switches them off, changes their
 //! commands, adds more.
 
 use super::parsers::OutputFormat;
@@ -8,20 +8,21 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
-/// Seconds for all checks of an edit, unless set.
+/// Default for `budget_seconds`.
 const BUDGET: u64 = 12;
 
 /// The section `[backpressure]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckSettings {
-    /// Also in sessions without a loop.
+    /// Run the checks also in sessions without a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<bool>,
     /// Seconds for all checks of an edit together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_seconds: Option<u64>,
-    /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers, `all` everything.
+    /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers, `all`
+    /// everything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<String>,
     /// The project's own checks, and other commands for known ones.
@@ -33,27 +34,26 @@ pub struct CheckSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Own {
-    /// Its name; that of a known check replaces its command.
+    /// Its name; the name of a known check replaces that check's command.
     pub name: String,
-    /// The files that it is for, as `.gitignore` would name them; may be left out where it replaces a
-    /// known check.
+    /// The files that it is for, as `.gitignore` patterns; optional if it replaces a known check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// One line for a shell, run in the project's root; `{file}` stands for the edited file.
+    /// One shell command line, run in the project's root; `{file}` stands for the edited file.
     pub command: String,
     /// True if it rewrites the file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,
-    /// The most seconds that it may take.
+    /// Its time limit in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// How its output is read.
+    /// How its output is parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parse: Option<OutputFormat>,
 }
 
 impl CheckSettings {
-    /// These where they say something, else those below them; lists add up.
+    /// These settings with `below` as the defaults; lists add up.
     pub fn over(mut self, below: CheckSettings) -> CheckSettings {
         self.always = self.always.or(below.always);
         self.budget_seconds = self.budget_seconds.or(below.budget_seconds);
@@ -63,13 +63,13 @@ impl CheckSettings {
         self
     }
 
-    /// What a project's own file may say without its owner's trust: it names no command to run, and
-    /// switches nothing on.
+    /// The part that a project's file may set without being trusted: it names no command to run,
+    /// and switches nothing on.
     pub fn of_untrusted_project(self) -> CheckSettings {
         CheckSettings { always: None, checks: Vec::new(), ..self }
     }
 
-    /// What cannot be used, with what to write.
+    /// The first invalid value, with what to write instead.
     pub fn refused(&self) -> Option<String> {
         if let Some(given) = self.budget_seconds.filter(|given| !(1..=600).contains(given)) {
             return Some(format!(
@@ -86,15 +86,15 @@ impl CheckSettings {
         self.checks.iter().find_map(lacks)
     }
 
-    /// The time for all checks of an edit. `registered` is the hook's own timeout, where it is known:
-    /// what is printed after it is lost, and ending everything takes a moment.
+    /// The time for all checks of an edit. `registered` is the hook's own timeout, if it is known:
+    /// output after it is lost, and stopping all checks takes a moment.
     pub fn budget(&self, registered: Option<Duration>) -> Duration {
         let set = Duration::from_secs(self.budget_seconds.unwrap_or(BUDGET));
         let most = registered.unwrap_or(Duration::from_secs(15)).saturating_sub(MARGIN);
         set.min(most.max(Duration::from_secs(1)))
     }
 
-    /// What these settings make of a plan for a file below `root`.
+    /// Applies these settings to the plan for a file below `root`.
     pub fn apply(&self, mut plan: CheckPlan, root: &Path, file: &Path) -> CheckPlan {
         let is_on = |name: &str, kind: Option<CheckKind>| {
             !self.off.iter().any(|off| {
@@ -126,8 +126,8 @@ impl CheckSettings {
     }
 }
 
-/// From the end of the checks to the moment when the client ends the hook: for ending what still
-/// runs, and for the answer.
+/// Time between the end of the checks and the client's timeout for the hook, to stop running checks
+/// and write the answer.
 const MARGIN: Duration = Duration::from_millis(2_500);
 
 fn is_meant(files: &[String], path: &Path) -> bool {
@@ -159,7 +159,7 @@ impl Own {
     }
 }
 
-/// A word that a shell reads as it is.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

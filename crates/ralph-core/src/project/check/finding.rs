@@ -1,47 +1,46 @@
-//! One thing that a tool found.
+//! A single finding of a tool.
 
 use serde::{Deserialize, Serialize};
 
-/// What a tool found, whatever its form.
+/// A finding, whatever the tool's output format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The check that found it.
+    /// The name of the check.
     pub check: String,
-    /// The file as the tool named it: absolute, or relative to the folder where it ran. Empty where
+    /// The file as the tool named it: absolute, or relative to the folder where it ran. Empty if
     /// the tool named none.
     pub file: String,
-    /// The line, from 1; none where the tool named none.
+    /// From 1; `None` if the tool named none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
-    /// The column, from 1.
+    /// From 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub column: Option<u32>,
-    /// The tool's name for what is wrong: `TS2322`, `no-unused-vars`; empty where it has none.
+    /// The tool's name for the problem: `TS2322`, `no-unused-vars`; empty if it has none.
     pub rule: String,
-    /// What is wrong, in the tool's words, without colours; may have several lines.
+    /// The problem in the tool's words, without colours; may have several lines.
     pub message: String,
-    /// True for what the tool calls an error, false for a warning.
+    /// True for the tool's errors, false for its warnings.
     pub is_error: bool,
 }
 
-/// The rule of a test that failed. Its message is the test's name, `: `, and how it failed.
+/// The rule of a failed test. Its message is the test's name, `: `, and how it failed.
 pub const OF_TEST: &str = "test";
 
-/// What makes two findings the same although lines have moved.
+/// Identifies a finding even if its line has moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FindingKey {
     check: String,
     file: String,
     rule: String,
-    /// Of a test its name.
+    /// For a test, its name.
     message: String,
-    /// Of a test how it failed; empty for everything else.
+    /// For a test, how it failed; otherwise empty.
     how: String,
 }
 
 impl Finding {
-    /// The file, the rule and the message, with every number left out: they count lines and columns
-    /// as a rule.
+    /// The key: file, rule and message without numbers, which are mostly lines and columns.
     pub fn key(&self) -> FindingKey {
         let (message, how) = match (self.rule == OF_TEST, self.message.split_once(": ")) {
             (true, Some(name_and_how)) => name_and_how,
@@ -58,13 +57,14 @@ impl Finding {
 }
 
 impl FindingKey {
-    /// The same without how a test failed.
+    /// The key without the failure message.
     pub fn of_whatever_failure(&self) -> FindingKey {
         FindingKey { how: String::new(), ..self.clone() }
     }
 }
 
-/// Each run of digits becomes one `#`; digits within a word (`utf8`, `TS2322`) name something and stay.
+/// Replaces each run of digits by one `#`. Digits within a word (`utf8`, `TS2322`) are part of a
+/// name and stay.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut within_word = false;

@@ -3,7 +3,7 @@
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
 
-/// What the tools take that own such files: comments and trailing commas, and nothing else.
+/// Only what the owners of such files accept: comments and trailing commas.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -17,12 +17,12 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The document; none if it is not JSON with comments.
+/// The document; `None` if it is not JSON with comments.
 pub fn read(text: &str) -> Option<Value> {
     parse(text).ok()
 }
 
-/// The document, or the line and the column of a mistake, from 1, and what it is.
+/// The document, or the line and column of an error, from 1, and its text.
 ///
 /// # Errors
 /// If it is not JSON with comments.

@@ -1,7 +1,7 @@
-//! Which checks a file gets, by what it is and what stands around it.
+//! Chooses the checks for a file from its name and its surroundings.
 //!
-//! A language is a file here and a row in `LANGUAGES`. Several may speak of one file: a workflow is
-//! YAML too, and what formats it may format ten other languages.
+//! A language is a file in this folder and a row in `LANGUAGES`. Several may apply to one file: a
+//! workflow is YAML too, and a formatter may cover ten other languages.
 
 mod check_builder;
 mod config_files;
@@ -27,18 +27,18 @@ use super::CheckPlan;
 use super::workspace::Around;
 use check_builder::CheckBuilder;
 
-/// A language: the names of its files, and what it wants of one of them.
+/// A language: the names of its files, and the function that chooses the checks.
 type Language = (&'static [&'static str], fn(&dyn Around) -> CheckBuilder);
 
-/// All languages, in the order in which their fixers run: what puts text in order comes last, since
-/// the fixers before it do not.
+/// All languages, in the order in which their fixers run: formatters come last, because the fixers
+/// before them do not format.
 ///
-/// A name has at most one `*`, which stands for anything.
+/// A name has at most one `*`, which matches anything.
 const LANGUAGES: &[Language] = &[
     (javascript::NAMES, javascript::wanted),
     (&["*.py", "*.pyi"], python::wanted),
     (&["*.ipynb"], python::notebook),
-    // A script without an ending is known by its first line.
+    // A script without an extension is recognised by its first line.
     (&["*"], shell::wanted),
     (&["*.sql"], sql::wanted),
     (&["*.rs"], rust::wanted),
@@ -51,10 +51,10 @@ const LANGUAGES: &[Language] = &[
     (&["*"], formatters::wanted),
 ];
 
-/// Folders whose files are somebody else's, or a tool's own.
+/// Folders whose files belong to others or to a tool.
 const FOREIGN: &[&str] = &["node_modules", "site-packages", ".git"];
 
-/// The checks for the file that is around here.
+/// The checks for the edited file.
 pub fn plan(around: &dyn Around) -> CheckPlan {
     let mut plan = CheckPlan::default();
     if is_foreign(around) {
@@ -78,12 +78,13 @@ fn is_foreign(around: &dyn Around) -> bool {
     below_root.iter().any(|part| FOREIGN.iter().any(|name| part == OsStr::new(name)))
 }
 
-/// The last part of a path; empty where it is not text, which no tool's configuration names.
+/// The last part of a path; empty if it is not UTF-8, which no tool's configuration names.
 fn name_of(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// A path as an argument and for a person. Paths that are not text do not reach a hook: its input is.
+/// A path as an argument and for a person. A path that is not UTF-8 cannot reach a hook, because
+/// its input is UTF-8.
 fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -93,12 +94,11 @@ fn upward(around: &dyn Around) -> impl Iterator<Item = &Path> {
     around.file().ancestors().skip(1).take_while(|folder| folder.starts_with(around.root()))
 }
 
-/// The folder that holds this.
 fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
-/// A path as it is said to a person: from the project's root.
+/// A path for a person, relative to the project's root.
 fn said(around: &dyn Around, path: &Path) -> String {
     format!("`{}`", path.strip_prefix(around.root()).unwrap_or(path).display())
 }

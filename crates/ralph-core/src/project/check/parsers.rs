@@ -1,7 +1,7 @@
-//! What tools print, read into findings.
+//! Parses the output of tools into findings. Each format has a file of its own in this folder.
 //!
-//! A tool that printed something else than it should has not looked at the file: that is said, and
-//! never taken for "nothing found".
+//! A tool with unexpected output has not checked the file: that is reported, and never taken for
+//! "nothing found".
 
 mod cargo;
 mod deno;
@@ -27,13 +27,13 @@ use super::finding::Finding;
 use crate::text::truncate::bounded;
 use serde::{Deserialize, Serialize};
 
-/// The most findings that are kept of one run.
+/// How many findings of one run are kept.
 const MOST: usize = 2_000;
 
-/// The most characters of a message; what is given whole may be twice as long.
+/// Length limit of a message in characters; [`OutputFormat::Whole`] allows twice as many.
 const LONGEST: usize = 1_000;
 
-/// The form of a tool's output. Each has a file of its own here.
+/// The format of a tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
@@ -49,49 +49,46 @@ pub enum OutputFormat {
     Cargo,
     /// `pyright --outputjson`.
     Pyright,
-    /// The report of `vitest --reporter=json` and of `jest --json`, which have one form.
+    /// The report of `vitest --reporter=json` and of `jest --json`, which use the same format.
     #[serde(alias = "jest")]
     Vitest,
-    /// `pytest`, its short summary.
+    /// The short summary of `pytest`.
     Pytest,
     /// `deno check`, `deno lint --compact`, `deno fmt`.
     Deno,
-    /// `supabase db lint`, which prints JSON.
+    /// The JSON of `supabase db lint`.
     Supabase,
     /// SARIF 2.1.0, as many tools write it.
     Sarif,
-    /// Lines `file:line:column: message` and their kin; the fallback for every other tool.
+    /// Lines such as `file:line:column: message`; the fallback for every other tool.
     Plain,
-    /// Exit code 0 is good; else what was printed is one finding. For formatters, and for runners of
-    /// tests that say no more.
+    /// Exit code 0 means success; otherwise the whole output is one finding. For formatters, and
+    /// for test runners without a better format.
     Whole,
 }
 
-/// What a tool printed, and how it ended.
+/// A tool's output, and how the tool ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
-    /// Its name, for the findings.
+    /// The tool's name, for the findings.
     pub check: &'a str,
-    /// The file it was run for, absolute.
+    /// The file that it ran for, absolute.
     pub file: &'a str,
-    /// On standard output.
     pub stdout: &'a str,
-    /// On standard error.
     pub stderr: &'a str,
-    /// The exit code; none if a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
 }
 
-/// What the output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParsedOutput {
-    /// It looked, and this is what it found; empty if all is well.
+    /// The tool checked the file, and these are its findings; empty if all is well.
     Found(Vec<Finding>),
-    /// It did not look; why, in one line: "could not find its configuration".
+    /// The tool did not check the file; why, in one line: "could not find its configuration".
     DidNotRun(String),
 }
 
-/// Reads what a tool printed.
+/// Parses a tool's output.
 pub fn read(form: OutputFormat, printed: &Printed<'_>) -> ParsedOutput {
     if let Some(why) = failure::never_ran(printed) {
         return ParsedOutput::DidNotRun(why);
@@ -118,14 +115,14 @@ pub fn read(form: OutputFormat, printed: &Printed<'_>) -> ParsedOutput {
             findings.iter_mut().for_each(|finding| tidy(finding, longest));
             ParsedOutput::Found(findings)
         }
-        // A message of tsc may have several.
+        // A message of tsc may have several lines.
         ParsedOutput::DidNotRun(why) => {
             ParsedOutput::DidNotRun(why.lines().next().unwrap_or_default().to_owned())
         }
     }
 }
 
-/// What was found; or why nothing was, where the exit code says that something is wrong.
+/// The findings; or why there are none, if the exit code shows that something is wrong.
 fn found(findings: Vec<Finding>, printed: &Printed<'_>) -> ParsedOutput {
     match findings.is_empty() && printed.code != Some(0) {
         true => ParsedOutput::DidNotRun(failure::why(printed)),
@@ -134,7 +131,7 @@ fn found(findings: Vec<Finding>, printed: &Printed<'_>) -> ParsedOutput {
 }
 
 impl Printed<'_> {
-    /// An error without a place, to be filled in.
+    /// An error without a place, as a base.
     fn finding(&self, rule: &str, message: impl Into<String>) -> Finding {
         Finding {
             check: self.check.to_owned(),
@@ -147,7 +144,7 @@ impl Printed<'_> {
         }
     }
 
-    /// All that was printed, without colours.
+    /// Both streams, without colours.
     fn text(&self) -> String {
         let mut text = crate::text::sanitize::plain(self.stdout);
         if !text.is_empty() && !text.ends_with('\n') {
@@ -158,10 +155,10 @@ impl Printed<'_> {
     }
 }
 
-/// A tool may print anything, and quotes the project's own text.
+/// Cleans a finding: a tool may print anything, and quotes the project's own text.
 fn tidy(finding: &mut Finding, longest: usize) {
     finding.message = bounded(crate::text::sanitize::plain(&finding.message).trim(), longest);
-    // They count from 1; 0 is how some say that they know none.
+    // Lines and columns count from 1; some tools use 0 for an unknown one.
     for number in [&mut finding.line, &mut finding.column] {
         *number = number.filter(|number| *number > 0);
     }

@@ -1,17 +1,17 @@
-//! Whether a check is too slow for an edit, by how its last runs went.
+//! Decides from a check's previous runs whether it is too slow for an edit.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// So many times in a row a check may miss the deadline of edits before it is left for later.
+/// After this many missed deadlines in a row, a check is deferred to the end of the turn.
 const MISSES: u32 = 2;
 
-/// How the last runs of a check went.
+/// The durations of a check's previous runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CheckTimes {
-    /// How long it took last, in milliseconds.
+    /// Duration of the last run, in milliseconds.
     pub last_ms: u64,
-    /// The longest that it took, which is from nothing as a rule.
+    /// Longest duration so far, usually that of a cold run.
     #[serde(default)]
     longest_ms: u64,
     /// How many times in a row it missed the deadline of an edit.
@@ -21,24 +21,25 @@ pub struct CheckTimes {
 /// How much time a run had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Had {
-    /// What is left of an edit's budget.
+    /// The rest of an edit's budget.
     TimeOfAnEdit,
     /// Minutes.
     TimeEnough,
 }
 
 impl CheckTimes {
-    /// True if it is left for the end of the turn.
+    /// True if the check is deferred to the end of the turn.
     pub fn is_too_slow(&self) -> bool {
         self.missed >= MISSES
     }
 
-    /// True if this is time enough for a run from nothing, as far as is known.
+    /// True if the remaining time is enough for a cold run, as far as is known.
     pub fn fits(&self, left: Duration) -> bool {
         left >= Duration::from_millis(self.longest_ms)
     }
 
-    /// Remembers a run. One with time enough leaves the tool warm: the next edit may try it once.
+    /// Records a run. After a complete run with enough time the tool is warm, so the next edit may
+    /// try it once.
     pub fn note(&mut self, took: Duration, finished: bool, had: Had) {
         self.last_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.longest_ms = self.longest_ms.max(self.last_ms);
@@ -55,7 +56,7 @@ impl CheckTimes {
 mod tests {
     use super::*;
 
-    /// `+` finished, `-` did not; upper case is a run with time enough: `F` and `N`.
+    /// `+` finished, `-` did not; `F` and `N` are the same for a run with enough time.
     #[track_caller]
     fn check(runs: &str, expected: bool) {
         let mut measured = CheckTimes::default();

@@ -1,23 +1,23 @@
-//! What `[context]` in `ralph.toml` makes of the facts: switches them off, asks for more, and says how
-//! long the page may be.
+//! Applies `[context]` in `ralph.toml` to the facts: switches them off, asks for more, and limits
+//! the page.
 
 use super::{FORMER, FactKind, KINDS, NAMES, page};
 use serde::{Deserialize, Serialize};
 
-/// No fact fits into less.
+/// No fact fits into fewer units.
 const LEAST: usize = 500;
 
 /// The section `[context]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextSettings {
-    /// False: a session is told nothing.
+    /// False: a session gets no facts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Facts that are left out, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<String>,
-    /// Facts that are told only on request, by name.
+    /// Facts that are shown only on request, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
     /// The most UTF-16 units of the page.
@@ -26,7 +26,7 @@ pub struct ContextSettings {
 }
 
 impl ContextSettings {
-    /// These where they say something, else those below them; lists add up.
+    /// These settings with `below` as the defaults; lists add up.
     pub fn over(mut self, below: ContextSettings) -> ContextSettings {
         self.off.extend(below.off);
         self.also.extend(below.also);
@@ -37,13 +37,13 @@ impl ContextSettings {
         }
     }
 
-    /// What a project's own file may say without its owner's trust: all but that a session is told
-    /// what the person has switched off.
+    /// The part that a project's file may set without being trusted: everything, except that it
+    /// cannot switch the facts on after the user has switched them off.
     pub fn of_untrusted_project(self) -> ContextSettings {
         ContextSettings { enabled: self.enabled.filter(|enabled| !enabled), ..self }
     }
 
-    /// What cannot be used, with what to write.
+    /// The first invalid value, with what to write instead.
     pub fn refused(&self) -> Option<String> {
         if let Some(given) = self.size.filter(|given| !(LEAST..=page::MOST).contains(given)) {
             let most = page::MOST;
@@ -57,7 +57,6 @@ impl ContextSettings {
         Some(format!("`[context]` names no fact `{name}`; there are {}", NAMES.join(", ")))
     }
 
-    /// True unless the settings say otherwise.
     pub fn is_enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
     }
@@ -67,7 +66,8 @@ impl ContextSettings {
         self.size.unwrap_or(page::TARGET)
     }
 
-    /// The kinds of facts that are wanted, in the order of the page. What is switched off stays so.
+    /// The selected kinds of facts, in the order of the page. A kind that is switched off stays
+    /// off.
     pub fn kinds(&self) -> Vec<FactKind> {
         let names = |list: &[String], kind: &FactKind| list.iter().any(|name| name == kind.name);
         let is_wanted = |kind: &FactKind| {

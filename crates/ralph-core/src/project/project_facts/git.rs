@@ -1,9 +1,9 @@
-//! What stands in the way of working in the repository as usual, and is easily overlooked.
+//! The state of the repository that needs attention and is easily overlooked.
 //!
-//! The client says the branch, the main branch, the user, a short status and the last five commits in
-//! its own prompt. This says what it leaves out; how the work tree differs from the last commit is
-//! told only where the client's own list of it is cut. `branch`, `commits` and `changes` say the same
-//! as the client, for people who have switched that off.
+//! The client's own prompt contains the branch, the main branch, the user, a short status and the
+//! last five commits. This fact adds what the client omits; it describes the uncommitted changes
+//! only if the client truncates its own list of them. `branch`, `commits` and `changes` repeat the
+//! client's information for users who have switched that off.
 
 mod doing;
 mod status;
@@ -12,16 +12,16 @@ use super::{Fact, Project, show};
 use crate::text::plural::noun;
 use status::GitStatus;
 
-/// The client cuts its status there.
+/// The client truncates its status at this length.
 const CLIENTS_STATUS: usize = 2_000;
 
 const MOST_CONFLICTS: usize = 8;
 
-/// Changed files that are named one by one; more are counted by folder.
+/// How many changed files are named; more are counted by folder.
 const MOST_CHANGES: usize = 15;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    // Outside a repository nothing of this can be said.
+    // Outside a repository there is nothing to report.
     let head = project.git_text("HEAD")?;
     let status = GitStatus::of(project);
     let mut lines = Vec::new();
@@ -93,7 +93,7 @@ fn detached(head: &str) -> Option<String> {
 fn upstream(status: &GitStatus) -> Option<String> {
     let name = show::quoted(status.upstream.as_deref()?);
     Some(match status.ahead_behind {
-        // Its branch is gone, or nobody has fetched it yet.
+        // The upstream branch is gone, or has not been fetched yet.
         None => format!("the upstream {name} is not there"),
         Some((0, 0)) => format!("level with {name}, as last fetched"),
         Some((ahead, 0)) => format!("{ahead} ahead of {name}, as last fetched"),
@@ -113,7 +113,7 @@ fn stashes(project: &dyn Project) -> Option<String> {
     }
 }
 
-/// What a clone has left out.
+/// The parts that a clone has left out.
 fn incomplete(project: &dyn Project) -> Option<String> {
     let is_shallow = project.git_text("shallow").is_some_and(|text| !text.trim().is_empty());
     let set = |file: &str| project.git_text(file).is_some_and(|text| is_sparse(&text));
@@ -152,7 +152,7 @@ mod tests {
             .git_prints(&ARGUMENTS.join(" "), printed.as_bytes())
     }
 
-    /// A record of a file that is changed in this way.
+    /// The record of a file that is changed in this way.
     fn changed(xy: &str, path: &str) -> String {
         format!("1 {xy} N... 100644 100644 100644 a b {path}\n")
     }

@@ -1,12 +1,13 @@
-//! What is taken out of a text before it is shown: the values of variables, passwords and tokens.
+//! Hides secrets in a text before it is shown: values of variables, passwords and tokens.
 //!
-//! A repository should hold none, and some do: in the address of a registry, before the command of
-//! a script. A value is hidden by what stands before it, so some harmless ones (`CI=true`) go too.
+//! A repository should contain no secrets, but some do: in the address of a registry, or before the
+//! command of a script. The text before a value decides whether it is hidden, so some harmless
+//! values (`CI=true`) are hidden too.
 
-/// What takes the place of a value.
+/// Replaces a hidden value.
 const HIDDEN: &str = "…";
 
-/// Parts of names, in lower case, whose values are not for others.
+/// Parts of names, in lower case, whose values are secret.
 const SECRET: [&str; 14] = [
     "password",
     "passwd",
@@ -24,7 +25,7 @@ const SECRET: [&str; 14] = [
     "authorization",
 ];
 
-/// How well-known tokens begin.
+/// Prefixes of well-known tokens.
 const TOKENS: [&str; 13] = [
     "ghp_",
     "gho_",
@@ -44,16 +45,16 @@ const TOKENS: [&str; 13] = [
 /// A shorter word is too often something else.
 const SHORTEST_TOKEN: usize = 20;
 
-/// What the word before says about the next one.
+/// What the preceding word means for the next one.
 #[derive(Clone, Copy, PartialEq)]
 enum NextWord {
     Shown,
     Secret,
-    /// A secret if it is a name and a password with a colon between.
+    /// A secret if it is a name and a password, separated by a colon.
     User,
 }
 
-/// The text without what is not for others.
+/// The text without its secrets.
 pub(super) fn secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut next = NextWord::Shown;
@@ -78,7 +79,8 @@ pub(super) fn secrets(text: &str) -> String {
     shown
 }
 
-/// A word ends at a space, unless that is in quotes which the word, or a value in it, begins with.
+/// The end of a word: the next space that is not in quotes, where the quotes must be at the start
+/// of the word or of a value in it.
 fn end_of_word(text: &str) -> usize {
     let mut open = None;
     let mut before = '=';
@@ -139,7 +141,7 @@ fn without_values(word: &str) -> String {
         let name = &head[head.trim_end_matches(name_of).len()..];
         shown.push_str(head);
         shown.push_str(sign);
-        // `==` compares; `NAME=$OTHER` says where the value is and not what it is.
+        // `==` compares, and `NAME=$OTHER` only refers to the value.
         let is_value = !value.is_empty() && !value.starts_with('=') && !is_reference(value);
         rest = value;
         if is_value && (is_variable(name) || is_secret(name)) {
@@ -151,7 +153,7 @@ fn without_values(word: &str) -> String {
     shown
 }
 
-/// What stands before and after the first `=`, or the colon after a name in quotes.
+/// Splits the word at the first `=`, or at the colon after a quoted name.
 fn at_sign(word: &str) -> Option<(&str, &str, &str)> {
     let signs = ["=", "\":", "':"];
     let (at, sign) = signs.iter().filter_map(|sign| Some((word.find(sign)?, *sign))).min()?;
@@ -164,7 +166,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|letter| is_upper(letter) || letter.is_ascii_digit())
 }
 
-/// `${NAME:-value}` holds a value after all.
+/// False for `${NAME:-value}`, which contains a value.
 fn is_reference(value: &str) -> bool {
     let value = value.strip_prefix('"').unwrap_or(value);
     value.starts_with('$')
@@ -181,7 +183,7 @@ fn end_of_value(value: &str) -> usize {
     }
 }
 
-/// Addresses without the user and the password before the host.
+/// URLs without the user and the password before the host.
 fn without_users(word: &str) -> String {
     let mut shown = String::with_capacity(word.len());
     let mut rest = word;

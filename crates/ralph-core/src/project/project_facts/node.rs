@@ -1,4 +1,4 @@
-//! `package.json`: how its scripts are called, what it depends on, and the packages beside it.
+//! `package.json`: how to call its scripts, its dependencies, and the packages beside it.
 
 use super::{Fact, FileFormat, Project, shape, show, useful};
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn kind(manifest: &Value) -> Option<String> {
     Some(format!("type {}", show::quoted(manifest["type"].as_str()?)))
 }
 
-/// The one that is stated, else the one whose lock file is there; of several, all.
+/// The stated package manager, otherwise those whose lock files exist.
 fn manager(project: &dyn Project, manifest: &Value) -> Option<String> {
     if let Some(stated) = manifest["packageManager"].as_str() {
         // The checksum after the version is of no use to a reader.

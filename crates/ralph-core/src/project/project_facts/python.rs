@@ -1,4 +1,4 @@
-//! `pyproject.toml`: the name, the version of Python, the manager and the build backend.
+//! `pyproject.toml`: the name, the Python version, the manager and the build backend.
 
 use super::{Fact, FileFormat, Project, show};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     (!told.is_empty()).then(|| Fact::line(format!("pyproject.toml: {}", told.join(", "))))
 }
 
-/// The manager whose lock file exists, or else the one that has a table under `tool`.
+/// The manager whose lock file exists, otherwise the one that has a table under `tool`.
 fn manager(project: &dyn Project, document: &Value) -> Option<String> {
     let entries = project.folder("".as_ref()).unwrap_or_default().entries;
     let is_locked = |(_, lock): &&(_, &str)| entries.iter().any(|entry| entry.name == *lock);

@@ -1,8 +1,8 @@
-//! Parts of a document whose shape nobody has promised: what has another one is not there.
+//! Reads parts of a document with an unknown structure: a value of another type counts as missing.
 
 use serde_json::Value;
 
-/// The texts of a list; a text alone is a list of one.
+/// The strings of a list; a single string is a list of one.
 pub(super) fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -11,7 +11,7 @@ pub(super) fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The members of an object, in the order in which the document is kept.
+/// The members of an object, in the order of the document.
 pub(super) fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
 }

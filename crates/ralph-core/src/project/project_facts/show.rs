@@ -1,26 +1,26 @@
-//! How the repository's own text is shown: quoted, on one line, and with nothing in it that acts.
+//! Shows the repository's own text: quoted, on one line, and without control characters.
 
 use super::hide;
 use crate::protocol::reply::bounded;
 use crate::text::sanitize;
 
-/// The longest name or value that is shown, in UTF-16 units.
+/// Length limit of a name or a value, in UTF-16 units.
 const LONGEST: usize = 120;
 
-/// The longest list, so that one of long names leaves room for the lines after it.
+/// Length limit of a list, so that long names leave space for the lines after it.
 const LONGEST_LIST: usize = 480;
 
-/// The longest that pairs are together.
+/// Length limit of all pairs together.
 const LONGEST_PAIRS: usize = 700;
 
-/// A name or a value in quotes. Line ends and other control characters are written out or, where
-/// they are part of an escape sequence, gone; so are passwords and the values of variables. It is
-/// cut where it is long.
+/// Quotes a name or a value. Newlines and other control characters are escaped, or removed if they
+/// belong to an escape sequence. Passwords and the values of variables are hidden, and a long text
+/// is truncated.
 pub fn quoted(text: &str) -> String {
-    // No more is looked at than could be shown.
+    // Reads no more than could be shown.
     let mut head: String = text.chars().take(4 * LONGEST).collect();
     if head.len() < text.len() {
-        // What ends a password may be behind the cut.
+        // The end of a password may be after the cut.
         let address = head.rfind("://").filter(|at| !head[*at..].contains(char::is_whitespace));
         head.truncate(address.unwrap_or(head.len()));
     }
@@ -36,14 +36,14 @@ pub fn quoted(text: &str) -> String {
     format!("\"{}\"", bounded(&shown, LONGEST))
 }
 
-/// The beginning of a text that is to be quoted together with others. It is cut only after what
-/// is not for others was taken out: the cut may be where a password ends.
+/// The start of a text that will be quoted together with others. Secrets are hidden before it is
+/// cut, because the cut may separate a password from its end.
 pub fn short(text: &str, most: usize) -> String {
     let head: String = text.chars().take(4 * LONGEST).collect();
     bounded(hide::secrets(&sanitize::plain(&head)).trim(), most)
 }
 
-/// Several of them with commas between: at most `most`, and then how many more there are.
+/// Joins quoted texts with commas: at most `most`, then how many more there are.
 pub fn list<'a>(texts: impl IntoIterator<Item = &'a str>, most: usize) -> String {
     let texts: Vec<&str> = texts.into_iter().collect();
     let quoted = texts.iter().take(most).map(|text| quoted(text));
@@ -54,7 +54,7 @@ pub fn list<'a>(texts: impl IntoIterator<Item = &'a str>, most: usize) -> String
     shown.join(", ")
 }
 
-/// Pairs such as scripts with their commands: at most `most`, and then the names of the others.
+/// Pairs such as scripts with their commands: at most `most`, then the names of the others.
 pub fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>, most: usize) -> Vec<String> {
     let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
     let quoted = pairs.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value)));
@@ -65,7 +65,7 @@ pub fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>, most: usiz
     lines
 }
 
-/// The first of them that are together no longer than so many UTF-16 units.
+/// The first texts whose total length is at most this many UTF-16 units.
 fn within(texts: impl Iterator<Item = String>, most: usize) -> Vec<String> {
     let mut units = 0;
     texts

@@ -1,14 +1,14 @@
-//! What lies where: two levels of folders, one line for each folder of the root.
+//! The project's layout: two levels of folders, one line for each folder of the root.
 //!
-//! It stands last on the page and takes the room that is left, so what it says is said in few words:
-//! the more folders there are, the fewer names of each.
+//! It is last on the page and takes the remaining space, so it is brief: the more folders there
+//! are, the fewer names of each.
 
 use super::{EntryKind, Fact, Folder, FolderEntry, Project, show};
 
-/// Folders that are looked into; of the others the names are told.
+/// How many folders are listed with their content; the others are only named.
 const MOST_LOOKED_INTO: usize = 30;
 
-/// Names of second-level entries that are shown in all, as long as each folder has two.
+/// How many second-level names are shown in total, though each folder gets at least two.
 const MOST_NAMES: usize = 80;
 
 const MOST_OF_ONE_FOLDER: usize = 10;
@@ -41,7 +41,7 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     Some(Fact { heading, lines })
 }
 
-/// What a folder of the root holds: how much, and a few names.
+/// A folder of the root: the number of entries, and a few names.
 fn line(project: &dyn Project, name: &str, most: usize) -> String {
     let own = show::quoted(&format!("{name}/"));
     let Some(folder) = project.folder(name.as_ref()) else { return own };

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 const MIGRATIONS: &str = "supabase/migrations";
 
-/// The most migrations that are read.
+/// How many migrations are read.
 const MOST_READ: usize = 100;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let mut migrations = names(project, MIGRATIONS, EntryKind::File);
     migrations.retain(|name| name.ends_with(".sql"));
     let mut functions = names(project, "supabase/functions", EntryKind::Folder);
-    // A folder such as `_shared` holds code of several functions.
+    // A folder such as `_shared` contains code for several functions.
     functions.retain(|name| !name.starts_with(['_', '.']));
     let mut lines = Vec::new();
     if !migrations.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     (!lines.is_empty()).then(|| Fact { heading: "supabase".to_owned(), lines })
 }
 
-/// The tables of lines that begin with `create table`. Later changes of a table are not followed.
+/// The tables in lines that begin with `create table`. Later changes to a table are not followed.
 fn tables(project: &dyn Project, migrations: &[String]) -> Option<String> {
     let read = &migrations[migrations.len().saturating_sub(MOST_READ)..];
     let mut tables = BTreeSet::new();

@@ -1,17 +1,18 @@
 //! The targets of a Makefile and the recipes of a justfile.
 //!
-//! The scripts of a `package.json` stand with what else it says.
+//! The scripts of a `package.json` are in the fact about that file.
 
 use super::{Fact, Project, show, useful};
 use crate::project::recipes::{self, JUSTFILES, MAKEFILES, Recipe};
 
-/// The most of a task's own description, in UTF-16 units.
+/// Length limit of a task's own description, in UTF-16 units.
 const HELP: usize = 44;
 
-/// How many tasks of one runner come with their description; of the others the names are worth more.
+/// How many tasks of one runner are shown with their description; for the others the names are more
+/// useful.
 const HELPED: usize = 5;
 
-/// The most tasks of one runner that are named.
+/// How many tasks of one runner are named.
 const TASKS: usize = 24;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {

@@ -1,4 +1,4 @@
-//! What holds for every fact, whatever a repository says.
+//! Properties that hold for every fact, whatever a repository contains.
 
 use super::{
     EntryKind, Fact, FileFormat, Folder, FolderEntry, KINDS, NAMES, Project, ProjectReader, page,
@@ -6,7 +6,7 @@ use super::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A project in which every file says the same.
+/// A project in which all files have the same content.
 struct Same {
     text: String,
     document: Value,
@@ -55,13 +55,13 @@ impl Project for Same {
 }
 
 impl Same {
-    /// What every other name of a file begins with.
+    /// The prefix of every file name; empty for a long text.
     fn name(&self) -> &str {
         if self.text.len() < 200 { &self.text } else { "" }
     }
 }
 
-/// Members that one fact or another looks at.
+/// Members that at least one fact reads.
 const MEMBERS: [&str; 44] = [
     "name",
     "type",
@@ -109,7 +109,7 @@ const MEMBERS: [&str; 44] = [
     "ports",
 ];
 
-/// The same value under every name, and again below each of them.
+/// The same value under every name, and again at each level below.
 fn everywhere(value: &Value, depth: usize) -> Value {
     let inner = match depth {
         0 => value.clone(),

@@ -1,12 +1,12 @@
-//! `tsconfig.json`: the options that decide how code has to be written, and where it goes.
+//! `tsconfig.json`: the options that decide how code must be written, and where the output goes.
 
 use super::{Fact, FileFormat, Project, shape, show};
 use serde_json::Value;
 
-/// Looked for in this order; the first that is there is told.
+/// In order of preference; only the first that exists is described.
 const FILES: [&str; 3] = ["tsconfig.json", "tsconfig.base.json", "jsconfig.json"];
 
-/// What a writer of code has to know first.
+/// The options that matter most for writing code.
 const OPTIONS: [&str; 26] = [
     "strict",
     "target",
@@ -81,7 +81,7 @@ fn value(value: &Value) -> Option<String> {
     }
 }
 
-/// Where a name that is imported stands for another folder.
+/// Import prefixes that stand for another folder.
 fn paths(paths: &Value) -> String {
     let shown: Vec<String> = shape::members(paths)
         .filter_map(|(from, targets)| Some(format!("{from} -> {}", shape::texts(targets).first()?)))
@@ -89,7 +89,7 @@ fn paths(paths: &Value) -> String {
     show::list(shown.iter().map(String::as_str), 6)
 }
 
-/// The options of a configuration of the project itself that this one extends.
+/// The options of a configuration in the project that this one extends.
 fn inherited(project: &dyn Project, config: &Value) -> Option<String> {
     let is_own = |name: &&str| !name.split('/').any(|part| part == "..");
     let own = shape::texts(&config["extends"])

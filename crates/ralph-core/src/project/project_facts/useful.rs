@@ -1,6 +1,6 @@
-//! Which of a project's own commands come first: those that show whether its code is right.
+//! The order of a project's own commands: first those that show whether its code is correct.
 
-/// The best first.
+/// Most useful first.
 const NAMES: [&str; 23] = [
     "test",
     "tests",
@@ -27,8 +27,8 @@ const NAMES: [&str; 23] = [
     "help",
 ];
 
-/// Puts the useful ones first; what begins like one (`test:unit`) comes after those, and the
-/// others keep their order.
+/// Moves the useful names to the front, followed by names that start with one of them
+/// (`test:unit`). The others keep their order.
 pub(super) fn first<T>(tasks: &mut [T], name: impl Fn(&T) -> &str) {
     tasks.sort_by_cached_key(|task| rank(name(task)));
 }

@@ -1,20 +1,20 @@
 //! The section `[client]`: how headless loops start the client.
 //!
-//! A cloned repository must not talk the client out of asking: without trust, a project may only
-//! choose a mode in which no more is allowed than by default.
+//! A cloned repository must not weaken the client's permission prompts: without trust, a project
+//! may only choose a mode that allows no more than the default.
 
 use crate::protocol::permission::Mode;
 use serde::{Deserialize, Serialize};
 
-/// What may be set.
+/// The section `[client]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientSettings {
-    /// One of the client's modes; its own settings say it where this does not.
+    /// One of the client's permission modes; if not set, the client's own settings apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
-    /// True where nobody watches a loop in a terminal either: what would ask a person is refused there
-    /// too.
+    /// True if nobody watches a loop in a terminal either: requests that would ask a person are
+    /// refused there too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unattended: Option<bool>,
 }
@@ -32,7 +32,7 @@ impl ClientSettings {
             Mode::named(mode)
                 .is_some_and(|mode| matches!(mode, Mode::Default | Mode::Plan | Mode::DontAsk))
         };
-        // That nobody is there only ever refuses more.
+        // `unattended` only ever refuses more.
         ClientSettings { permission_mode: self.permission_mode.filter(is_meek), ..self }
     }
 

@@ -1,27 +1,27 @@
-//! The section `[refine]`: what bounds a refinement, and when it counts as settled.
+//! The section `[refine]`: the limits of a refinement, and when it counts as settled.
 //!
-//! Numbers only: nothing in it names a command, so a project may say it without its owner's trust.
+//! It contains only numbers and names no command, so a project may set it without being trusted.
 
 use crate::modes::refine;
 use serde::{Deserialize, Serialize};
 
-/// What may be set.
+/// The section `[refine]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Refine {
     /// Rounds after which it ends in any case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
-    /// Rounds of little change in a row that make a plateau.
+    /// Rounds in a row with little change that make a plateau.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plateau_threshold: Option<u32>,
     /// The first round that may be a plateau.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_iterations: Option<u32>,
-    /// Lines of a plan that are little.
+    /// Changed lines of a plan that count as little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-    /// Beads that are little.
+    /// Changed beads that count as little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beads: Option<u64>,
 }
@@ -37,7 +37,7 @@ impl Refine {
         }
     }
 
-    /// What a session goes by: this, and the defaults.
+    /// The limits of a refinement: these settings, and the defaults for the others.
     pub fn bounds(&self) -> refine::RefineSettings {
         let default = refine::RefineSettings::default();
         refine::RefineSettings {

@@ -1,23 +1,23 @@
-//! What bd prints with `--json`.
+//! Reads the output of `bd --json`.
 //!
-//! Three forms are in use: the bare array or object of most versions, `{"schema_version", "items"}`
-//! that stood for arrays at one time, and `{"schema_version", "data"}`, which is asked for by
-//! `BD_JSON_ENVELOPE=1` and is announced as the only one of 2.0.
+//! There are three forms: the bare array or object of most versions, `{"schema_version", "items"}`,
+//! which once replaced arrays, and `{"schema_version", "data"}`, which `BD_JSON_ENVELOPE=1` selects
+//! and which is announced as the only form of 2.0.
 
 use super::Bead;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Why an answer could not be used.
+/// Why the output could not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It was empty.
+    /// The output was empty.
     Nothing,
-    /// It is no JSON, or not what it should be.
+    /// The output is not JSON, or not a list of beads.
     NotBeads {
-        /// What the reader said.
+        /// The parser's error.
         why: String,
-        /// How the answer begins.
+        /// The start of the output.
         begins: String,
     },
 }
@@ -35,10 +35,10 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// The beads that were printed: a list, or one by itself.
+/// The beads in the output: a list, or a single one.
 ///
 /// # Errors
-/// When it is something else.
+/// When the output is anything else.
 pub fn read(printed: &str) -> Result<Vec<Bead>, Unreadable> {
     let list = match payload(printed)? {
         Value::Null => Vec::new(),
@@ -53,7 +53,7 @@ pub fn read(printed: &str) -> Result<Vec<Bead>, Unreadable> {
     }
 }
 
-/// What stands in the answer, without what is around it.
+/// The content of the output without its envelope.
 pub(super) fn payload(printed: &str) -> Result<Value, Unreadable> {
     if printed.trim().is_empty() {
         return Err(Unreadable::Nothing);
@@ -81,10 +81,11 @@ fn not_beads(why: impl fmt::Display, printed: &str) -> Unreadable {
     Unreadable::NotBeads { why: why.to_string(), begins }
 }
 
-/// Why bd refused, in its own words: the error of the JSON that it prints, or what it wrote to
-/// standard error, without the word that says what it is.
+/// The reason for a refusal in bd's words: the error in its JSON, or what it wrote to standard
+/// error without the `Error: ` prefix.
 pub fn said(stdout: &str, stderr: &str) -> String {
-    // Of several ids it may write words for each and sum them up in a line of JSON: the words say why.
+    // For several ids bd may write a line for each and summarise them in a line of JSON; the reason
+    // is in the lines.
     let for_people = stderr.lines().map(str::trim).take_while(|line| !line.starts_with('{'));
     let words: Vec<&str> = for_people
         .filter(|line| !line.is_empty())
@@ -98,7 +99,7 @@ pub fn said(stdout: &str, stderr: &str) -> String {
         .unwrap_or_else(|| "it gave no reason".into())
 }
 
-/// The error that the first document of a text tells of.
+/// The error in the first JSON document of a text.
 fn error_in(text: &str) -> Option<String> {
     let first = serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()?;
     let error = unwrapped(first).get("error")?.as_str()?.trim().to_owned();

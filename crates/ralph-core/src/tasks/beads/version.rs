@@ -1,33 +1,34 @@
-//! Whether this bd is new enough.
+//! Checks that bd is new enough.
 
 use super::read::payload;
 use serde::Deserialize;
 use std::fmt;
 
-/// Three numbers, in their order.
+/// Major, minor and patch number, in the order of comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BdVersion(pub u64, pub u64, pub u64);
 
-/// The first in which of two that claim an issue only one gets it (gastownhall/beads, #3570 and its
-/// repair #3578, released with 1.0.4); all else that we use is older.
+/// The first version in which only one of two clients that claim an issue gets it
+/// (gastownhall/beads #3570 and its fix #3578, released with 1.0.4). All other features that Ralph
+/// uses are older.
 pub const OLDEST: BdVersion = BdVersion(1, 0, 4);
 
-/// Why a bd is not used.
+/// Why bd cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
-    /// It is older than [`OLDEST`].
+    /// Older than [`OLDEST`].
     TooOld(BdVersion),
-    /// It names no version.
+    /// The output names no version.
     Unknown {
-        /// What it said instead.
+        /// The output.
         said: String,
     },
 }
 
-/// The version that `bd version --json` prints.
+/// The version in the output of `bd version --json`.
 ///
 /// # Errors
-/// When it is too old, or says nothing of the kind.
+/// When it is too old, or the output names no version.
 pub fn usable(printed: &str) -> Result<BdVersion, Unusable> {
     #[derive(Deserialize)]
     struct VersionOutput {
@@ -40,7 +41,7 @@ pub fn usable(printed: &str) -> Result<BdVersion, Unusable> {
     if version < OLDEST { Err(Unusable::TooOld(version)) } else { Ok(version) }
 }
 
-/// `1.2.2`, `v1.2.2`, `1.2.2-dc4`: what a build adds does not count.
+/// Parses `1.2.2`, `v1.2.2` and `1.2.2-dc4`; a build suffix is ignored.
 fn parse(text: &str) -> Option<BdVersion> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let plain = text.split(['-', '+']).next()?;

@@ -1,7 +1,7 @@
-//! What is not wrong with a graph, but would make the work go badly.
+//! Advice on a valid graph that would still make the work go badly.
 //!
-//! Advice is about what is left to do, and nothing is refused for it. It is bounded: a planner reads
-//! it, and forty lines of it would be read by nobody.
+//! Advice concerns only unfinished tasks, and nothing is refused because of it. It is bounded,
+//! because a planner reads it and nobody reads forty lines.
 
 mod paths;
 
@@ -11,66 +11,49 @@ use crate::text::plural::counted;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-/// Something that a planner should think about.
+/// A point that a planner should consider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advice {
-    /// Tasks of which nobody can tell when they are done.
-    NoCondition {
-        /// Their ids.
-        ids: Vec<String>,
-    },
-    /// Tasks that could be worked on at once and would write to one file.
-    SideBySide {
-        /// The file.
-        file: String,
-        /// One of them.
-        first: String,
-        /// Another.
-        second: String,
-    },
-    /// Two tasks, one right after the other, about exactly the same files.
+    /// Tasks without a completion condition.
+    NoCondition { ids: Vec<String> },
+    /// Two tasks that may run at the same time and would write to the same file.
+    SideBySide { file: String, first: String, second: String },
+    /// Two consecutive tasks that change exactly the same files.
     OneWouldDo {
-        /// The first.
         first: String,
-        /// The one that follows.
+        /// The task that depends on the first.
         second: String,
     },
-    /// Many tasks about few files.
-    ManyForFew {
-        /// How many tasks.
-        tasks: usize,
-        /// How many files.
-        files: usize,
-    },
-    /// A member that nothing reads, under a name that looks like one that is read.
+    /// Many tasks for few files.
+    ManyForFew { tasks: usize, files: usize },
+    /// A member that nothing reads, with a name that resembles a known one.
     Misnamed {
-        /// The task.
         id: String,
-        /// As it is written.
+        /// The name as written.
         member: String,
-        /// What was meant.
+        /// The name that Ralph reads.
         meant: &'static str,
     },
-    /// There is more of one kind.
+    /// Stands for further advice of one kind.
     More {
-        /// How much more.
+        /// How many more.
         count: usize,
-        /// Of which kind.
+        /// The kind, in words.
         of: &'static str,
     },
 }
 
-/// How much of one kind is said.
+/// How many items of one kind are reported.
 const MOST: usize = 5;
 
-/// Fewer tasks than this are never too many.
+/// Up to this many tasks are never too many.
 const FEW_TASKS: usize = 10;
 
-/// More tasks than this for each file are too many: a task is a piece of work that is worth a
-/// fresh look at the project, not one edit.
+/// Above this many tasks per file there are too many: a task is a unit of work that justifies a
+/// fresh look at the project, not a single edit.
 const TASKS_FOR_A_FILE: usize = 3;
 
-/// Names that planners write for a member, with the one that is read.
+/// Names that planners write for a member, with the one that Ralph reads.
 const MISNAMED: [(&str, &str); 16] = [
     ("acceptance", "completion_condition"),
     ("condition", "completion_condition"),
@@ -132,7 +115,7 @@ impl fmt::Display for Advice {
     }
 }
 
-/// What a planner should think about, of the tasks that are not done.
+/// The advice on the tasks that are not done.
 pub fn advice(tasks: &[Task]) -> Vec<Advice> {
     let mut said = Vec::new();
     said.extend(without_condition(tasks));
@@ -143,7 +126,7 @@ pub fn advice(tasks: &[Task]) -> Vec<Advice> {
     said
 }
 
-/// Not more than is read, and how much more there is.
+/// Limits the advice of one kind, and adds how much was left out.
 fn some(all: Vec<Advice>, of: &'static str) -> Vec<Advice> {
     let count = all.len().saturating_sub(MOST);
     let mut said: Vec<Advice> = all.into_iter().take(MOST).collect();
@@ -174,9 +157,8 @@ fn misnamed(tasks: &[Task]) -> Vec<Advice> {
     open(tasks).flat_map(|(_, task)| of(task)).collect()
 }
 
-/// Of the tasks that change one file, each must come after the one before it in some order. So of
-/// those that stand next to each other in the order of the waves, each pair needs a path: with one
-/// for each there is one for all.
+/// The tasks that change one file must follow each other in some order. In the order of the waves
+/// it is enough to check neighbours: if each pair has a path, the whole sequence has one.
 fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
     let order = order(tasks);
     let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -207,7 +189,7 @@ fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
         .collect()
 }
 
-/// Where each task stands in the order of the waves; one that is in no wave has no place.
+/// The position of each task in the order of the waves; a task that is in no wave has none.
 fn order(tasks: &[Task]) -> HashMap<usize, usize> {
     let in_order = waves::places(tasks).into_iter().flatten();
     in_order.enumerate().map(|(at, place)| (place, at)).collect()
@@ -243,7 +225,7 @@ fn files(task: &Task) -> HashSet<&str> {
     task.files.iter().map(|file| plain_path(file)).collect()
 }
 
-/// Told by the files that the tasks name: a task that names none may be anything.
+/// Counts only tasks that name files: a task without files may be about anything.
 fn many_for_few(tasks: &[Task]) -> Option<Advice> {
     let with_files: Vec<&Task> =
         open(tasks).map(|(_, task)| task).filter(|task| !task.files.is_empty()).collect();

@@ -1,66 +1,59 @@
-//! Changes to the task graph, each either made whole or refused with what to do instead.
+//! Changes to the task graph. Each one is applied completely, or refused with what to do instead.
 //!
-//! Who may claim a task is decided here; that two workers do not decide at once is the store's
-//! business, which holds its lock around these functions.
+//! This module decides who may claim a task. The store prevents two workers from deciding at the
+//! same time: it holds its lock around these functions.
 
 use super::{Graph, GraphFlaw, TaskError, TaskReadiness, lease_ran_out, lint};
 use crate::state::{Task, TaskStatus};
 use jiff::{SignedDuration, Timestamp};
 
-/// A task to be added.
+/// A task to add.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewTask {
-    /// Its id; none takes the next free `T-N`.
+    /// `None` selects the next free `T-N`.
     pub id: Option<String>,
-    /// In words.
     pub name: String,
     /// Ids of the tasks that must be done first.
     pub deps: Vec<String>,
-    /// How one can tell that it is done.
     pub completion_condition: String,
-    /// Files that it will change.
+    /// Files that the task will change.
     pub files: Vec<String>,
 }
 
-/// Which task to claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimTarget<'a> {
-    /// The first that is ready.
+    /// The first task that is ready.
     Next,
-    /// This one.
     Id(&'a str),
 }
 
 /// Who claims a task, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease<'a> {
-    /// Who.
     pub owner: &'a str,
-    /// How long; none lasts until the task is done, failed or released.
+    /// `None` lasts until the task is done, failed or released.
     pub length: Option<SignedDuration>,
 }
 
 /// A claimed task, with what its worker should know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// The task as it stands now.
+    /// The task after the claim.
     pub task: Task,
-    /// What came of the tasks it depends on, in the order of `deps`.
+    /// The results of its dependencies, in the order of `deps`.
     pub findings: Vec<DependencyResult>,
 }
 
-/// What came of a task that another one depends on.
+/// The result of a dependency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DependencyResult {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// Its result; none if it was done without a word.
+    /// `None` if the task was done without a result.
     pub result: Option<String>,
 }
 
-/// Adds a task at the end and says its id.
+/// Adds a task at the end and returns its id.
 pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, TaskError> {
     let id = match new.id {
         Some(id) => id.trim().to_owned(),
@@ -86,7 +79,7 @@ pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, TaskError> {
     }
 }
 
-/// What is wrong with the last task; what was wrong with the others before is not its fault.
+/// The flaw of the last task; flaws that the other tasks had before do not count.
 fn flaw_of_last(tasks: &[Task]) -> Option<GraphFlaw> {
     let (last, others) = tasks.split_last()?;
     if last.id.is_empty() {
@@ -113,7 +106,7 @@ fn flaw_of_deps(tasks: &[Task], task: &Task) -> Option<GraphFlaw> {
     })
 }
 
-/// Makes a task depend on exactly these others.
+/// Replaces the dependencies of a task.
 pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), TaskError> {
     let place = place(tasks, id)?;
     let before = std::mem::replace(&mut tasks[place].deps, deps);
@@ -126,7 +119,7 @@ pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), Tas
     }
 }
 
-/// Gives a task to a worker. Claiming again what one holds already renews the lease.
+/// Claims a task for a worker. If the worker already holds it, this renews the lease.
 pub fn claim(
     tasks: &mut [Task],
     which: ClaimTarget,
@@ -150,8 +143,8 @@ pub fn claim(
     Ok(Claim { task: task.clone(), findings })
 }
 
-/// The place of the task, and what came of those it depends on: both from one look at the graph,
-/// which is most of what a claim among ten thousand costs here.
+/// The position of the task and the results of its dependencies. Both come from a single index of
+/// the graph, which is most of the cost of a claim among ten thousand tasks.
 fn claimable(
     tasks: &[Task],
     which: ClaimTarget,
@@ -189,8 +182,8 @@ fn findings(graph: &Graph, task: &Task) -> Vec<DependencyResult> {
         .collect()
 }
 
-/// Lengthens the claim of a worker that still holds its task, even if the lease has run out in
-/// the meantime: as long as nobody else has taken it, the work is still its own.
+/// Extends the claim of a worker that still holds its task, even if the lease has expired: as long
+/// as no other worker has taken the task, it still belongs to this one.
 pub fn renew(tasks: &mut [Task], id: &str, lease: Lease, now: Timestamp) -> Result<(), TaskError> {
     let task = open(tasks, id)?;
     if task.status != TaskStatus::InProgress {
@@ -203,8 +196,8 @@ pub fn renew(tasks: &mut [Task], id: &str, lease: Lease, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Records that a task is done. `by` is who says so: a worker whose lease ran out must not close
-/// what another has taken over; none speaks for the loop itself.
+/// Marks a task as done. `by` is the worker: one whose lease has expired must not close a task that
+/// another worker has taken over. `None` stands for the loop itself.
 pub fn done(
     tasks: &mut [Task],
     id: &str,
@@ -221,12 +214,13 @@ pub fn done(
     Ok(())
 }
 
-/// Gives a task up, with the reason. What depends on it waits until it is released and done.
+/// Marks a task as failed, with the reason. Tasks that depend on it wait until it is released and
+/// done.
 pub fn fail(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), TaskError> {
     stop_work(tasks, id, by, reason, TaskStatus::Failed)
 }
 
-/// Sets a task aside that waits for something outside, with what it waits for.
+/// Marks a task as blocked by something outside the graph, with the reason.
 pub fn block(
     tasks: &mut [Task],
     id: &str,
@@ -236,8 +230,8 @@ pub fn block(
     stop_work(tasks, id, by, reason, TaskStatus::Blocked)
 }
 
-/// Makes a claimed, failed or blocked task pending again. What came of the attempt is kept for
-/// whoever takes it next.
+/// Makes a claimed, failed or blocked task pending again. The result of the attempt is kept for the
+/// next worker.
 pub fn release(tasks: &mut [Task], id: &str) -> Result<(), TaskError> {
     let place = place(tasks, id)?;
     let task = &mut tasks[place];
@@ -268,7 +262,7 @@ fn stop_work(
     Ok(())
 }
 
-/// The owner stays on a closed task: it says who did it.
+/// A closed task keeps its owner, to show who did it.
 fn close(task: &mut Task, status: TaskStatus, result: Option<String>) {
     task.status = status;
     task.lease_expires_at = None;
@@ -284,7 +278,7 @@ fn theirs(task: &Task, by: Option<&str>) -> Result<(), TaskError> {
     }
 }
 
-/// The task of this id, if it is pending or in progress.
+/// The task with this id, if it is pending or in progress.
 fn open<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, TaskError> {
     let place = place(tasks, id)?;
     let task = &mut tasks[place];
@@ -322,12 +316,12 @@ fn waits(graph: &Graph, task: &Task) -> TaskError {
     }
 }
 
-/// A lease longer than time lasts forever.
+/// A lease that ends after the last timestamp never expires.
 fn lease_end(lease: Lease, now: Timestamp) -> Option<Timestamp> {
     lease.length.map(|length| now.checked_add(length).unwrap_or(Timestamp::MAX))
 }
 
-/// One more than the highest `T-N`, so that the id of a task that was taken out is not used again.
+/// One more than the highest `T-N`, so that the id of a removed task is not reused.
 fn next_number(tasks: &[Task]) -> u32 {
     let highest =
         tasks.iter().filter_map(|task| task.id.strip_prefix("T-")?.parse::<u32>().ok()).max();

@@ -1,7 +1,7 @@
-//! Draws a task graph: as text, for Graphviz, and for Mermaid.
+//! Draws a task graph as text, for Graphviz and for Mermaid.
 //!
-//! Names come from models and plans, so in a drawing's language they are only ever the inside of a
-//! quoted label, with everything escaped that could end it; the drawing's own names are numbers.
+//! Names come from models and plans, so a drawing uses them only inside a quoted label, with
+//! everything escaped that could end it. The drawing's own identifiers are numbers.
 
 use super::{Graph, TaskReadiness, waves};
 use crate::state::Task;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// A line for each task: where it stands, what it depends on.
+/// One line per task: its state and its dependencies.
 pub fn text(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let row = |task: &Task| {
@@ -24,7 +24,7 @@ pub fn text(tasks: &[Task], now: Timestamp) -> String {
     tasks.iter().map(row).collect()
 }
 
-/// The tasks in the rounds in which they could be worked on, and those that are in none.
+/// The tasks by waves, then the tasks that are in no wave.
 pub fn in_waves(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let mut drawn = String::new();
@@ -50,7 +50,7 @@ fn line(graph: &Graph, task: &Task) -> String {
     format!("{}  {word:<11}  {}", one_line(&task.id), one_line(&task.name))
 }
 
-/// A document for Graphviz.
+/// A Graphviz document.
 pub fn dot(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let mut drawn = String::from(
@@ -69,7 +69,7 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
     drawn
 }
 
-/// A document for Mermaid.
+/// A Mermaid document.
 pub fn mermaid(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let shown: Vec<DrawnTask> =
@@ -77,10 +77,10 @@ pub fn mermaid(tasks: &[Task], now: Timestamp) -> String {
     flowchart(&shown, edges(&graph))
 }
 
-/// A task as it is drawn: id, name and standing.
+/// Id, name and state of a task.
 pub(crate) type DrawnTask<'a> = (&'a str, &'a str, TaskReadiness);
 
-/// As [`mermaid`], for tasks whose standing and places are known.
+/// Like [`mermaid`], for tasks whose states and positions are known.
 pub(crate) fn flowchart(
     tasks: &[DrawnTask<'_>],
     edges: impl Iterator<Item = (usize, usize)>,
@@ -96,7 +96,7 @@ pub(crate) fn flowchart(
     for standing in ALL {
         if tasks.iter().any(|(_, _, one)| *one == standing) {
             let (name, colour) = (class(standing), colour(standing));
-            // The colours are light: a dark page would write on them in white.
+            // The colours are light, and a dark page would put white text on them.
             let _ = writeln!(drawn, "  classDef {name} fill:{colour},color:#16181d");
         }
     }
@@ -118,7 +118,7 @@ fn label(id: &str, name: &str, standing: TaskReadiness, escape: fn(&str) -> Stri
     escape(&text)
 }
 
-/// From a task to each that depends on it. What depends on nothing that is there has no edge.
+/// Edges from a task to each task that depends on it. Unknown dependencies have no edge.
 fn edges<'g>(graph: &'g Graph) -> impl Iterator<Item = (usize, usize)> + 'g {
     let of = move |(to, task): (usize, &'g Task)| {
         task.deps.iter().filter_map(move |id| Some((graph.place(id)?, to)))
@@ -126,7 +126,7 @@ fn edges<'g>(graph: &'g Graph) -> impl Iterator<Item = (usize, usize)> + 'g {
     graph.tasks.iter().enumerate().flat_map(of)
 }
 
-/// In a quoted string a backslash begins what Graphviz puts in itself (`\N`), and an ampersand an
+/// In a quoted string of Graphviz a backslash starts a substitution (`\N`), and an ampersand an
 /// entity.
 fn dot_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -141,8 +141,9 @@ fn dot_text(text: &str) -> String {
     escaped
 }
 
-/// Mermaid knows no escape but its own numbers, reads directives (`%%{`) wherever they stand, and
-/// takes a label in backticks for Markdown. So what is not known to be harmless is a number.
+/// Mermaid has no escapes except its numeric ones, reads directives (`%%{`) anywhere, and treats a
+/// label in backticks as Markdown. So every character that is not known to be harmless becomes a
+/// number.
 fn mermaid_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -220,7 +221,7 @@ mod tests {
         );
     }
 
-    /// What is inside quotes never ends them, and what is outside is ours alone.
+    /// Quoted text never ends its quotes, and all text outside them is Ralph's own.
     #[test]
     fn no_name_breaks_out_of_a_drawing() {
         let names = [
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(mermaid_text("a \"b\" #1;"), "a #34;b#34; #35;1#59;");
     }
 
-    /// A line of a drawing without what stands in quotes.
+    /// A line of a drawing without its quoted text.
     fn outside(line: &str) -> String {
         let (mut kept, mut quoted, mut escaped) = (String::new(), false, false);
         for letter in line.chars() {

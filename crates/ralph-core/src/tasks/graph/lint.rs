@@ -1,6 +1,6 @@
-//! What is wrong with a task graph that was written by hand or by a model.
+//! Finds the flaws of a task graph that was written by hand or by a model.
 //!
-//! Everything that is wrong is reported at once, so that it can be put right at once.
+//! All flaws are reported at once, so that they can be fixed at once.
 
 use super::Graph;
 use crate::state::Task;
@@ -8,36 +8,26 @@ use jiff::Timestamp;
 use std::collections::HashSet;
 use std::fmt;
 
-/// Something that keeps a graph from being worked off.
+/// A flaw that keeps a graph from being worked off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GraphFlaw {
     /// A task without an id.
     EmptyId {
-        /// Which task of the list, counted from 1.
+        /// Position in the list, from 1.
         place: usize,
     },
     /// A task without a name.
-    EmptyName {
-        /// Its id.
-        id: String,
-    },
-    /// Two tasks with one id.
-    DuplicateId {
-        /// The id.
-        id: String,
-    },
-    /// A task depends on one that does not exist.
+    EmptyName { id: String },
+    /// Two tasks with the same id.
+    DuplicateId { id: String },
+    /// A dependency that does not exist.
     UnknownDependency {
-        /// The task.
         id: String,
-        /// What it depends on.
+        /// The dependency.
         on: String,
     },
-    /// A task depends on itself.
-    OnItself {
-        /// Its id.
-        id: String,
-    },
+    /// A task that depends on itself.
+    OnItself { id: String },
     /// Tasks that wait for each other.
     Cycle {
         /// Their ids; each depends on the next, and the last on the first.
@@ -69,12 +59,12 @@ impl fmt::Display for GraphFlaw {
     }
 }
 
-/// Everything that is wrong, in the order of the list; cycles last.
+/// All flaws, in the order of the list; cycles last.
 pub fn lint(tasks: &[Task]) -> Vec<GraphFlaw> {
     lint_with_places(tasks).into_iter().map(|(_, flaw)| flaw).collect()
 }
 
-/// As [`lint`], each with the place of the task in the list, counted from 0.
+/// Like [`lint`], each with the task's position in the list, from 0.
 pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, GraphFlaw)> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut seen = HashSet::new();
@@ -102,19 +92,19 @@ pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, GraphFlaw)> {
     flaws
 }
 
-/// How many cycles are named: a graph can hold more of them than anyone reads.
+/// How many cycles are reported: a graph can contain more than anyone reads.
 const MAX_CYCLES: usize = 20;
 
 #[derive(Clone, Copy, PartialEq)]
 enum VisitMark {
     New,
-    /// On the path that is being walked.
+    /// On the path of the current walk.
     OnPath,
     Finished,
 }
 
-/// Cycles, one for each edge that closes one on a walk along the dependencies. The walk keeps
-/// its own stack: a chain of ten thousand tasks must not exhaust the thread's.
+/// The cycles, one for each edge that closes one on a walk along the dependencies. The walk uses
+/// its own stack, because a chain of ten thousand tasks must not exhaust the thread's.
 pub(super) fn cycles(tasks: &[Task]) -> Vec<Vec<String>> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut marks = vec![VisitMark::New; tasks.len()];
@@ -123,7 +113,7 @@ pub(super) fn cycles(tasks: &[Task]) -> Vec<Vec<String>> {
         if marks[start] != VisitMark::New || found.len() >= MAX_CYCLES {
             continue;
         }
-        // Each step: a task, and how many of its dependencies were followed.
+        // Each step is a task, and how many of its dependencies were followed.
         let mut path = vec![(start, 0_usize)];
         marks[start] = VisitMark::OnPath;
         while let Some((place, followed)) = path.last_mut() {

@@ -1,29 +1,29 @@
-//! Which declared files two pieces of work have in common.
+//! Finds declared files that two pieces of work share.
 //!
-//! A folder stands for everything in it. What is declared is a promise and no proof: work that
-//! changes other files than it said is found when it is merged.
+//! A folder stands for everything in it. A declaration is a promise, not a proof: work that changes
+//! undeclared files is found when it is merged.
 
 use std::collections::HashMap;
 
-/// Files that are spoken for, and by whom.
+/// Claimed files, each with its owner.
 #[derive(Debug, Default)]
 pub struct ClaimedFiles<'a> {
     files: HashMap<String, &'a str>,
-    /// The folders that taken files are in, each with one of whoever took them.
+    /// The folders that contain claimed files, each with the owner of one of the files.
     inside: HashMap<String, &'a str>,
 }
 
-/// Someone else has a file already.
+/// A file that another owner has already claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clash {
-    /// Who.
+    /// The other owner.
     pub with: String,
-    /// The file that both declare, or the folder that one declares and in which the other's is.
+    /// The file that both declare, or the declared folder that contains the other's file.
     pub file: String,
 }
 
 impl<'a> ClaimedFiles<'a> {
-    /// Takes the files for this one.
+    /// Claims the files for this owner.
     pub fn take(&mut self, files: &[String], by: &'a str) {
         for file in files.iter().filter_map(|file| plain(file)) {
             for folder in above(&file) {
@@ -33,7 +33,7 @@ impl<'a> ClaimedFiles<'a> {
         }
     }
 
-    /// The first of the files that is taken already.
+    /// The first of the files that is already claimed.
     pub fn clash(&self, files: &[String]) -> Option<Clash> {
         files.iter().filter_map(|file| plain(file)).find_map(|file| {
             let by = self.files.get(&file).or_else(|| self.inside.get(&file));
@@ -46,14 +46,14 @@ impl<'a> ClaimedFiles<'a> {
     }
 }
 
-/// A path as it is compared; none for one that names nothing.
+/// Normalises a path for comparison; `None` if it names nothing.
 fn plain(file: &str) -> Option<String> {
     let parts: Vec<&str> =
         file.trim().split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// The folders that a path is in, the innermost first.
+/// The folders that contain a path, innermost first.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(path.rsplit_once('/').map(|(folder, _)| folder), |folder| {
         folder.rsplit_once('/').map(|(folder, _)| folder)

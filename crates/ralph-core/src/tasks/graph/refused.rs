@@ -5,51 +5,39 @@ use crate::state::TaskStatus;
 use jiff::Timestamp;
 use std::fmt;
 
-/// Why a change was refused. Nothing was changed.
+/// Why a change was refused. The graph is unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskError {
-    /// No task has this id.
     NoSuchTask {
-        /// As given.
+        /// The id as given.
         id: String,
     },
-    /// It depends on a task that is not done.
+    /// The task depends on one that is not done.
     Waits {
-        /// The task.
         id: String,
-        /// The first that it waits for.
+        /// The first unfinished dependency.
         on: String,
-        /// The status of that one; none if it does not exist.
+        /// Its status; `None` if it does not exist.
         status: Option<TaskStatus>,
     },
-    /// Someone else has claimed it.
+    /// Another worker has claimed the task.
     Held {
-        /// The task.
         id: String,
-        /// Who has it.
         owner: String,
-        /// Until when, if the claim ends by itself.
+        /// When the lease expires, if it does.
         until: Option<Timestamp>,
     },
-    /// It is not claimed, or the claim has run out and the task was given to nobody else.
-    NotHeld {
-        /// The task.
-        id: String,
-    },
-    /// It is done, failed, blocked or in a state that this version does not know.
-    Closed {
-        /// The task.
-        id: String,
-        /// Its status.
-        status: TaskStatus,
-    },
+    /// The task is not in progress, so its claim cannot be renewed.
+    NotHeld { id: String },
+    /// The task is done, failed, blocked or in a state that this version does not know.
+    Closed { id: String, status: TaskStatus },
     /// No task can be worked on now.
     NothingReady(Summary),
-    /// The graph would not be sound.
+    /// The change would introduce this flaw.
     Flawed(GraphFlaw),
     /// A name, an owner or a reason is missing.
     Missing {
-        /// Which.
+        /// What is missing, in words.
         what: &'static str,
     },
 }

@@ -1,7 +1,7 @@
 //! Shows a task graph: to people as a list, in documents as Markdown, to programs as JSON.
 //!
-//! Texts that came from a model or a plan are put on one line, so that a name cannot pretend to
-//! be a row of its own.
+//! Texts from a model or a plan are put on one line, so that a name cannot look like a row of its
+//! own.
 
 use super::{Graph, TaskReadiness};
 use crate::state::Task;
@@ -11,16 +11,14 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Which tasks to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
-    /// All but those that are done.
+    /// All tasks that are not done.
     Open,
-    /// All.
     All,
 }
 
-/// A list with aligned columns, and how many are done. Nothing for an empty graph.
+/// A list with aligned columns, and how many tasks are done. Empty for an empty graph.
 pub fn text(tasks: &[Task], show: Show, now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let rows: Vec<[Cow<str>; 3]> = shown(&graph, show)
@@ -60,8 +58,8 @@ fn described<'a>(task: &'a Task, standing: TaskReadiness) -> Cow<'a, str> {
     }
 }
 
-/// A checkbox for each task and where it stands, with what it depends on, how one can tell that it
-/// is done, its files, and what came of it. Nothing for an empty graph.
+/// A checkbox and the state of each task, with its dependencies, completion condition, files and
+/// result. Empty for an empty graph.
 pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let mut list = String::new();
@@ -94,7 +92,7 @@ fn details(task: &Task, standing: TaskReadiness) -> [(&'static str, Cow<'_, str>
     let result = match standing {
         TaskReadiness::Failed => "failed because",
         TaskReadiness::Blocked => "blocked because",
-        // Given back: what the one before came upon is for whoever takes it next.
+        // A released task: the result of the previous attempt is for the next worker.
         TaskReadiness::Ready | TaskReadiness::Waiting | TaskReadiness::InProgress => "before",
         TaskReadiness::Done | TaskReadiness::Unknown => "result",
     };
@@ -106,7 +104,7 @@ fn details(task: &Task, standing: TaskReadiness) -> [(&'static str, Cow<'_, str>
     ]
 }
 
-/// One document: each task with its own fields and where it stands, and the summary.
+/// A single document: each task with its own fields and its state, and the summary.
 pub fn json(tasks: &[Task], show: Show, now: Timestamp) -> Value {
     let graph = Graph::new(tasks, now);
     let shown: Vec<Value> = shown(&graph, show)

@@ -1,9 +1,8 @@
-//! Brings a graph to what a planner wants it to be, as a difference: what is added, what is
-//! changed, what is removed.
+//! Updates a graph from a planner's lines, as a difference: added, changed and removed tasks.
 //!
-//! The lines say what there is to do; what has become of it they do not say. So a task keeps its
-//! status, its owner and its result whatever its line holds, and what is done or being worked on
-//! stays though no line names it.
+//! The lines define the work, not its progress. So a task keeps its status, its owner and its
+//! result whatever its line contains, and a task that is done or claimed stays even if no line
+//! names it.
 
 mod flaws;
 mod stay;
@@ -16,58 +15,54 @@ use crate::state::{Task, TaskStatus};
 use jiff::Timestamp;
 use std::collections::HashSet;
 
-/// A task as it is wanted, and the number of its line as an editor counts.
+/// A task as the planner wants it, with its line number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskLine {
-    /// The line's number.
+    /// From 1, as an editor counts.
     pub number: usize,
-    /// The task on it.
     pub task: Task,
 }
 
-/// The graph as it is to be, and how it differs from the one before.
+/// The new graph, and how it differs from the previous one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Synced {
-    /// All tasks: first those that stay though no line names them, then those of the lines in their
-    /// order. With no difference, the tasks exactly as they were.
+    /// All tasks: first those that stay although no line names them, then those of the lines in
+    /// their order. If nothing differs, the tasks are exactly as before.
     pub tasks: Vec<Task>,
-    /// The difference.
     pub diff: GraphDiff,
 }
 
-/// How a graph differs from the one before.
+/// How a graph differs from the previous one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GraphDiff {
-    /// Ids of the tasks that are new, in the order of the lines.
+    /// Ids of the new tasks, in the order of the lines.
     pub added: Vec<String>,
-    /// The tasks that are to be done otherwise, in the order of the lines.
+    /// The tasks with a new definition, in the order of the lines.
     pub changed: Vec<ChangedTask>,
-    /// The tasks that are gone.
     pub removed: Vec<Task>,
-    /// How many tasks of the lines are as they were.
+    /// How many tasks of the lines are unchanged.
     pub unchanged: usize,
-    /// The tasks that no line names and that are there all the same, with the reason.
+    /// The tasks that stay although no line names them, with the reason.
     pub stays: Vec<(String, Stays)>,
-    /// True if tasks that were there before come in another order now.
+    /// True if existing tasks are in another order.
     pub reordered: bool,
-    /// The tasks that are not done though their lines say so: what was done and what showed it is
-    /// for whoever did it to say.
+    /// Ids of unfinished tasks whose lines say that they are done. A line cannot mark a task as
+    /// done: its worker must, with the result.
     pub said_done: Vec<String>,
 }
 
-/// A task that is to be done otherwise.
+/// A task with a new definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedTask {
-    /// Its id.
     pub id: String,
-    /// The members that differ.
+    /// The names of the members that differ.
     pub members: Vec<&'static str>,
-    /// Its status, which stays.
+    /// Its status, which does not change.
     pub status: TaskStatus,
 }
 
 impl GraphDiff {
-    /// True if the graph is as it was before.
+    /// True if the graph is unchanged.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty()
             && self.changed.is_empty()
@@ -75,7 +70,7 @@ impl GraphDiff {
             && !self.reordered
     }
 
-    /// How many tasks are as they were.
+    /// How many tasks are unchanged.
     pub fn kept(&self) -> usize {
         self.unchanged + self.stays.len()
     }
@@ -88,11 +83,11 @@ impl GraphDiff {
     }
 }
 
-/// The graph that the lines ask for.
+/// The graph that the lines define.
 ///
 /// # Errors
-/// Everything that is wrong with the lines, each with its line's number, in their order. What was
-/// wrong with the graph before is not theirs.
+/// All flaws of the lines, each with its line number, in order. Flaws that the graph had before are
+/// not reported.
 pub fn sync(
     tasks: &[Task],
     lines: &[TaskLine],
@@ -105,7 +100,7 @@ pub fn sync(
     found.extend(flaws::circles(lines, &synced.tasks));
     if found.is_empty() {
         return Ok(match synced.diff.is_empty() {
-            // Those that stay would come first otherwise, which nobody has asked for.
+            // Otherwise the tasks that stay would move to the front, although nothing changed.
             true => Synced { tasks: tasks.to_vec(), ..synced },
             false => synced,
         });
@@ -158,7 +153,7 @@ fn merge(before: &Graph, lines: &[TaskLine]) -> Synced {
     Synced { tasks, diff }
 }
 
-/// Who works on a task is not for a line to say.
+/// A line cannot assign a task to a worker.
 fn unclaimed(task: &Task) -> Task {
     let status = match &task.status {
         TaskStatus::InProgress => TaskStatus::Pending,
@@ -167,8 +162,8 @@ fn unclaimed(task: &Task) -> Task {
     Task { status, owner: None, lease_expires_at: None, ..task.clone() }
 }
 
-/// The task with what is to be done from its line and what has become of it as it was, and the
-/// members that differ. What nobody knows stays unless the line holds it, too.
+/// The task with the definition from its line and its own progress, and the names of the members
+/// that differ. Unknown members stay unless the line sets them too.
 fn redefined(task: &Task, wanted: &Task) -> (Task, Vec<&'static str>) {
     let mut extra = task.extra.clone();
     extra.extend(wanted.extra.clone());

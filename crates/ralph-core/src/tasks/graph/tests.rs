@@ -3,7 +3,7 @@ use super::*;
 use jiff::SignedDuration;
 use serde_json::json;
 
-/// A graph from lines such as `T-2 in_progress after T-1`; a plain `T-1` is pending.
+/// Builds a graph from lines such as `T-2 in_progress after T-1`; a plain `T-1` is pending.
 pub(super) fn graph(lines: &str) -> Vec<Task> {
     lines.lines().map(str::trim).filter(|line| !line.is_empty()).map(task).collect()
 }
@@ -381,7 +381,7 @@ fn json_tells_where_each_task_stands() {
     assert_eq!(render::json(&[], Show::All, at(0))["tasks"], json!([]));
 }
 
-/// A small generator with a fixed seed, so that a failure can be repeated.
+/// A small generator with a fixed seed, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {

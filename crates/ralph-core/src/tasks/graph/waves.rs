@@ -1,17 +1,17 @@
-//! The tasks in rounds, each of which depends only on earlier ones.
+//! Groups the tasks into waves, each of which depends only on earlier ones.
 
 use super::Graph;
 use crate::state::Task;
 use jiff::Timestamp;
 
-/// The tasks in rounds: each round depends only on earlier ones, so that its tasks could be
-/// worked on together. Tasks on a cycle, or behind one or behind an unknown id, are in no round.
+/// The tasks in waves: each wave depends only on earlier ones, so its tasks can be worked on
+/// together. Tasks on a cycle, or that depend on a cycle or an unknown id, are in no wave.
 pub fn waves(tasks: &[Task]) -> Vec<Vec<&Task>> {
     let of = |wave: Vec<usize>| wave.into_iter().map(|place| &tasks[place]).collect();
     places(tasks).into_iter().map(of).collect()
 }
 
-/// As [`waves`], by the places of the tasks in the list.
+/// Like [`waves`], with the positions of the tasks in the list.
 pub fn places(tasks: &[Task]) -> Vec<Vec<usize>> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut open: Vec<usize> = tasks.iter().map(|task| task.deps.len()).collect();

@@ -1,7 +1,7 @@
 //! Reads a state file that another tool or an older loop wrote.
 //!
-//! Nothing in it is evidence: a criterion arrives unverified and without a receipt, and passes the
-//! check that an imported plan passes. Status words are read as real loops wrote them.
+//! Nothing in it counts as evidence: a criterion arrives unverified and without a receipt, and must
+//! pass the checks of an imported plan. Status words are accepted as real loops wrote them.
 
 use super::{Problem, criteria_problems, unclaimed, unverified};
 use crate::state::progress::Progress;
@@ -10,8 +10,7 @@ use crate::state::{LoopState, TaskStatus};
 /// Prepares the state for its adoption.
 ///
 /// # Errors
-/// The criteria that prove nothing and the status words that have no meaning here, each with its
-/// place.
+/// The criteria that prove nothing and the unknown status words, each with its place.
 pub fn adopted(mut state: LoopState) -> Result<LoopState, Vec<Problem>> {
     state.acceptance_criteria.iter_mut().for_each(unverified);
     super::number(state.acceptance_criteria.iter_mut().map(|one| &mut one.id), "AC-");
@@ -38,8 +37,8 @@ pub fn adopted(mut state: LoopState) -> Result<LoopState, Vec<Problem>> {
     }
 }
 
-/// Prepares a state for its use where it stands. Nothing in it is evidence, as in [`adopted`]; what cannot be
-/// used stays and proves nothing.
+/// Prepares a state that is used in place. As in [`adopted`], nothing in it counts as evidence;
+/// items that cannot be used stay and prove nothing.
 pub fn taken_in(state: &mut LoopState) {
     state.acceptance_criteria.iter_mut().for_each(unverified);
     super::number(state.acceptance_criteria.iter_mut().map(|one| &mut one.id), "AC-");
@@ -54,7 +53,7 @@ pub fn taken_in(state: &mut LoopState) {
     state.progress = Progress::default();
 }
 
-/// The status that a word means, whatever its case and whether it is joined by `-`, `_` or a space.
+/// The status for a word, in any case and joined by `-`, `_` or a space.
 fn meant(word: &str) -> Option<TaskStatus> {
     let letters = word.chars().filter(char::is_ascii_alphanumeric);
     let word: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
@@ -89,7 +88,7 @@ mod tests {
             ("completed", TaskStatus::Done),
             ("Done", TaskStatus::Done),
             ("COMPLETE", TaskStatus::Done),
-            // Nobody is at work on it any more.
+            // No worker is active on it any more.
             ("in-progress", TaskStatus::Pending),
             ("In Progress", TaskStatus::Pending),
             ("not_started", TaskStatus::Pending),

@@ -1,8 +1,8 @@
-//! Tasks as lines of JSON: one task on each line, under the names that a plan uses.
+//! Tasks as lines of JSON: one task per line, with the member names of a plan.
 //!
-//! All or nothing: with anything wrong in it no task is read, and everything that is wrong is
-//! reported at once, each with the number of its line as an editor counts. As in a plan, a claim
-//! does not come in: who works on a task is not for a file to say.
+//! It is all or nothing: if anything is wrong, no task is read, and all problems are reported at
+//! once with their line numbers as an editor counts. As in a plan, claims are dropped: a file
+//! cannot assign a task to a worker.
 
 use super::{Problem, flaws, number, unclaimed, unknown_statuses};
 use crate::state::Task;
@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// Reads the tasks of a text. Blank lines are skipped, and a task without an id is given the next
-/// number that no other has.
+/// Reads the tasks of a text. Blank lines are skipped, and a task without an id gets the next free
+/// number.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the lines.
+/// All problems, in the order of the lines.
 pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
     let mut text = Text::read(text);
     let (places, mut tasks): (Vec<usize>, Vec<Task>) =
@@ -31,36 +31,35 @@ pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
     text.all_or(problems).map(|()| tasks)
 }
 
-/// Reads each line that is not blank, and looks no further than at the line itself.
+/// Reads each line that is not blank, without comparing lines.
 ///
 /// # Errors
-/// Every line that is no task.
+/// Every line that is not a task.
 pub fn read(text: &str) -> Result<Vec<TaskLine>, Vec<Problem>> {
     let mut text = Text::read(text);
     let lines = std::mem::take(&mut text.lines);
     text.all_or(Vec::new()).map(|()| lines)
 }
 
-/// Brings a graph to what the lines want it to be; with anything wrong in them there is no such
-/// graph.
+/// Updates a graph from the lines; if anything in them is wrong, there is no new graph.
 ///
 /// # Errors
-/// Everything that is wrong, each with the number of its line.
+/// All problems, each with its line number.
 pub fn sync(tasks: &[Task], lines: &[TaskLine], now: Timestamp) -> Result<Synced, Vec<Problem>> {
     Text { lines: lines.to_vec(), ..Text::default() }.sync(tasks, now)
 }
 
-/// A text, line by line, with what is wrong with single lines: what can be read of the others is still
-/// looked at, so that all of it is told at once.
+/// A text by lines, with the problems of single lines. The readable parts of faulty lines are
+/// checked too, so that all problems are reported at once.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
     lines: Vec<TaskLine>,
     problems: Vec<(usize, String)>,
-    /// The members that a line has in a shape that cannot be read.
+    /// Line numbers and names of members that cannot be read.
     unread: HashSet<(usize, String)>,
-    /// The ids in lines of which nothing can be read.
+    /// The ids on lines that are not JSON.
     ids: HashSet<String>,
-    /// True where such a line has no id that can be seen.
+    /// True if a line that cannot be read has no visible id.
     is_unnamed: bool,
 }
 
@@ -75,15 +74,15 @@ impl Text {
         read
     }
 
-    /// True where no line holds anything.
+    /// True if all lines are blank.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.problems.is_empty()
     }
 
-    /// Brings a graph to what the lines want it to be.
+    /// Updates a graph from the lines.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of the lines.
+    /// All problems, in the order of the lines.
     pub fn sync(&self, tasks: &[Task], now: Timestamp) -> Result<Synced, Vec<Problem>> {
         let flaws = match graph::sync(tasks, &self.lines, now) {
             Ok(synced) => return self.all_or(Vec::new()).map(|()| synced),
@@ -97,15 +96,16 @@ impl Text {
         };
         let flaws = flaws.into_iter().filter(|(number, flaw)| !is_of_unread(*number, flaw));
         self.all_or(flaws.map(|(number, flaw)| (number, flaw.to_string())).collect())?;
-        // Every flaw followed from a line that could not be read, and each of those is a problem.
+        // All remaining flaws followed from unreadable lines, which are reported as problems
+        // already.
         Err(Vec::new())
     }
 
-    /// True for a flaw that only follows from what could not be read.
+    /// True for a flaw that only follows from an unreadable part.
     fn follows(&self, number: usize, flaw: &GraphFlaw) -> bool {
         match flaw {
             GraphFlaw::EmptyName { .. } => self.unread.contains(&(number, "name".to_owned())),
-            // A line without an id would be given one.
+            // A line without an id would have been given one.
             GraphFlaw::UnknownDependency { on, .. } => {
                 self.ids.contains(on) || (self.is_unnamed && on.starts_with("T-"))
             }
@@ -113,7 +113,7 @@ impl Text {
         }
     }
 
-    /// All problems, in the order of the lines, with those that were found between lines.
+    /// All problems in the order of the lines, including those found between lines.
     fn all_or(&self, others: Vec<(usize, String)>) -> Result<(), Vec<Problem>> {
         let mut all = [self.problems.clone(), others].concat();
         all.sort_by_key(|(number, _)| *number);
@@ -123,7 +123,7 @@ impl Text {
     }
 
     fn line(&mut self, number: usize, line: &str) {
-        // Only what is wrong is looked at twice: there may be ten thousand lines.
+        // Only a faulty line is parsed twice: there may be ten thousand lines.
         let error = match serde_json::from_str::<Task>(line) {
             Ok(task) => return self.lines.push(TaskLine { number, task: tidied(task) }),
             Err(error) => error,
@@ -139,7 +139,7 @@ impl Text {
                     Some(id) => drop(self.ids.insert(id)),
                     None => self.is_unnamed = true,
                 }
-                // It counts lines of its own, and would say that every line is the first.
+                // serde_json sees one line at a time and would report each one as line 1.
                 let error = error.to_string().replace(" at line 1 column", " at column");
                 let what = format!(
                     "not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}"
@@ -163,7 +163,7 @@ fn shape(error: &str, place: &str) -> String {
     format!("{error}{place}; write the members of a task as a plan has them")
 }
 
-/// The task with every member that can be read, and why each of the others cannot.
+/// The task with every readable member, and the reason for each of the others.
 fn readable(members: Map<String, Value>) -> (Task, Vec<(String, String)>) {
     let (mut sound, mut wrong) = (Map::new(), Vec::new());
     for (name, value) in members {
@@ -176,7 +176,7 @@ fn readable(members: Map<String, Value>) -> (Task, Vec<(String, String)>) {
     (serde_json::from_value(Value::Object(sound)).unwrap_or_default(), wrong)
 }
 
-/// The id that stands in a line which is no JSON.
+/// The id in a line that is not JSON.
 fn id_in(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("\"id\"")?;
     let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
@@ -184,7 +184,7 @@ fn id_in(line: &str) -> Option<String> {
     Some(id.trim().to_owned())
 }
 
-/// The tasks, one on each line.
+/// The tasks, one per line.
 pub fn render(tasks: &[Task]) -> String {
     tasks.iter().map(|task| format!("{}\n", serde_json::json!(task))).collect()
 }
@@ -197,12 +197,12 @@ fn tidied(mut task: Task) -> Task {
     trim(&mut task.id);
     trim(&mut task.name);
     task.deps.iter_mut().for_each(trim);
-    // `ralph task list --json` says it of each task, and lines are made from that.
+    // `ralph task list --json` adds this member to each task, and lines are made from its output.
     task.extra.remove("standing");
     task
 }
 
-/// An id that is written with a space at its end is the same id.
+/// A space at the start or the end is not part of an id.
 fn trim(text: &mut String) {
     if text.trim().len() < text.len() {
         *text = text.trim().to_owned();
@@ -293,7 +293,7 @@ mod tests {
         for (said, (line, what)) in found.iter().zip(expected) {
             assert!(said.starts_with(line) && said.contains(what), "{said}");
         }
-        // Where tasks are imported, one without an id is given one.
+        // An import gives an id to a task that has none.
         let found = problems(text);
         assert_eq!(found.len(), 8, "{found:#?}");
         assert!(!found.iter().any(|one| one.contains("depends on b")), "{found:#?}");

@@ -1,4 +1,4 @@
-//! From a document to the members of a plan; what has another shape becomes a problem.
+//! Reads a document into the members of a plan; a member of the wrong type becomes a problem.
 
 use super::{Plan, Problem};
 use crate::modes::arguments::{self, Number};
@@ -6,7 +6,7 @@ use crate::state::{Extra, LoopState};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The plan as it is written. An error if there is no object to read at all.
+/// The plan as written. An error if there is no object to read.
 pub(super) fn document(text: &str, problems: &mut Vec<Problem>) -> Result<Plan, Vec<Problem>> {
     let mut members = object(text).map_err(|what| vec![Problem::new("", what)])?;
     Ok(Plan {
@@ -41,15 +41,16 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 /// A block of a Markdown document that is fenced as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonBlock {
-    /// The line of its opening fence, counted from 1.
+    /// The line of its opening fence, from 1.
     pub line: usize,
-    /// What stands in it.
+    /// The text between the fences.
     pub text: String,
 }
 
-/// The block that holds the plan: the last one that says ```` ```json ralph-plan ````, else the last that
-/// says ```` ```json ````. A block that is not closed ends with the text; what is fenced as anything else
-/// is passed over as a whole, since it may show a plan that is not meant.
+/// The block that contains the plan: the last
+/// ```` ```json ralph-plan ```` block, otherwise the last ```` ```json ```` block. A block without
+/// a closing fence ends with the text. Blocks with another language are skipped as a whole, because
+/// they may show a plan as an example.
 pub fn block(text: &str) -> Option<JsonBlock> {
     let (mut last, mut named) = (None, None);
     let mut lines = text.lines().enumerate();
@@ -66,7 +67,7 @@ pub fn block(text: &str) -> Option<JsonBlock> {
     named.or(last)
 }
 
-/// The marks of a fence and the words after them.
+/// The fence characters and the words after them.
 pub(crate) fn opening(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -74,7 +75,7 @@ pub(crate) fn opening(line: &str) -> Option<(&str, &str)> {
     (fence.len() >= 3).then_some((fence, rest))
 }
 
-/// True for the line that ends a fence of these marks.
+/// True for the line that closes this fence.
 pub(crate) fn closes(line: &str, fence: &str) -> bool {
     let line = line.trim();
     line.starts_with(fence) && line.chars().all(|mark| fence.starts_with(mark))
@@ -118,7 +119,7 @@ fn list<T: DeserializeOwned>(
     read
 }
 
-/// The same rule as for the flag, so that a plan cannot say what a person could not type.
+/// The rule of the flag applies, so that a plan cannot set what a person could not type.
 fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Option<u32> {
     let given = match members.remove("max_iterations")? {
         Value::Null => return None,
@@ -136,20 +137,20 @@ fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>)
     }
 }
 
-/// Members that the state does not know. Its own other members (`phase`, `iteration`,
-/// `completion` …) are the loop's to write: a plan that carries them, as a copy of a state file
-/// would, does not set them.
+/// Members that the state does not know. The state's other members (`phase`, `iteration`,
+/// `completion` …) are written by the loop: a plan that contains them, like a copy of a state file,
+/// does not set them.
 fn unknown(members: Map<String, Value>) -> Extra {
     members.into_iter().filter(|(name, _)| !is_of_state(name)).collect()
 }
 
-/// The state is asked itself: a list of its names would miss the next one, and what is taken for
+/// Asks the state itself. A list of its names would miss the next one, and a member that counts as
 /// unknown here is written beside the state's own members and read back as one of them.
 fn is_of_state(name: &str) -> bool {
     let alone = Map::from_iter([(name.to_owned(), Value::Null)]);
     match serde_json::from_value::<LoopState>(Value::Object(alone)) {
         Ok(state) => !state.extra.contains_key(name),
-        // Only a member that it knows can have a shape that it refuses.
+        // Only a member that the state knows can have a type that it refuses.
         Err(_) => true,
     }
 }

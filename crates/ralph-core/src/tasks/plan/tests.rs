@@ -21,7 +21,7 @@ fn check_text(text: &str, expected: &str) {
     assert!(problems[0].to_string().contains(expected), "{problems:?}");
 }
 
-/// A plan with one sound criterion and these tasks.
+/// A plan with one valid criterion and these tasks.
 fn with_tasks(tasks: Value) -> Value {
     json!({ "acceptance_criteria": [{"description": "d", "verification_command": "make"}], "task_graph": tasks })
 }

@@ -1,4 +1,4 @@
-//! What a language collects: the checks it wants of a file, and those that it cannot have.
+//! Collects the checks that a language wants for a file, and those that cannot run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::super::workspace::{Around, ToolCommand};
 use super::super::{By, Check, CheckKind, FindingScope, Lacking, Program};
 use super::{folder_of, said};
 
-/// What one language says of a file, in the order in which its fixers run.
+/// The checks of one language for a file, in the order in which its fixers run.
 #[derive(Debug, Default)]
 pub(super) struct CheckBuilder {
     folder: PathBuf,
@@ -15,33 +15,33 @@ pub(super) struct CheckBuilder {
 }
 
 impl CheckBuilder {
-    /// Nothing yet. Checks run in the file's folder unless they say otherwise.
+    /// An empty builder. Checks run in the file's folder unless [`Draft::at`] changes it.
     pub(super) fn new(around: &dyn Around) -> Self {
         Self { folder: folder_of(around.file()).to_path_buf(), said: Vec::new() }
     }
 
-    /// A check that rewrites the file.
+    /// Adds a check that rewrites the file.
     pub(super) fn fix(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
         self.add(CheckKind::Fix, name, by.into(), form)
     }
 
-    /// A check that looks at it.
+    /// Adds a check that only reads the file.
     pub(super) fn look(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
         self.add(CheckKind::Look, name, by.into(), form)
     }
 
-    /// A run of the tests that belong to it.
+    /// Adds a run of the tests that belong to the file.
     pub(super) fn test(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
         self.add(CheckKind::Test, name, by.into(), form)
     }
 
-    /// A check that the project wants and that cannot be run.
+    /// Adds a check that the project wants but that cannot run.
     pub(super) fn lacks(&mut self, name: &str, why: impl Into<String>) {
         self.said.push(Err(Lacking { name: name.to_owned(), why: why.into() }));
     }
 
-    /// The tool that this file configures; where it is not installed, that is noted with `remedy`,
-    /// a command or a sentence's end: "run `npm install`".
+    /// The tool that this file configures. If it is not installed, that is recorded with `remedy`,
+    /// a command or the end of a sentence: "run `npm install`".
     pub(super) fn configured(
         &mut self,
         around: &dyn Around,
@@ -73,23 +73,24 @@ impl CheckBuilder {
     }
 }
 
-/// A check that has been added, and what may still be said of it.
+/// An added check whose details can still be set.
 pub(super) struct Draft<'a>(&'a mut Check);
 
 impl Draft<'_> {
-    /// Where it runs, if not in the file's folder.
+    /// Sets the working directory, if it is not the file's folder.
     pub(super) fn at(self, folder: &Path) -> Self {
         self.0.folder = folder.to_path_buf();
         self
     }
 
-    /// What its findings depend on, if on more than the file.
+    /// Sets the scope, if the findings depend on more than the file.
     pub(super) fn whole(self, path: &Path) -> Self {
         self.0.scope = FindingScope::Whole(path.to_path_buf());
         self
     }
 
-    /// Why it applies: "`packages/app/tsconfig.json` includes it". Every check has a reason.
+    /// Sets why the check applies: "`packages/app/tsconfig.json` includes it". Every check has a
+    /// reason.
     pub(super) fn because(self, why: impl Into<String>) -> Self {
         self.0.why = why.into();
         self

@@ -1,7 +1,7 @@
-//! Where a tool is configured: in a file of its own, or in a table of a file that many share.
+//! Finds a tool's configuration: in a file of its own, or in a table of a shared file.
 //!
-//! Shared files are read by their table headings alone: whoever asks wants to know that a tool is
-//! meant, and the tool reads the rest.
+//! In shared files only the table headings are read: they show that the tool is in use, and the
+//! tool reads the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -19,24 +19,23 @@ pub(super) struct ConfigFiles {
 }
 
 impl ConfigFiles {
-    /// Files of its own and nothing else.
+    /// Only files of the tool's own.
     pub(super) const fn files(files: &'static [&'static str]) -> Self {
         Self { files, tables: &[] }
     }
 }
 
-/// A tool that a project configures and that is there.
+/// An installed tool that the project configures.
 #[derive(Debug, Clone)]
 pub(super) struct Configured {
-    /// How it is called.
     pub(super) tool: ToolCommand,
-    /// Where its configuration lies: many look for it where they run, and no further.
+    /// The folder with its configuration: many tools look for it only in their working directory.
     pub(super) folder: PathBuf,
     /// Why it runs, for a person.
     pub(super) why: String,
 }
 
-/// The tool, where the project configures it; where it is not installed, that is noted.
+/// The tool, if the project configures it. A tool that is not installed is recorded as lacking.
 pub(super) fn configured(
     around: &dyn Around,
     places: ConfigFiles,
@@ -49,7 +48,7 @@ pub(super) fn configured(
     Some(Configured { tool, folder: folder_of(&config).to_path_buf(), why })
 }
 
-/// The tool, where the project configures it or, for another reason, where it is installed.
+/// The tool, if the project configures it or, for the reason given, if it is installed.
 pub(super) fn configured_or_there(
     around: &dyn Around,
     places: ConfigFiles,
@@ -64,7 +63,7 @@ pub(super) fn configured_or_there(
     Some(Configured { tool: around.tool(named.0)?, folder, why: why.to_owned() })
 }
 
-/// The nearest place in which the tool is configured, from the file's folder up to the root.
+/// The nearest configuration of the tool, from the file's folder up to the root.
 pub(super) fn nearest(around: &dyn Around, places: ConfigFiles) -> Option<PathBuf> {
     upward(around).find_map(|folder| in_folder(around, folder, places))
 }
@@ -81,7 +80,7 @@ fn holds(around: &dyn Around, path: &Path, table: &str) -> bool {
     around.text(path).is_some_and(|text| has_table(&text, table))
 }
 
-/// True if the text has this table or one below it: `[tool.ruff]`, `[tool.ruff.lint]`, `[mypy-x]`,
+/// True if the text has this table or a subtable: `[tool.ruff]`, `[tool.ruff.lint]`, `[mypy-x]`,
 /// `[sqlfluff:rules]`.
 pub(super) fn has_table(text: &str, table: &str) -> bool {
     text.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! What puts files of many languages in order: biome and prettier, where the project uses them.
+//! Formatters for several languages: Biome and Prettier, if the project uses them.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::{folder_of, javascript, matches_any, name_of, said, text_of, upward};
 
 const BIOME_CONFIGS: &[&str] = &["biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"];
 
-/// What biome knows besides JavaScript.
+/// Files that Biome knows besides JavaScript.
 const BIOME_NAMES: &[&str] = &["*.json", "*.jsonc", "*.css", "*.graphql", "*.gql"];
 
 const PRETTIER_CONFIGS: &[&str] = &[
@@ -36,7 +36,8 @@ const PRETTIER_CONFIGS: &[&str] = &[
     "prettier.config.cts",
 ];
 
-/// What prettier knows besides JavaScript. `--ignore-unknown` is for what its version does not.
+/// Files that Prettier knows besides JavaScript. `--ignore-unknown` covers those that its version
+/// does not know.
 const PRETTIER_NAMES: &[&str] = &[
     "*.json",
     "*.jsonc",
@@ -58,7 +59,6 @@ const PRETTIER_NAMES: &[&str] = &[
     "*.handlebars",
 ];
 
-/// The formatters for a file.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if matches_any(javascript::NAMES, name_of(around.file()))
@@ -71,7 +71,7 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// The configuration of biome that covers this file.
+/// The Biome configuration that covers this file.
 pub(super) fn biome_config(around: &dyn Around) -> Option<PathBuf> {
     let name = name_of(around.file());
     let is_known = matches_any(BIOME_NAMES, name) || matches_any(javascript::NAMES, name);
@@ -87,7 +87,7 @@ fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
         true => (&["--reporter=sarif"], OutputFormat::Sarif),
         false => (&[], OutputFormat::Plain),
     };
-    // The file may be one that the configuration leaves out, which biome calls an error otherwise.
+    // The configuration may exclude the file, which Biome otherwise reports as an error.
     let rest = [
         "--max-diagnostics=none",
         "--no-errors-on-unmatched",
@@ -102,7 +102,7 @@ fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
         .because(format!("{} configures it", said(around, &config)));
 }
 
-/// Biome writes SARIF from 2.4 on. One that is not the project's own is taken to be new.
+/// Biome writes SARIF since 2.4. A Biome that is not the project's own is assumed to be new.
 fn knows_sarif(around: &dyn Around) -> bool {
     let manifest = "node_modules/@biomejs/biome/package.json";
     let text = upward(around).find_map(|folder| around.text(&folder.join(manifest)));
@@ -124,7 +124,8 @@ fn prettier(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = prettier_config(around) else { return };
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, "prettier", &config, &remedy) else { return };
-    // Its configuration is found from the file, what it leaves out from where it runs.
+    // Prettier finds its configuration from the file, but its ignore list from the working
+    // directory.
     let start = around.nearest(&[".prettierignore"]).unwrap_or_else(|| config.clone());
     let file = text_of(around.file());
     let line = tool.with(&["--write", "--log-level", "warn", "--ignore-unknown", &file]);
@@ -134,8 +135,8 @@ fn prettier(around: &dyn Around, wanted: &mut CheckBuilder) {
         .because(format!("{} configures it", said(around, &config)));
 }
 
-/// The nearest file that speaks of prettier. That a package needs it counts only where biome does
-/// not do the same work.
+/// The nearest file that mentions Prettier. A mere dependency counts only if Biome does not do the
+/// same work.
 fn prettier_config(around: &dyn Around) -> Option<PathBuf> {
     let packages = Package::all(around);
     let own = around.nearest(PRETTIER_CONFIGS);

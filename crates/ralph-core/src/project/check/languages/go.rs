@@ -1,6 +1,7 @@
 //! Go: `gofmt` for the file, `go vet`, the project's `golangci-lint` and the tests of its package.
 //!
-//! A package is a folder, so what looks at more than the text runs there and is asked for `.`.
+//! A package is a folder, so tools that check more than the text run there and get `.` as their
+//! argument.
 
 use std::path::Path;
 
@@ -14,7 +15,6 @@ use super::{folder_of, said};
 const GOLANGCI: ConfigFiles =
     ConfigFiles::files(&[".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"]);
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if let Some(gofmt) = around.tool("gofmt") {
@@ -36,7 +36,7 @@ fn package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
             .whole(folder)
             .because(why);
         if around.names(folder).iter().any(|name| name.ends_with("_test.go")) {
-            // Without its vetting: that is a check of its own.
+            // Vetting is a check of its own.
             let program = go.with(&["test", "-vet=off", "."]);
             wanted
                 .test("go test", program, OutputFormat::Whole)
@@ -47,7 +47,8 @@ fn package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
     lint(around, folder, wanted);
 }
 
-/// `--fix=false`: a configuration may ask for fixes, and they would reach every file of the package.
+/// `--fix=false`: a configuration may ask for fixes, and they would reach every file of the
+/// package.
 fn lint(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
     let named = ("golangci-lint", "see https://golangci-lint.run");
     let Some(linter) = configured(around, GOLANGCI, named, wanted) else { return };

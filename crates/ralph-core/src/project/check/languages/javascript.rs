@@ -11,20 +11,18 @@ use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
 use super::{matches_any, name_of};
 
-/// The names of its files.
 pub(super) const NAMES: &[&str] =
     &["*.ts", "*.tsx", "*.mts", "*.cts", "*.js", "*.jsx", "*.mjs", "*.cjs"];
 
 const DECLARATIONS: &[&str] = &["*.d.ts", "*.d.mts", "*.d.cts"];
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if let Some(config) = deno::config(around) {
         deno::add(around, &config, &mut wanted);
         return wanted;
     }
-    // Declarations are as a rule written by a tool, and never run.
+    // Declaration files are usually generated, and never run.
     if matches_any(DECLARATIONS, name_of(around.file())) {
         types::add(around, &mut wanted);
         return wanted;

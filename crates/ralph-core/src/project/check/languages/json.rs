@@ -1,4 +1,4 @@
-//! JSON, JSON with comments where the tool that owns the file takes them, and TOML.
+//! JSON, JSON with comments for files whose tool accepts them, and TOML.
 
 use std::path::Path;
 
@@ -8,7 +8,6 @@ use super::super::{By, Parser};
 use super::check_builder::CheckBuilder;
 use super::{folder_of, matches_any, name_of};
 
-/// The names of its files.
 pub(super) const NAMES: &[&str] = &[
     "*.json",
     "*.jsonc",
@@ -20,7 +19,7 @@ pub(super) const NAMES: &[&str] = &[
     ".eslintrc",
 ];
 
-/// Files whose tools take comments, and most of them trailing commas.
+/// Files whose tools accept comments, and mostly trailing commas too.
 const WITH_COMMENTS: &[&str] = &[
     "*.jsonc",
     "*.code-workspace",
@@ -59,10 +58,9 @@ const WITH_COMMENTS: &[&str] = &[
     "wrangler.json",
 ];
 
-/// Folders of tools that take comments in all of their files.
+/// Folders of tools that accept comments in all of their files.
 const FOLDERS: &[&str] = &[".vscode", ".devcontainer", ".zed"];
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if is_yaml(around) {
@@ -76,7 +74,6 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// What a TOML file gets.
 pub(super) fn toml(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     wanted.look("toml", By::Parser(Parser::Toml), OutputFormat::Plain).because("it is TOML");
@@ -87,7 +84,7 @@ fn takes_comments(file: &Path) -> bool {
     matches_any(WITH_COMMENTS, name_of(file)) || FOLDERS.contains(&name_of(folder_of(file)))
 }
 
-/// The one of these names that may hold YAML too.
+/// True for a `.eslintrc` in YAML, the only one of these names that allows it.
 fn is_yaml(around: &dyn Around) -> bool {
     let starts_as_json = |text: String| text.trim_start().starts_with(['{', '/']);
     name_of(around.file()) == ".eslintrc" && !around.text(around.file()).is_some_and(starts_as_json)

@@ -1,4 +1,4 @@
-//! What `package.json` says, and how its packages are installed.
+//! Reads `package.json`, and finds out how its packages are installed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,42 +9,39 @@ use super::upward;
 
 /// A `package.json`.
 pub(super) struct Package {
-    /// The folder that it describes.
     pub(super) folder: PathBuf,
     value: Value,
 }
 
 impl Package {
-    /// Those that stand above the file, the nearest first. One that cannot be read says nothing.
+    /// The packages above the file, nearest first. One that cannot be parsed counts as empty.
     pub(super) fn all(around: &dyn Around) -> Vec<Self> {
         upward(around).filter_map(|folder| Self::at(around, folder)).collect()
     }
 
-    /// The one in this folder.
     pub(super) fn at(around: &dyn Around, folder: &Path) -> Option<Self> {
         let text = around.text(&folder.join("package.json"))?;
         let value = serde_json::from_str(&text).unwrap_or_default();
         Some(Self { folder: folder.to_path_buf(), value })
     }
 
-    /// Its path.
     pub(super) fn path(&self) -> PathBuf {
         self.folder.join("package.json")
     }
 
-    /// True if it has this member: many tools are configured by one of their name.
+    /// True if it has this member: many tools are configured by a member with their name.
     pub(super) fn has(&self, key: &str) -> bool {
         self.value.get(key).is_some()
     }
 
-    /// True if it needs this package, to run or to be built.
+    /// True if it depends on this package in any way.
     pub(super) fn needs(&self, package: &str) -> bool {
         ["devDependencies", "dependencies", "optionalDependencies", "peerDependencies"]
             .iter()
             .any(|kind| self.value[kind].get(package).is_some())
     }
 
-    /// A script; empty if there is none of this name.
+    /// A script; empty if it does not exist.
     pub(super) fn script(&self, name: &str) -> &str {
         self.value["scripts"][name].as_str().unwrap_or_default()
     }
@@ -55,7 +52,7 @@ impl Package {
     }
 }
 
-/// What installs the project's packages, as the end of a sentence.
+/// The command that installs the project's packages, as the end of a sentence.
 pub(super) fn remedy(around: &dyn Around) -> String {
     let locks = ["pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "package-lock.json"];
     let lock = around.nearest(&locks);

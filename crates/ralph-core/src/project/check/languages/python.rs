@@ -1,7 +1,8 @@
-//! Python: the interpreter's own parser, ruff, the type checker and formatter that the project uses,
-//! and the tests that belong to the file.
+//! Python: the interpreter's own parser, ruff, the project's type checker and formatter, and the
+//! tests that belong to the file.
 //!
-//! Tools leave caches where they run; ours are kept out of the project's tree.
+//! Tools leave caches where they run, so their caches are disabled or kept out of the project's
+//! tree.
 
 mod format;
 mod tests_of;
@@ -16,8 +17,8 @@ use super::text_of;
 const RUFF: ConfigFiles =
     ConfigFiles { files: &["ruff.toml", ".ruff.toml"], tables: &[("pyproject.toml", "tool.ruff")] };
 
-/// Compiles a file and keeps nothing: `py_compile` would leave a `__pycache__` beside it. What is
-/// wrong is printed as other tools do; a traceback would name this text too.
+/// Compiles a file and writes nothing: `py_compile` would leave a `__pycache__` beside it. Errors
+/// are printed in the format of other tools; a traceback would show this script too.
 const COMPILE: &str = r#"import sys
 f = sys.argv[1]
 try:
@@ -27,7 +28,6 @@ except (SyntaxError, ValueError) as e:
     sys.exit("%s:%s:%s: error: %s: %s" % (at + (type(e).__name__, getattr(e, "msg", e))))
 "#;
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     lint(around, &mut wanted);
@@ -38,15 +38,16 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// What a notebook gets: ruff reads the Python of its cells. Its JSON is the editing tool's business.
+/// The checks for a notebook: ruff reads the Python in its cells. The editing tool keeps its JSON
+/// valid.
 pub(super) fn notebook(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     lint(around, &mut wanted);
     wanted
 }
 
-/// `--force-exclude`: a file that is named would be looked at although the project leaves it out.
-/// F401: an import is often written an edit before its first use, and is told, not taken away.
+/// `--force-exclude`: otherwise ruff checks a file that is named although the project excludes it.
+/// F401: an import is often added one edit before its first use, so it is reported and not removed.
 fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("ruff", "run `pip install ruff`");
     let why = "ruff is installed";
@@ -57,9 +58,10 @@ fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     wanted.fix("ruff", program, OutputFormat::Ruff).at(&ruff.folder).because(ruff.why);
 }
 
-/// Not left to ruff: it may be switched off, or know a newer Python than the project's.
+/// ruff cannot replace this check: it may be switched off, or accept a newer Python than the
+/// project's.
 ///
-/// `-I -S` keeps out of the project's modules, and `-W ignore` keeps warnings out of the output.
+/// `-I -S` ignores the project's modules, and `-W ignore` keeps warnings out of the output.
 fn compile(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(python) = around.tool("python3") else { return };
     let file = text_of(around.file());

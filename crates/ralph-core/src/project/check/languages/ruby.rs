@@ -1,4 +1,4 @@
-//! Ruby: its own parser, and RuboCop where the project uses it.
+//! Ruby: its own parser, and RuboCop if the project uses it.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use super::text_of;
 const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
 const REMEDY: &str = "run `bundle install`";
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if let Some(rubocop) = rubocop(around, &mut wanted) {
@@ -24,10 +23,12 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// Two runs: with `-a` it also names what it has put right, and no option of every version keeps
-/// that out. So that one only fails where it could not run, and the other says what is left.
+/// Two runs: with `-a`, RuboCop also lists what it has fixed, and no option that every version has
+/// suppresses that. So the first run fails only if RuboCop could not run, and the second reports
+/// the remaining offences.
 ///
-/// `--force-exclusion`: a file that is named would be looked at although the project excludes it.
+/// `--force-exclusion`: otherwise RuboCop checks a file that is named although the project excludes
+/// it.
 fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBuilder) {
     let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
     let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
@@ -41,7 +42,7 @@ fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBui
         .because(rubocop.why.as_str());
 }
 
-/// RuboCop as the project's bundle has it, with the extensions that its configuration names.
+/// RuboCop from the project's bundle, with the extensions that its configuration names.
 fn rubocop(around: &dyn Around, wanted: &mut CheckBuilder) -> Option<Configured> {
     let is_bundled = upward(around).any(|folder| locks_rubocop(around, folder));
     if !is_bundled || around.tool("bundle").is_none() {

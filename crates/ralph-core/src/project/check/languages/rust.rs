@@ -1,7 +1,7 @@
 //! Rust: `clippy` for the package, `rustfmt` for the file.
 //!
-//! `rustfmt` reads standard input because with a file's name it would also format the modules that
-//! the file declares.
+//! `rustfmt` reads standard input, because with a file name it also formats the modules that the
+//! file declares.
 
 use std::path::Path;
 
@@ -14,7 +14,6 @@ use super::{folder_of, said, text_of};
 
 const MANIFEST: &str = "Cargo.toml";
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     let Some(manifest) = around.nearest(&[MANIFEST]) else { return wanted };
@@ -36,7 +35,7 @@ fn format(around: &dyn Around, manifest: &str, wanted: &mut CheckBuilder) {
     wanted.fix("rustfmt", By::Filter(program), OutputFormat::Whole).because(why);
 }
 
-/// `--offline`: what a new dependency has to download is not for a hook to wait for.
+/// `--offline`: a hook cannot wait for the download of a new dependency.
 fn look(around: &dyn Around, manifest: &Path, wanted: &mut CheckBuilder) {
     let (name, command) = match around.tool("cargo-clippy") {
         Some(_) => ("clippy", "clippy"),
@@ -66,8 +65,8 @@ fn test(around: &dyn Around, manifest: &Path, text: &str, wanted: &mut CheckBuil
         .because(format!("it is the test `{target}`"));
 }
 
-/// The test that this file is: `tests/NAME.rs` or `tests/NAME/main.rs`. Where a manifest names its
-/// tests itself, only a name that it gives.
+/// The test target of this file: `tests/NAME.rs` or `tests/NAME/main.rs`. If a manifest names its
+/// tests itself, the name must be in it.
 fn test_target(file: &Path, package: &Path, manifest: &str) -> Option<String> {
     let below = file.strip_prefix(package.join("tests")).ok()?;
     let parts: Vec<&str> = below.iter().filter_map(|part| part.to_str()).collect();
@@ -80,7 +79,7 @@ fn test_target(file: &Path, package: &Path, manifest: &str) -> Option<String> {
     (!names_them || manifest.contains(&format!("\"{name}\""))).then(|| name.to_owned())
 }
 
-/// The edition of a package: its own, or its workspace's; without one it is the first.
+/// The edition of a package: its own or its workspace's, otherwise 2015.
 fn edition(around: &dyn Around, manifest: &str) -> String {
     let own = value_of(manifest, "edition");
     let inherited = || {
@@ -101,7 +100,7 @@ fn workspace(around: &dyn Around) -> Option<String> {
         .find(|text| has_table(text, "workspace.package"))
 }
 
-/// The text that a key is set to: `2024` for `edition = "2024"`.
+/// The string value of a key: `2024` for `edition = "2024"`.
 fn value_of(manifest: &str, key: &str) -> Option<String> {
     manifest.lines().find_map(|line| {
         let value = line.trim_start().strip_prefix(key)?.trim_start().strip_prefix('=')?;

@@ -1,6 +1,7 @@
-//! Shell scripts: shellcheck, and the shell's own parser where it is not installed.
+//! Shell scripts: ShellCheck, or the shell's own parser if ShellCheck is not installed.
 //!
-//! Every file comes by here, since a script without an ending is known by its first line alone.
+//! Every file is examined, because a script without an extension is recognised only by its first
+//! line.
 
 use std::path::Path;
 
@@ -12,10 +13,9 @@ use super::{said, text_of};
 
 const SHELLCHECK: ConfigFiles = ConfigFiles::files(&[".shellcheckrc", "shellcheckrc"]);
 
-/// The shells that shellcheck knows.
+/// The shells that ShellCheck supports.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh"];
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     let Some(shell) = shell(around) else { return wanted };
@@ -25,11 +25,11 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// True if it runs.
+/// Adds ShellCheck; returns false if it is not installed.
 ///
-/// Files that a script reads in are followed, or what they set would seem to be set nowhere. They are
-/// looked for beside the script and from the root; that one is not found there (SC1091) is no
-/// mistake, since it may come into being later.
+/// Sourced files are followed, because otherwise their variables would seem unset. They are
+/// searched for beside the script and from the root. A missing one (SC1091) is not an error,
+/// because it may be created later.
 fn look(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) -> bool {
     let config = nearest(around, SHELLCHECK);
     let remedy = "see https://www.shellcheck.net";
@@ -60,8 +60,8 @@ fn parse(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) {
         .because(format!("it is a {shell} script, and shellcheck is not installed"));
 }
 
-/// The shell that the script is for, if it is one: its first line counts more than its name. A
-/// script without that line is read by others, and bash is the shell that takes most of them.
+/// The shell of a script: its first line counts more than its name. A script without that line is
+/// sourced by others, and bash accepts most of them.
 fn shell(around: &dyn Around) -> Option<&'static str> {
     let by_name = match extension(around.file()) {
         "sh" | "bash" => Some("bash"),
@@ -81,7 +81,7 @@ fn extension(file: &Path) -> &str {
     file.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
-/// The program that a first line names: `bash` for `#!/usr/bin/env -S bash -e`.
+/// The program in a first line: `bash` for `#!/usr/bin/env -S bash -e`.
 fn interpreter(line: &str) -> Option<&str> {
     let mut words = line.strip_prefix("#!")?.split_whitespace();
     let program = words.next()?.rsplit('/').next()?;

@@ -1,4 +1,4 @@
-//! Tools that are called with the file's name and nothing else: a row for each.
+//! Tools that take only the file's name: one row each.
 
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
@@ -9,17 +9,16 @@ use super::{matches_any, name_of, text_of};
 
 /// A tool, and how it is called.
 struct SimpleTool {
-    /// The check's name.
     name: &'static str,
-    /// The names of the files that it is for.
+    /// File name patterns.
     files: &'static [&'static str],
     kind: CheckKind,
-    /// The program, or several names of it, and what comes before the file's name.
+    /// The program under one or several names, and the arguments before the file's name.
     programs: &'static [&'static str],
     arguments: &'static [&'static str],
     form: OutputFormat,
     config: ConfigFiles,
-    /// Why it runs without a configuration, wherever it is installed.
+    /// Why it also runs without a configuration, if it does.
     installed: Option<&'static str>,
     /// How to install it.
     remedy: &'static str,
@@ -29,7 +28,7 @@ const DOCKERFILES: &[&str] = &["Dockerfile", "Dockerfile.*", "*.dockerfile", "Co
 const COMPOSER: &str = "run `composer install`";
 const NO_CONFIG: ConfigFiles = ConfigFiles::files(&[]);
 
-/// Fixers of one file run in this order.
+/// Fixers of the same file run in this order.
 const TOOLS: &[SimpleTool] = &[
     SimpleTool {
         name: "sqlfluff",
@@ -66,7 +65,8 @@ const TOOLS: &[SimpleTool] = &[
         files: &["*.php"],
         kind: Fix,
         programs: &["php-cs-fixer"],
-        // A file that is named would be rewritten although the project leaves it out.
+        // Without `--path-mode=intersection` it rewrites a file that is named although the project
+        // excludes it.
         arguments: &["fix", "--quiet", "--path-mode=intersection", "--using-cache=no"],
         form: OutputFormat::Whole,
         config: ConfigFiles::files(&[".php-cs-fixer.php", ".php-cs-fixer.dist.php"]),
@@ -78,7 +78,8 @@ const TOOLS: &[SimpleTool] = &[
         files: &["*.php"],
         kind: Look,
         programs: &["php"],
-        // Without settings, which may name a debugger that waits; an error is printed once.
+        // `-n` ignores `php.ini`, which may enable a debugger that waits; the other options print
+        // each error once.
         arguments: &["-n", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"],
         form: OutputFormat::Plain,
         config: NO_CONFIG,
@@ -134,7 +135,7 @@ const TOOLS: &[SimpleTool] = &[
         files: &["*.nix"],
         kind: Look,
         programs: &["nix-instantiate"],
-        // It prints the whole expression when all is well, so only a failure is read.
+        // On success it prints the whole expression, so only the output of a failure is used.
         arguments: &["--parse"],
         form: OutputFormat::Whole,
         config: NO_CONFIG,
@@ -165,11 +166,10 @@ const TOOLS: &[SimpleTool] = &[
     },
 ];
 
-/// What a file of any kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     let name = name_of(around.file());
-    // `Dockerfile.dockerignore` stands beside a Dockerfile and is a list of patterns.
+    // `Dockerfile.dockerignore` belongs to a Dockerfile but is a list of patterns.
     let is_for =
         |tool: &&SimpleTool| matches_any(tool.files, name) && !name.ends_with(".dockerignore");
     for tool in TOOLS.iter().filter(is_for) {

@@ -1,4 +1,4 @@
-//! SQL: the database's own lint for Supabase's migrations.
+//! SQL: the database's own lint for Supabase migrations.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use super::config_files::{ConfigFiles, configured_or_there};
 
 const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if let Some(project) = supabase_project(around.file()) {
@@ -18,8 +17,8 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// It looks at the database that runs, which one run does for all migrations. Newer versions know
-/// that an agent calls and print another JSON, unless they are told which.
+/// Lints the running database, so one run covers all migrations. Newer versions detect that an
+/// agent is calling and print another JSON, unless `--output` is set.
 fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder) {
     let named = ("supabase", "see https://supabase.com/docs/guides/cli");
     let why = "it is in `supabase/migrations`";
@@ -33,7 +32,7 @@ fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder)
         .because(why);
 }
 
-/// The folder above `supabase/migrations`, where the file is below it.
+/// The folder above `supabase/migrations`, if the file is below it.
 fn supabase_project(file: &Path) -> Option<&Path> {
     let migrations = file.ancestors().skip(1).find(|one| one.ends_with("supabase/migrations"))?;
     migrations.ancestors().nth(2)

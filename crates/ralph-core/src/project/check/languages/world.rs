@@ -1,6 +1,6 @@
-//! A project for tests: files as a map, and tools where they are "installed".
+//! A project for tests, with files in a map and tools where they are "installed".
 //!
-//! Its root is `/w`; every path that goes in or comes out is relative to that.
+//! Its root is `/w`; every path in arguments and results is relative to it.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::project::reader::{Folder, ProjectReader};
 /// The folders of a project's own tools.
 const BINS: &[&str] = &["node_modules/.bin", ".venv/bin", "vendor/bin"];
 
-/// The edited file and what stands around it.
+/// The edited file and its surroundings.
 pub(super) struct FileFixture {
     file: PathBuf,
     project: ProjectFixture,
@@ -22,38 +22,38 @@ pub(super) struct FileFixture {
 }
 
 impl FileFixture {
-    /// A project in which this file, which is empty, was edited.
+    /// A project in which this empty file was edited.
     pub(super) fn edits(file: &str) -> Self {
         let project = ProjectFixture::new().file(file, "");
         Self { file: Path::new(ROOT).join(file), project, own: Vec::new(), on_path: Vec::new() }
     }
 
-    /// A file, or the text of the edited one.
+    /// Adds a file, or sets the text of the edited one.
     pub(super) fn file(mut self, path: &str, text: &str) -> Self {
         self.project = self.project.file(path, text);
         self
     }
 
-    /// Empty files.
+    /// Adds empty files.
     pub(super) fn files(self, paths: &[&str]) -> Self {
         paths.iter().fold(self, |world, path| world.file(path, ""))
     }
 
-    /// A tool of the project's own: `packages/app/node_modules/.bin/tsc`.
+    /// Adds a tool in the project: `packages/app/node_modules/.bin/tsc`.
     pub(super) fn installed(mut self, path: &str) -> Self {
         self.own.push(Path::new(ROOT).join(path));
         self
     }
 
-    /// Tools on `PATH`.
+    /// Adds tools on `PATH`.
     pub(super) fn on_path(mut self, names: &[&'static str]) -> Self {
         self.on_path.extend(names);
         self
     }
 
-    /// The plan in short, checks in their order and then what is lacking:
+    /// Compares the plan in short form, the checks in order and then what is lacking:
     /// `fix eslint | look tsc @packages/app whole packages/app/tsconfig.json | lacking prettier`.
-    /// The folder is named where it is not the root.
+    /// The folder is shown if it is not the root.
     #[track_caller]
     pub(super) fn plans(&self, expected: &str) {
         let CheckPlan { checks, lacking } = plan(self);
@@ -65,8 +65,9 @@ impl FileFixture {
         assert_eq!(checks.chain(lacking).collect::<Vec<_>>().join(" | "), expected);
     }
 
-    /// What the check of this name runs: `node_modules/.bin/eslint --fix …`, paths from the root,
-    /// `| …` where it reads standard input, and the name of its parser where it is one of ours.
+    /// Compares the command of the check with this name: `node_modules/.bin/eslint --fix …` with
+    /// paths relative to the root, `| …` if it reads standard input, or the name of Ralph's own
+    /// parser.
     #[track_caller]
     pub(super) fn runs(&self, name: &str, expected: &str) {
         let line = match &self.check(name).by {
@@ -81,7 +82,7 @@ impl FileFixture {
         assert_eq!(line.replace(&format!("{ROOT}/"), ""), expected);
     }
 
-    /// Why the check of this name applies, or cannot be run.
+    /// Compares why the check with this name applies, or cannot run.
     #[track_caller]
     pub(super) fn says(&self, name: &str, expected: &str) {
         let plan = plan(self);
@@ -89,7 +90,7 @@ impl FileFixture {
         assert_eq!(lacking.unwrap_or_else(|| self.check(name).why), expected);
     }
 
-    /// The check of this name.
+    /// The check with this name.
     #[track_caller]
     pub(super) fn check(&self, name: &str) -> Check {
         let found = plan(self).checks.into_iter().find(|check| check.name == name);

@@ -1,7 +1,7 @@
-//! YAML: our own parser, yamllint where the project uses it, and actionlint for GitHub's workflows.
+//! YAML: Ralph's own parser, yamllint if the project uses it, and actionlint for GitHub workflows.
 //!
-//! A template is not YAML before it has been filled in, whatever its name says: a Helm chart's, or
-//! any file that Jinja or Go's templates are to read.
+//! A template is not YAML until it is filled in, whatever its name is: a file of a Helm chart, or
+//! any file for Jinja or Go templates.
 
 use std::path::Path;
 
@@ -16,7 +16,6 @@ const YAMLLINT: ConfigFiles = ConfigFiles::files(&[".yamllint", ".yamllint.yaml"
 const ACTIONLINT: ConfigFiles =
     ConfigFiles::files(&[".github/actionlint.yaml", ".github/actionlint.yml"]);
 
-/// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if !is_template(around) {
@@ -27,7 +26,8 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     wanted
 }
 
-/// The file is named from the configuration's folder: its `ignore` is read from there.
+/// The file is named relative to the configuration's folder, because `ignore` patterns are relative
+/// to it.
 fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("yamllint", "run `pip install yamllint`");
     let Some(yamllint) = configured(around, YAMLLINT, named, wanted) else { return };
@@ -63,8 +63,8 @@ fn is_template(around: &dyn Around) -> bool {
         || around.text(around.file()).is_some_and(|text| text.lines().any(is_filled_in))
 }
 
-/// True for a line with a placeholder that a YAML parser would trip over: `{{ x }}` outside quotes,
-/// or `{% if %}`. `${{ x }}` is plain text, as GitHub's workflows have it.
+/// True for a line with a placeholder that breaks a YAML parser: `{{ x }}` outside quotes, or
+/// `{% if %}`. `${{ x }}` is plain text, as in GitHub workflows.
 fn is_filled_in(line: &str) -> bool {
     let Some(at) = ["{{", "{%"].iter().filter_map(|mark| line.find(mark)).min() else {
         return false;

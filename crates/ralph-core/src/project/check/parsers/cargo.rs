@@ -1,7 +1,7 @@
-//! `cargo … --message-format json`: one document in each line.
+//! `cargo … --message-format json`: one document per line.
 //!
-//! What the compiler says is on standard output; why cargo did not get to the compiler is on
-//! standard error.
+//! The compiler's messages are on standard output; if cargo did not reach the compiler, the reason
+//! is on standard error.
 
 use super::json::{items, position, text};
 use super::{ParsedOutput, Printed, failure};
@@ -13,7 +13,7 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let rows = rows.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let findings = rows.filter_map(|row| finding(&row, printed));
     let findings: Vec<Finding> = findings.take(super::MOST).collect();
-    // Warnings fail no build: without an error it was something else that failed.
+    // Warnings do not fail a build: if there is no error, something else failed.
     match printed.code == Some(0) || findings.iter().any(|finding| finding.is_error) {
         true => ParsedOutput::Found(findings),
         false => ParsedOutput::DidNotRun(failure::why(printed)),
@@ -45,15 +45,16 @@ fn finding(row: &Value, printed: &Printed<'_>) -> Option<Finding> {
     })
 }
 
-/// `aborting due to 2 previous errors`, `3 warnings emitted`: said of the others.
+/// True for `aborting due to 2 previous errors` and `3 warnings emitted`, which only count other
+/// messages.
 fn is_count(message: &str) -> bool {
     message.starts_with("aborting due to") || message.ends_with(" emitted")
 }
 
-/// What a macro has written is shown where the macro is called.
+/// For code from a macro, the place where the macro is called.
 fn written_here(span: &Value) -> &Value {
     let mut span = span;
-    // As deep as the compiler lets macros call each other.
+    // As deep as the compiler lets macros nest.
     for _ in 0..128 {
         match &span["expansion"]["span"] {
             Value::Null => break,
@@ -63,7 +64,7 @@ fn written_here(span: &Value) -> &Value {
     span
 }
 
-/// The message, what is written at its place, and its notes.
+/// The message, the label at its place, and its notes.
 fn full_message(message: &Value, span: Option<&Value>) -> String {
     let mut full = text(message, "message").to_owned();
     let label = span.map(|span| text(span, "label")).filter(|label| !label.is_empty());
@@ -73,7 +74,7 @@ fn full_message(message: &Value, span: Option<&Value>) -> String {
     }
     for child in items(message, "children") {
         let said = text(child, "message");
-        // Which lint it was stands in the rule.
+        // The rule already names the lint.
         if !said.is_empty() && !said.starts_with("`#[") && full.len() < super::LONGEST {
             full.push_str(&format!("\n{}: {said}", text(child, "level")));
         }
@@ -81,8 +82,8 @@ fn full_message(message: &Value, span: Option<&Value>) -> String {
     full
 }
 
-/// The compiler names files as seen from the root of the workspace, which no row tells: it is the
-/// folder above the package from which its files are called what they are called.
+/// The compiler names files relative to the workspace root, which no row contains. The root is the
+/// folder above the package for which these names are right.
 fn absolute(file: &str, row: &Value) -> String {
     if file.is_empty() || file.starts_with(['/', '<']) {
         return file.to_owned();

@@ -1,22 +1,22 @@
 //! `deno check`, `deno lint --compact` and `deno fmt`, all of which write to standard error.
 //!
-//! The compiler names the place below its message; what stands below the place, further to the
-//! right, is about another place that has to do with it.
+//! The compiler prints the place below its message. Lines that are indented further below it
+//! concern another, related place.
 
 use super::json::path_of;
 use super::{ParsedOutput, Printed, failure, found};
 use crate::project::check::finding::Finding;
 
-/// How a message of the compiler goes on behind its number.
+/// Follows the number of a compiler message.
 const ERROR: &str = " [ERROR]: ";
 
-/// The two that go on after a mistake, and name the file first.
+/// Prefixes of the two commands that continue after an error and name the file first.
 const ERRORS_IN: [&str; 2] = ["Error linting: ", "Error formatting: "];
 
-/// How deno says that it could not fetch what the code needs: then no place is to blame.
+/// Messages about code that Deno could not fetch, for which no place is to blame.
 const NOT_FETCHED: [&str; 2] = ["failed to load", "failed loading"];
 
-/// The most lines of a message and the code below it.
+/// Limit on the lines of a message and the code below it.
 const MOST_LINES: usize = 40;
 
 pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
@@ -58,13 +58,13 @@ struct OutputBlock<'a> {
     lines: Vec<&'a str>,
 }
 
-/// What a block begins with.
+/// The heading of a block.
 enum BlockKind<'a> {
     /// `TS2322 [ERROR]: message`.
     Type { rule: &'a str },
-    /// `Error linting: /project/a.ts`; the message is in the next line.
+    /// `Error linting: /project/a.ts`; the message is on the next line.
     In { file: &'a str },
-    /// `error: message`, of which only those with a place are about the code.
+    /// `error: message`; it concerns the code only if a place follows.
     Other,
 }
 
@@ -99,8 +99,8 @@ fn was_not_fetched(lines: &[&str]) -> bool {
     failure::is_about_network(&lower) || NOT_FETCHED.iter().any(|word| lower.contains(word))
 }
 
-/// Without the line of code at the end and the marks below it: the place says as much, and they
-/// change with every edit nearby.
+/// The message without the line of code at its end and the marks below that: the place is enough,
+/// and they change with every edit nearby.
 fn message(lines: &[&str]) -> String {
     let is_mark = |line: &str| {
         let marks = line.trim_start_matches(['|', ' ']);

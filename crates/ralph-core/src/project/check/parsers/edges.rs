@@ -1,4 +1,4 @@
-//! What no recording holds: the other shapes of a line, members that are rarely there, networks.
+//! Cases that are not in any recording: other forms of a line, rare members, network errors.
 
 use super::tests::{read_as, shown};
 use super::*;
@@ -91,7 +91,7 @@ fn a_tool_that_wanted_the_network_did_not_run() {
     }
     let lookup = "npm ERR! getaddrinfo EAI_AGAIN registry.npmjs.org";
     check(OutputFormat::Eslint, 1, lookup, &[&format!("did not run: wants the network: {lookup}")]);
-    // A long run of tests may speak of networks without needing one.
+    // A long test run may mention networks without needing one.
     let few = format!("{}{lookup}", "ok\n".repeat(29));
     check(OutputFormat::Whole, 1, &few, &[&format!("did not run: wants the network: {lookup}")]);
     let many = shown(&read_as(OutputFormat::Whole, Some(1), &format!("ok\n{few}"), ""));

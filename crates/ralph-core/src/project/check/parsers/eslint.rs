@@ -1,6 +1,6 @@
 //! `eslint --format json`.
 //!
-//! Without a configuration, or with a broken one, eslint prints no JSON and ends with 2.
+//! Without a configuration, or with a broken one, ESLint prints no JSON and exits with 2.
 
 use super::json::{items, position, text};
 use super::{ParsedOutput, Printed, failure, found, json};
@@ -14,7 +14,7 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let files = report.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_ignored = files.iter().flat_map(|file| items(file, "messages")).any(is_about_ignoring);
     let findings: Vec<Finding> = files.iter().flat_map(|file| of_file(file, printed)).collect();
-    // With `--max-warnings 0` the notice itself fails the run; still nobody looked.
+    // With `--max-warnings 0` the notice itself fails the run, but the file was still not checked.
     match findings.is_empty() && is_ignored {
         true => ParsedOutput::Found(findings),
         false => found(findings, printed),
@@ -43,7 +43,7 @@ fn rule(message: &Value) -> &str {
     }
 }
 
-/// The notice that the configuration leaves the file out.
+/// True for the notice that the configuration excludes the file.
 fn is_about_ignoring(message: &Value) -> bool {
     message["ruleId"].is_null() && text(message, "message").starts_with("File ignored")
 }

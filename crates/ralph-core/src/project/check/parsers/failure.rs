@@ -1,17 +1,17 @@
-//! Why a tool did not look at the file, in one line.
+//! Why a tool did not check the file, in one line.
 //!
-//! Tools say it somewhere in a page of advice and stack frames; what is wanted is the line that a
+//! Tools bury the reason in a page of advice and stack frames; this module finds the line that a
 //! person would quote.
 
 use super::{Printed, bounded};
 
-/// The most characters of a reason.
+/// Length limit of a reason in characters.
 const LONGEST: usize = 300;
 
-/// What may stand in front of a reason, and says nothing.
+/// Marks in front of a reason that carry no information.
 const MARKS: [&str; 6] = ["Cause: ", "● ", "× ", "✖ ", "✘ ", "❌ "];
 
-/// Beginnings of lines that are no reason.
+/// Prefixes of lines that are not a reason.
 const NOISE: &[&str] = &[
     "at ",
     "Oops!",
@@ -37,7 +37,7 @@ const NOISE: &[&str] = &[
     "Connecting to ",
 ];
 
-/// Words that a line with a reason has.
+/// Words that appear in a line with a reason.
 const TELLING: &[&str] = &[
     "error",
     "could not",
@@ -58,7 +58,8 @@ const TELLING: &[&str] = &[
     "no files",
 ];
 
-/// Words of a tool that looked for another machine. None of them is a word of ordinary code alone.
+/// Words of a tool that tried to reach another machine. None of them alone is common in ordinary
+/// code.
 const NETWORK: &[&str] = &[
     "enotfound",
     "eai_again",
@@ -83,11 +84,11 @@ const NETWORK: &[&str] = &[
     "dial tcp",
 ];
 
-/// Why it never began or did not come to an end, if so.
+/// Why the tool did not start or did not finish.
 pub(super) fn never_ran(printed: &Printed<'_>) -> Option<String> {
     match printed.code {
         None => Some("was ended by a signal".to_owned()),
-        // As a shell says it, of what it started.
+        // A shell reports a signal to its child this way.
         Some(code @ 129..=159) => Some(format!("was ended by signal {}", code - 128)),
         Some(126 | 127) => Some(match telling(printed) {
             Some(line) => format!("could not be started: {line}"),
@@ -97,7 +98,7 @@ pub(super) fn never_ran(printed: &Printed<'_>) -> Option<String> {
     }
 }
 
-/// Why nothing could be read of what it printed.
+/// Why nothing in the output could be parsed.
 pub(super) fn why(printed: &Printed<'_>) -> String {
     if let Some(wanted) = wanted_network(printed) {
         return wanted;
@@ -109,7 +110,7 @@ pub(super) fn why(printed: &Printed<'_>) -> String {
     }
 }
 
-/// What it says of a network, if it says anything of one.
+/// The tool's message about the network.
 pub(super) fn wanted_network(printed: &Printed<'_>) -> Option<String> {
     line_with(printed, NETWORK).map(|line| {
         let lower = line.to_ascii_lowercase();
@@ -127,7 +128,7 @@ pub(super) fn line_with(printed: &Printed<'_>, words: &[&str]) -> Option<String>
     lines.find(|line| has_one_of(line, words))
 }
 
-/// True if a text in lower case speaks of a network that was not there.
+/// True if a lower-case text mentions an unreachable network.
 pub(super) fn is_about_network(lower: &str) -> bool {
     NETWORK.iter().any(|word| lower.contains(word))
 }
@@ -137,7 +138,7 @@ fn has_one_of(line: &str, words: &[&str]) -> bool {
     words.iter().any(|word| lower.contains(word))
 }
 
-/// The most telling line: of standard error, or else of standard output.
+/// The most informative line of standard error, otherwise of standard output.
 fn telling(printed: &Printed<'_>) -> Option<String> {
     most_telling(printed.stderr).or_else(|| most_telling(printed.stdout))
 }
@@ -148,7 +149,7 @@ fn most_telling(text: &str) -> Option<String> {
     let at = lines().position(|line| has_one_of(&bounded(line, LONGEST), TELLING)).unwrap_or(0);
     let mut lines = lines().skip(at);
     let line = lines.next()?;
-    // A heading says nothing without what stands below it.
+    // A heading needs the line below it.
     let whole = match (line.ends_with(':'), lines.next()) {
         (true, Some(next)) => format!("{line} {next}"),
         _ => line.to_owned(),

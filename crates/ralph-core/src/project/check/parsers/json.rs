@@ -1,12 +1,13 @@
-//! Finds a document in what a tool printed, and reads members of it.
+//! Finds a JSON document in a tool's output, and reads its members.
 //!
-//! A tool is started by wrappers that print lines of their own, before the document and after it.
+//! Wrappers around a tool may print lines of their own before and after the document.
 
 use serde_json::Value;
 
-/// The first document that begins at the start of a line and is what it should be.
+/// The first document that starts at the beginning of a line and passes `fits`.
 ///
-/// Each line is read at most twice: after a beginning that is none, the search goes on where it broke.
+/// Each line is parsed at most twice: after a false start, the search continues where parsing
+/// failed.
 pub(super) fn document(text: &str, fits: fn(&Value) -> bool) -> Option<Value> {
     let mut rest = text;
     loop {
@@ -17,12 +18,12 @@ pub(super) fn document(text: &str, fits: fn(&Value) -> bool) -> Option<Value> {
             Ok(_) => documents.byte_offset(),
             Err(broken) => after_lines(rest, broken.line().saturating_sub(1)),
         };
-        // The line that was begun with is never begun with again.
+        // The first line is never tried again.
         rest = &rest[read.max(after_lines(rest, 1))..];
     }
 }
 
-/// The text from the first line on that could begin a document.
+/// The text from the first line that could start a document.
 fn from_opening_line(text: &str) -> Option<&str> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -38,29 +39,30 @@ fn after_lines(text: &str, count: usize) -> usize {
     text.split_inclusive('\n').take(count).map(str::len).sum()
 }
 
-/// A member that is a text; empty where it is none.
+/// A string member; empty if it is not a string.
 pub(super) fn text<'a>(of: &'a Value, name: &str) -> &'a str {
     of[name].as_str().unwrap_or_default()
 }
 
-/// A member that is a list; empty where it is none.
+/// A list member; empty if it is not a list.
 pub(super) fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
     of[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A member that is a line or column, counted from 1.
+/// A member that is a line or a column, from 1.
 pub(super) fn position(of: &Value, name: &str) -> Option<u32> {
     of[name].as_u64().and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
 }
 
-/// A path as it is written in a file system.
+/// The file system path of a `file:` URI.
 pub(super) fn path_of(uri: &str) -> String {
     let path = uri.strip_prefix("file://localhost").or_else(|| uri.strip_prefix("file://"));
     let Some(path) = path else { return decoded(uri) };
     decoded(path)
 }
 
-/// `%20` as a blank. Bytes that are no text, and signs that begin no such pair, stay as they are.
+/// Decodes `%20` to a blank. Invalid escapes stay, and if the result is not UTF-8 the whole text
+/// stays.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

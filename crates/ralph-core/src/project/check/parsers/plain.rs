@@ -1,7 +1,7 @@
-//! Lines that name a place: `file:line:column: message`, and its kin.
+//! Lines with a place, such as `file:line:column: message`.
 //!
-//! The fallback for every tool without a form of its own. A run that failed and named no place is
-//! one finding with the last lines of what was printed.
+//! This is the fallback for every tool without a format of its own. A failed run that names no
+//! place is one finding with the last lines of the output.
 
 mod line;
 mod place;
@@ -10,7 +10,7 @@ use super::{ParsedOutput, Printed, failure, whole};
 use crate::project::check::finding::Finding;
 use line::OutputLine;
 
-/// How a tool says that it could not fetch what the code needs: then no place is to blame.
+/// Messages about code that could not be fetched, for which no place is to blame.
 const NOT_FETCHED: [&str; 2] = ["goproxy=off", "you're using offline mode"];
 
 pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
@@ -21,7 +21,8 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     }
     let mut findings = findings(printed);
     if is_good {
-        // Whatever looks like a place there: only what is called a problem is one.
+        // After a success, a line with a place counts only if it is labelled as an error or a
+        // warning.
         findings.retain(|(_, is_labelled)| *is_labelled);
     }
     match (findings.is_empty() && !is_good, whole::gave_up(printed)) {
@@ -33,11 +34,11 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     }
 }
 
-/// What the lines say, each with whether it is called an error or a warning.
+/// The findings in the lines, each with whether it is labelled as an error or a warning.
 fn findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
     let text = printed.text();
     let mut findings: Vec<(Finding, bool)> = Vec::new();
-    // A place whose message comes later, as python, node and others print it.
+    // A place whose message follows later, as Python, Node and others print it.
     let mut open: Option<place::LineLocation<'_>> = None;
     for line in text.lines() {
         match line::read(line, printed.file) {
@@ -45,7 +46,7 @@ fn findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
             OutputLine::Finding(found) => {
                 open = None;
                 let found = (found.finding(printed), found.is_error.is_some());
-                // php says it on both streams where it shows errors and logs them.
+                // PHP prints an error on both streams if it displays and logs errors.
                 if findings.last() != Some(&found) {
                     findings.push(found);
                 }

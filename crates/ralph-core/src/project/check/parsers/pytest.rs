@@ -4,10 +4,10 @@ use super::{ParsedOutput, Printed, failure, whole};
 use crate::project::check::finding::{Finding, OF_TEST};
 use std::collections::BTreeMap;
 
-/// The exit code where no test was there to run.
+/// The exit code if there was no test to run.
 const NO_TESTS: i32 = 5;
 
-/// A row of the summary: the test as it is called within its file, and what is said of it.
+/// A row of the summary: the test's name within its file, and the finding.
 struct SummaryRow {
     test: String,
     finding: Finding,
@@ -27,7 +27,7 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     }
 }
 
-/// Why nothing was collected. A `conftest.py` that cannot be loaded is followed by its error.
+/// Why nothing was collected. If a `conftest.py` cannot be loaded, its error is added.
 fn why(printed: &Printed<'_>) -> String {
     let stderr = crate::text::sanitize::plain(printed.stderr);
     let error = stderr.lines().find_map(|line| line.strip_prefix("E   "));
@@ -35,7 +35,7 @@ fn why(printed: &Printed<'_>) -> String {
     crate::text::truncate::bounded(&why.into_iter().flatten().collect::<Vec<_>>().join(" "), 300)
 }
 
-/// The rows below the heading of the summary, with the lines that belong to each.
+/// The rows below the summary's heading, each with its continuation lines.
 fn summary(text: &str, printed: &Printed<'_>) -> Vec<SummaryRow> {
     let mut rows: Vec<SummaryRow> = Vec::new();
     let is_heading = |line: &&str| line.starts_with("==") && line.contains(" short test summary ");
@@ -43,7 +43,7 @@ fn summary(text: &str, printed: &Printed<'_>) -> Vec<SummaryRow> {
         if is_end(line) || rows.len() == super::MOST {
             break;
         }
-        // What fails around tests is an error.
+        // A failure outside the tests themselves (collection, setup, teardown) is an error.
         let kinds = [("FAILED ", OF_TEST), ("ERROR ", "error")];
         let row = kinds.iter().find_map(|(word, rule)| Some((line.strip_prefix(word)?, *rule)));
         match (row, rows.last_mut()) {
@@ -58,7 +58,8 @@ fn summary(text: &str, printed: &Printed<'_>) -> Vec<SummaryRow> {
     rows
 }
 
-/// `===== 2 failed in 0.1s =====`, with -q without its frame, or `!!!!! Interrupted: …`.
+/// True for `===== 2 failed in 0.1s =====` (with `-q` without the frame) and
+/// `!!!!! Interrupted: …`.
 fn is_end(line: &str) -> bool {
     let is_count = line.starts_with(|first: char| first.is_ascii_digit())
         && line.contains(" in ")
@@ -66,9 +67,9 @@ fn is_end(line: &str) -> bool {
     is_count || line.starts_with("==") || line.starts_with("!!")
 }
 
-/// `test_a.py::test_wrong - AssertionError: …`; the message begins with the test's name.
+/// `test_a.py::test_wrong - AssertionError: …`; the message starts with the test's name.
 fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> SummaryRow {
-    // A parameter may hold anything.
+    // A parameter in brackets may contain anything.
     let name_ends = match (row.find('['), row.find(" - ")) {
         (Some(opening), Some(dash)) if opening < dash => row.find("] - ").map(|at| at + 1),
         (_, dash) => dash,
@@ -84,7 +85,7 @@ fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> SummaryRow {
     SummaryRow { test: test.to_owned(), finding }
 }
 
-/// What a section above the summary says.
+/// A section above the summary.
 #[derive(Debug, Default)]
 struct Section<'a> {
     /// The lines `test_a.py:7: AssertionError`.
@@ -93,7 +94,7 @@ struct Section<'a> {
     errors: Vec<&'a str>,
 }
 
-/// The sections by their headings, `____ Class.test[param] ____`.
+/// The sections by heading, `____ Class.test[param] ____`.
 fn sections(text: &str) -> BTreeMap<&str, Section<'_>> {
     const LINES: usize = 10;
     let mut sections: BTreeMap<&str, Section<'_>> = BTreeMap::new();
@@ -121,7 +122,7 @@ fn place(line: &str) -> Option<(&str, u32)> {
     Some((file, parts.next()?.parse().ok()?)).filter(|_| parts.next().is_some())
 }
 
-/// Adds the line, and the message where the summary has none.
+/// Adds the line, and the message if the summary has none.
 fn complete(row: SummaryRow, sections: &BTreeMap<&str, Section<'_>>) -> Finding {
     let section = headings(&row).iter().find_map(|heading| sections.get(heading.as_str()));
     let mut finding = row.finding;
@@ -136,7 +137,7 @@ fn complete(row: SummaryRow, sections: &BTreeMap<&str, Section<'_>>) -> Finding 
     finding
 }
 
-/// What the section of this row may be called.
+/// The possible headings of this row's section.
 fn headings(row: &SummaryRow) -> Vec<String> {
     let (name, parameters) = row.test.split_at(row.test.find('[').unwrap_or(row.test.len()));
     let name = format!("{}{parameters}", name.replace("::", "."));

@@ -18,13 +18,13 @@ fn is_report(value: &Value) -> bool {
 }
 
 fn finding(row: &Value, printed: &Printed<'_>) -> Finding {
-    // Before 0.12 a file that could not be read as Python had no code.
+    // Before 0.12, a syntax error had no code.
     let rule = row["code"].as_str().unwrap_or("invalid-syntax");
     Finding {
         file: text(row, "filename").to_owned(),
         line: position(&row["location"], "row"),
         column: position(&row["location"], "column"),
-        // Older ones have no severities: all they print are errors.
+        // Older versions have no severities; they print errors only.
         is_error: !matches!(text(row, "severity"), "warning" | "info"),
         ..printed.finding(rule, text(row, "message"))
     }

@@ -34,13 +34,13 @@ fn of_run<'a>(run: &'a Value, printed: &'a Printed<'_>) -> impl Iterator<Item = 
     })
 }
 
-/// A result may also say that all is well, or that a person has dealt with it.
+/// A result may also report success, or be suppressed by a person.
 fn is_problem(result: &Value) -> bool {
     !matches!(text(result, "kind"), "pass" | "notApplicable")
         && items(result, "suppressions").is_empty()
 }
 
-/// A result without a level has its rule's.
+/// A result without a level has the level of its rule.
 fn level<'a>(result: &'a Value, run: &'a Value) -> &'a str {
     let rule = || {
         let index = usize::try_from(result["ruleIndex"].as_u64()?).ok()?;
@@ -49,7 +49,7 @@ fn level<'a>(result: &'a Value, run: &'a Value) -> &'a str {
     result["level"].as_str().or_else(rule).unwrap_or("warning")
 }
 
-/// Why the tool itself failed, if it says so.
+/// Why the tool itself failed, if it reports that.
 fn failed(run: &Value) -> Option<String> {
     let failed = |one: &&Value| one["executionSuccessful"] == false;
     let invocation = items(run, "invocations").iter().find(failed)?;

@@ -1,6 +1,6 @@
 //! `shellcheck --format json1`.
 //!
-//! It prints a good and empty report also of a file that it could not open, and ends with 2.
+//! For a file that it cannot open, ShellCheck also prints a valid empty report, and exits with 2.
 
 use super::json::{items, position, text};
 use super::{ParsedOutput, Printed, failure, found, json};

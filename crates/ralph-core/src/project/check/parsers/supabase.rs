@@ -1,14 +1,14 @@
-//! `supabase db lint`: what is wrong in the functions of a database.
+//! `supabase db lint`: the problems in the functions of a database.
 //!
-//! It names a function and not a file, and ends with 0 whatever it found unless it is told otherwise.
+//! It names a function instead of a file, and by default it exits with 0 whatever it finds.
 
 use super::json::{items, text};
 use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-/// What it says when it has looked. Where there are functions and nothing is wrong in them, it names
-/// the schemas that it looked at and prints no report at all.
+/// Messages after a completed check. If there are functions without problems, Supabase names the
+/// checked schemas and prints no report.
 const LOOKED: &[&str] = &["no schema errors found", "linting schema"];
 
 pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
@@ -29,7 +29,7 @@ fn is_report(value: &Value) -> bool {
 
 fn of_function<'a>(of: &'a Value, printed: &'a Printed<'_>) -> impl Iterator<Item = Finding> + 'a {
     items(of, "issues").iter().map(move |issue| {
-        // Without a line: it is one of the function and not of the migration.
+        // No line: an issue's line is in the function, not in the migration.
         let mut message = format!("{}: {}", text(of, "function"), text(issue, "message"));
         for more in ["detail", "hint"].map(|name| text(issue, name)) {
             if !more.is_empty() {

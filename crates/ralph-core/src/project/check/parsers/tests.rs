@@ -1,10 +1,10 @@
-//! The recordings and where they come from: `tests/fixtures/checks/README.md`.
+//! `tests/fixtures/checks/README.md` lists the recordings and where they come from.
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
 use std::path::{Path, PathBuf};
 
-/// Each recording, its form and exit code, and what it says.
+/// Each recording, its format and exit code, and the expected findings.
 const RECORDINGS: &[(&str, OutputFormat, i32, &[&str])] = &[
     (
         "eslint/findings",
@@ -654,7 +654,7 @@ pub(super) fn read_as(
     read(form, &Printed { check: "a check", file: "/project/edited file", stdout, stderr, code })
 }
 
-/// A finding in one line: `error a.ts:2:31 TS2322 Type 'number' …`.
+/// A finding on one line: `error a.ts:2:31 TS2322 Type 'number' …`.
 pub(super) fn shown(said: &ParsedOutput) -> Vec<String> {
     match said {
         ParsedOutput::DidNotRun(why) => vec![format!("did not run: {why}")],
@@ -713,7 +713,7 @@ const FORMS: [OutputFormat; 13] = [
     OutputFormat::Whole,
 ];
 
-/// The exit codes by which a tool of this form says that all is well although it is not 0.
+/// True for the exit codes that mean success for a tool with this format, even if not 0.
 fn is_well(form: OutputFormat, code: i32) -> bool {
     code == 0 || (form == OutputFormat::Pytest && code == 5)
 }
@@ -723,7 +723,7 @@ fn what_was_cut_off_is_never_all_well_and_never_panics() {
     for (name, form, code, _) in RECORDINGS {
         let (stdout, stderr) = (recorded(name, "stdout"), recorded(name, "stderr"));
         let failed = if is_well(*form, *code) { 1 } else { *code };
-        // No tests, and a file that is left out, are well with every code.
+        // No tests, or an excluded file, is a success with any exit code.
         let may_be_well = ["vitest/none", "vitest/clean", "eslint/ignored"];
         for end in (0..stdout.len()).step_by(50) {
             let cut = String::from_utf8_lossy(&stdout.as_bytes()[..end]).into_owned();
@@ -885,7 +885,7 @@ fn nothing_is_read_again_for_each_of_its_lines() {
             OutputFormat::Deno,
             OutputFormat::Plain,
         ] {
-            // A quadratic reader would not come back.
+            // A quadratic parser would never finish.
             assert_ne!(
                 read_as(form, Some(1), &text, ""),
                 ParsedOutput::Found(Vec::new()),

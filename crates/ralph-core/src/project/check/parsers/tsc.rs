@@ -1,19 +1,19 @@
-//! `tsc --pretty false`, and what it prints with colours where a project insists on them.
+//! `tsc --pretty false`, and its coloured output if a project insists on colours.
 //!
-//! `a.ts(2,31): error TS2322: message`, or `a.ts:2:31 - error TS2322: message`; lines of the same
-//! message follow at once and are indented.
+//! The forms are `a.ts(2,31): error TS2322: message` and `a.ts:2:31 - error TS2322: message`.
+//! Further lines of a message follow directly and are indented.
 
 use super::{ParsedOutput, Printed, failure, found};
 use crate::project::check::finding::Finding;
 
-/// What tsc says where there is no project. That a project has no files (TS18003) is something it found.
+/// tsc's errors if there is no project. A project without files (TS18003) is a finding.
 const NO_PROJECT: [&str; 3] = ["TS5057", "TS5058", "TS5081"];
 
-/// What it says of a file of another project whose output is not there: that no edit of this one
-/// brought, and what the other one holds is not looked at.
+/// tsc's error for a referenced project without build output: no edit in this project causes it,
+/// and the content of the other one is not checked.
 const NOT_BUILT: &str = "TS6305";
 
-/// No path is longer: what stands behind is not searched for a place.
+/// No path is longer, so the rest of a line is not searched for a place.
 const LONGEST_HEAD: usize = 1_024;
 
 pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
@@ -32,7 +32,7 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
                 false => drop(not_built.get_or_insert(finding.message)),
             }
         } else if let Some(last) = findings.last_mut().filter(|_| goes_on && is_indented(line)) {
-            // What is behind the bound would be cut off in the end.
+            // Longer messages are truncated later anyway.
             if last.message.len() < super::LONGEST * 4 {
                 last.message.push('\n');
                 last.message.push_str(line.trim_end());

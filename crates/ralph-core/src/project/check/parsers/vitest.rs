@@ -1,16 +1,16 @@
 //! The report of `vitest --reporter=json` and of `jest --json`.
 //!
-//! Tests print to the same standard output, with or without an end of line.
+//! Tests print to the same standard output, with or without a final newline.
 
 use super::json::{items, text};
 use super::{ParsedOutput, Printed, failure, json, whole};
 use crate::project::check::finding::{Finding, OF_TEST};
 use serde_json::Value;
 
-/// How a report begins, in both.
+/// How the report of both starts.
 const BEGINS: &str = "{\"num";
 
-/// How both say that there is no test to run.
+/// The messages of both if there is no test to run.
 const NO_TESTS: [&str; 3] = ["no test files found", "no tests found", "no test suite found"];
 
 pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
@@ -26,7 +26,7 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     for file in files {
         of_file(file, printed, &mut findings);
     }
-    // Every test passed and the run did not: an error outside of a test, a bound of coverage.
+    // Every test passed but the run failed: an error outside the tests, or a coverage threshold.
     if findings.is_empty() && !files.is_empty() && printed.code != Some(0) {
         let only_stderr = Printed { stdout: "", ..*printed };
         findings.push(whole::last_lines(&only_stderr));
@@ -66,7 +66,7 @@ fn of_test(test: &Value, file: &str, printed: &Printed<'_>) -> Finding {
     Finding { file: file.to_owned(), line, column, ..printed.finding(OF_TEST, message) }
 }
 
-/// Without stack frames, blank lines and the heading of jest.
+/// The message without stack frames, blank lines and Jest's heading.
 fn useful_lines(message: &str) -> String {
     const LINES: usize = 20;
     let plain = crate::text::sanitize::plain(message);
@@ -81,7 +81,7 @@ fn useful_lines(message: &str) -> String {
         .join("\n")
 }
 
-/// The first frame in the file of the test itself: `at … (/project/a.test.js:2:36)`.
+/// The first frame in the test's own file: `at … (/project/a.test.js:2:36)`.
 fn place(message: &str, file: &str) -> Option<(u32, u32)> {
     let frames = message.lines().filter(|line| line.trim_start().starts_with("at "));
     frames.filter(|_| !file.is_empty()).find_map(|frame| {

@@ -1,12 +1,12 @@
-//! The output as it is, of a tool that says no more than whether all is well.
+//! The unparsed output of a tool that reports only success or failure.
 
 use super::{ParsedOutput, Printed, bounded, failure};
 use crate::project::check::finding::Finding;
 
-/// The most characters that are given.
+/// Length limit in characters.
 pub(super) const LONGEST: usize = 2_000;
 
-/// A run that says more than this is no tool that looked for a network and gave up.
+/// A tool that gave up because of the network prints no more lines than this.
 const FEW_LINES: usize = 30;
 
 pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
@@ -19,13 +19,13 @@ pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     }
 }
 
-/// Why it did not look: a few lines only, and one of them about a network.
+/// Why the tool did not check the file: its output is short and mentions the network.
 pub(super) fn gave_up(printed: &Printed<'_>) -> Option<String> {
     let wanted = failure::wanted_network(printed)?;
     (printed.text().lines().count() <= FEW_LINES).then_some(wanted)
 }
 
-/// The beginning, which says what failed, and the end, which sums up.
+/// The start, which shows what failed, and the end, which summarises.
 fn all_of_it(printed: &Printed<'_>) -> Finding {
     let text = printed.text();
     let text = text.trim_matches('\n').trim_end();
@@ -44,7 +44,7 @@ fn all_of_it(printed: &Printed<'_>) -> Finding {
     printed.finding("", message)
 }
 
-/// The last lines that say something, of a tool whose form nobody knows.
+/// The last informative lines of a tool with an unknown format.
 pub(super) fn last_lines(printed: &Printed<'_>) -> Finding {
     const LINES: usize = 12;
     let text = printed.text();
@@ -60,7 +60,7 @@ pub(super) fn last_lines(printed: &Printed<'_>) -> Finding {
     }
 }
 
-/// What a sum of short lines has too much is taken from its beginning.
+/// Keeps the end of the text if it is too long.
 fn last_characters(text: String) -> String {
     let too_many = text.chars().count().saturating_sub(super::LONGEST);
     text.chars().skip(too_many).collect()

@@ -1,8 +1,8 @@
-//! What git was asked to do and has not finished: read from the files that it leaves until then.
+//! Unfinished git operations, read from the files that git keeps until they are done.
 
 use super::super::{Project, show};
 
-/// All of it; a rebase hides the cherry-picks that it is made of.
+/// All of them; a rebase hides its own cherry-picks.
 pub(super) fn all(project: &dyn Project) -> Vec<String> {
     let rebase = rebase(project);
     let picking = match rebase {
@@ -18,17 +18,17 @@ pub(super) fn all(project: &dyn Project) -> Vec<String> {
     all.map(|what| format!("{what} is in progress")).collect()
 }
 
-/// True while git keeps HEAD detached for what it does.
+/// True while git keeps HEAD detached for an operation.
 pub(super) fn detaches_head(project: &dyn Project) -> bool {
     project.git_text("BISECT_LOG").is_some() || rebase(project).is_some()
 }
 
-/// The first digits of a commit's name.
+/// The first digits of a commit's hash.
 pub(super) fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
 
-/// A commit that a file names.
+/// The commit in a file.
 fn commit(project: &dyn Project, file: &str) -> Option<String> {
     let text = project.git_text(file)?;
     let first = text.lines().next()?.trim();
@@ -76,7 +76,7 @@ fn step(at: Option<String>, of: Option<String>) -> String {
     }
 }
 
-/// Git's own message says by name what is merged; it is the repository's text.
+/// git's own message names what is merged; it is the repository's text.
 fn merge(project: &dyn Project, id: &str) -> String {
     let message = project.git_text("MERGE_MSG").unwrap_or_default();
     match message.lines().next().map(str::trim) {

@@ -1,11 +1,13 @@
-//! How the work tree differs from the last commit, as `git status` prints it for programs.
+//! The differences between the work tree and the last commit, from the machine-readable
+//! `git status`.
 
 use super::super::{Project, show};
 use crate::text::plural::noun;
 use std::collections::BTreeMap;
 
-/// A staged rename counts as a file that is gone and one that is new; to find it costs git more than
-/// it is worth here. Of submodules only their commit counts: their own state needs a git in each.
+/// A staged rename counts as a deleted and a new file, because detecting it costs git more than it
+/// is worth here. For submodules only the commit counts, because their own state needs a git
+/// process in each.
 pub(super) const ARGUMENTS: [&str; 7] = [
     "status",
     "--porcelain=v2",
@@ -52,7 +54,7 @@ impl How {
 }
 
 impl GitStatus {
-    /// None if git cannot say.
+    /// `None` if git fails.
     pub(super) fn of(project: &dyn Project) -> Option<GitStatus> {
         let printed = project.git(&ARGUMENTS)?;
         let mut status = GitStatus::default();
@@ -73,7 +75,7 @@ impl GitStatus {
         }
     }
 
-    /// The length of what `git status --short` prints of it.
+    /// The length of the output of `git status --short`.
     pub(super) fn short_length(&self) -> usize {
         let line = "XY \n".len();
         self.changes.iter().map(|change| line + change.path.encode_utf16().count()).sum()
@@ -91,7 +93,7 @@ impl GitStatus {
         self.changes.iter().map(line).collect()
     }
 
-    /// For each folder of the top how many files are changed in which way; the most changed first.
+    /// For each top-level folder, how many files changed in which way; most changes first.
     pub(super) fn by_folder(&self) -> Vec<String> {
         let mut folders: BTreeMap<&str, BTreeMap<How, usize>> = BTreeMap::new();
         for change in &self.changes {
@@ -131,7 +133,7 @@ fn ahead_behind(distance: &str) -> Option<(u64, u64)> {
 }
 
 impl StatusChange {
-    /// Reads a record; none if it names no path.
+    /// Parses a record; `None` if it names no path.
     fn read(record: &str) -> Option<StatusChange> {
         let (kind, rest) = record.split_once(' ')?;
         let fields_before_path = match kind {
@@ -150,7 +152,7 @@ impl StatusChange {
     }
 }
 
-/// What the two letters of staged and unstaged state come to.
+/// Combines the two letters for the staged and the unstaged state.
 fn how(letters: &str) -> How {
     match letters {
         letters if letters.ends_with('D') || letters == "D." => How::Deleted,

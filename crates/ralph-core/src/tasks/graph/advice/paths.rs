@@ -1,20 +1,20 @@
 //! Whether one task comes after another, for many pairs at once.
 //!
-//! Asked pair by pair, ten thousand pairs in a graph of ten thousand tasks would be a hundred
-//! million steps. Here the graph is walked once for every few hundred tasks that are asked about,
-//! and each step carries one bit for each of them.
+//! Checked one by one, ten thousand pairs in a graph of ten thousand tasks would take a hundred
+//! million steps. Instead, one walk through the graph covers up to 4096 first tasks, with one bit
+//! for each in every step.
 
 use super::super::{Graph, waves};
 use crate::state::Task;
 use jiff::Timestamp;
 use std::collections::HashMap;
 
-/// Words of 64 bits that each task carries on one walk: enough for most graphs, and at ten thousand
-/// tasks no more than five megabytes.
+/// How many 64-bit words each task carries on one walk: enough for most graphs, and about five
+/// megabytes at ten thousand tasks.
 const WORDS: usize = 64;
 
-/// For each pair of places, whether a path leads from the second task back to the first. Tasks that
-/// are in no wave are behind nothing.
+/// For each pair of positions, whether the second task depends on the first, directly or not. A
+/// task that is in no wave depends on nothing.
 pub(super) fn between(tasks: &[Task], pairs: &[(usize, usize)]) -> Vec<bool> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let order: Vec<usize> = waves::places(tasks).into_iter().flatten().collect();
@@ -36,7 +36,7 @@ pub(super) fn between(tasks: &[Task], pairs: &[(usize, usize)]) -> Vec<bool> {
     leads
 }
 
-/// For each task the bits of all that it comes after.
+/// For each task, the bits of all tasks that it comes after.
 fn walk(
     tasks: &[Task],
     graph: &Graph,

@@ -1,7 +1,7 @@
 use super::super::tests::graph;
 use super::*;
 
-/// A graph from lines such as `b after a: x.rs y.rs`, each task with a condition.
+/// Builds a graph from lines such as `b after a: x.rs y.rs`; each task gets a completion condition.
 fn with_files(text: &str) -> Vec<Task> {
     let one = |line: &str| {
         let (words, files) = line.split_once(':').unwrap_or((line, ""));
@@ -28,7 +28,7 @@ fn tasks_that_could_meet_in_one_file_are_named() {
             "a and b could be worked on side by side, and both change `x`; let one depend on the other",
         ],
     );
-    // In different waves, and still nothing keeps them apart.
+    // The tasks are in different waves, but nothing keeps them apart.
     check(
         "a: y\nb after a: x\nc: x z",
         &[
@@ -57,7 +57,7 @@ fn tasks_that_could_be_one_are_named() {
 
 #[test]
 fn many_tasks_for_few_files_are_more_than_the_work_deserves() {
-    // Each after a task of its own, so that nothing else is to be said.
+    // Each task follows one of its own, so that there is no other advice.
     let tasks = |count: usize, n_files: usize| {
         let line =
             |n: usize| format!("t{n} after t{} s{n}: f{} \ns{n}\n", n.max(1) - 1, n % n_files);

@@ -1,4 +1,4 @@
-//! What keeps a planner's lines from being taken, each with the number of its line.
+//! The flaws for which a planner's lines are refused, each with its line number.
 
 use super::super::{Graph, GraphFlaw, lint};
 use super::TaskLine;
@@ -6,31 +6,29 @@ use crate::state::{Task, TaskStatus};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// What keeps a line from being taken.
+/// Why a line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineFlaw {
-    /// A task without an id could not be told from a new one when the lines come again.
+    /// Without an id, the task would look new whenever the lines are read again.
     NoId,
-    /// Its id is on an earlier line, too.
+    /// An earlier line has the same id.
     SameId {
-        /// The id.
         id: String,
         /// The earlier line.
         first: usize,
     },
-    /// A status that is none.
+    /// The status is not one that Ralph knows.
     NoStatus {
-        /// As written.
+        /// The status as written.
         word: String,
     },
-    /// It depends on a task that no line names, and that would be removed for that.
+    /// The task depends on one that no line names and that would be removed.
     OnRemoved {
-        /// The task.
         id: String,
-        /// What it depends on.
+        /// The dependency.
         on: String,
     },
-    /// What is wrong in any graph.
+    /// A flaw of the graph itself.
     InGraph(GraphFlaw),
 }
 
@@ -54,7 +52,7 @@ impl fmt::Display for LineFlaw {
     }
 }
 
-/// What is wrong with each line, whatever the others hold.
+/// The flaws of each line, whatever the other lines contain.
 pub(super) fn own(before: &Graph, lines: &[TaskLine]) -> Vec<(usize, LineFlaw)> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
     let mut flaws = Vec::new();
@@ -71,7 +69,7 @@ pub(super) fn own(before: &Graph, lines: &[TaskLine]) -> Vec<(usize, LineFlaw)> 
             let flaw = GraphFlaw::EmptyName { id: task.id.clone() };
             add(LineFlaw::InGraph(flaw));
         }
-        // One that is there already, from another version, comes back as it is.
+        // An existing task with a status from another version may keep it.
         let known = before.get(&task.id).is_some_and(|old| old.status == task.status);
         if let (TaskStatus::Other(word), false) = (&task.status, known) {
             add(LineFlaw::NoStatus { word: word.clone() });
@@ -100,7 +98,7 @@ pub(super) fn of_deps(
     lines.iter().flat_map(of).collect()
 }
 
-/// Circles, each at the first line that is part of it.
+/// The cycles, each at the first line that is part of it.
 pub(super) fn circles(lines: &[TaskLine], after: &[Task]) -> Vec<(usize, LineFlaw)> {
     let numbers: HashMap<&str, usize> =
         lines.iter().rev().map(|line| (line.task.id.as_str(), line.number)).collect();

@@ -1,4 +1,4 @@
-//! What stays in a graph though the planner's lines do not name it.
+//! Tasks that stay in a graph although the planner's lines do not name them.
 
 use super::super::{Graph, TaskReadiness};
 use super::TaskLine;
@@ -7,26 +7,22 @@ use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// Why a task stays that no line names.
+/// Why a task that no line names stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stays {
-    /// It is done: what came of it is what others begin with.
+    /// Done: other tasks start from its result.
     Done,
-    /// Somebody works on it.
+    /// Claimed by a worker.
     Claimed {
-        /// Who.
         owner: String,
-        /// Until when, if the claim ends by itself.
+        /// When the lease expires, if it does.
         until: Option<Timestamp>,
     },
-    /// It has a status that this version does not know.
-    Unknown {
-        /// The status.
-        status: String,
-    },
+    /// A status that this version does not know.
+    Unknown { status: String },
     /// A task that stays depends on it.
     Needed {
-        /// That task.
+        /// The id of that task.
         by: String,
     },
 }
@@ -45,8 +41,8 @@ impl fmt::Display for Stays {
     }
 }
 
-/// The places of the tasks that stay though no line names them. Of two tasks with one id a line
-/// names the first.
+/// The positions of the tasks that stay although no line names them. If two tasks have the same id,
+/// a line names the first one.
 pub(super) fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, Stays> {
     let named: HashSet<usize> =
         lines.iter().filter_map(|line| before.place(&line.task.id)).collect();

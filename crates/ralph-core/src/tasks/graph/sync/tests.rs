@@ -1,13 +1,13 @@
 use super::super::tests::{at, graph};
 use super::*;
 
-/// Lines from the words of a graph, numbered from 1.
+/// Lines from the text of a graph, numbered from 1.
 fn lines(text: &str) -> Vec<TaskLine> {
     let numbered = graph(text).into_iter().enumerate();
     numbered.map(|(at, task)| TaskLine { number: at + 1, task }).collect()
 }
 
-/// Each task with its status and what it depends on.
+/// Each task with its status and its dependencies.
 fn shape(tasks: &[Task]) -> Vec<String> {
     let one = |task: &Task| format!("{} {} {}", task.id, task.status, task.deps.join(" "));
     tasks.iter().map(|task| one(task).trim_end().to_owned()).collect()
@@ -209,7 +209,7 @@ fn of_two_tasks_with_one_id_a_line_means_the_first() {
     assert_eq!(shape(&synced.tasks), ["a done", "a pending", "b pending"]);
 }
 
-/// A small generator with a fixed seed, so that a failure can be repeated.
+/// A small generator with a fixed seed, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -219,7 +219,7 @@ impl Dice {
         usize::try_from((self.0 >> 33) % sides as u64).unwrap()
     }
 
-    /// Mostly on earlier tasks that are there; now and then on any.
+    /// Dependencies are mostly on earlier tasks that exist, and now and then on any id.
     fn graph(&mut self, statuses: &[&str]) -> Vec<Task> {
         let mut tasks: Vec<Task> = Vec::new();
         for id in 0..8 {

@@ -1,4 +1,4 @@
-//! Deno, which is compiler, linter, formatter and runner in one.
+//! Deno, which is compiler, linter, formatter and test runner in one.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,20 @@ use super::related::{self, TestNaming};
 
 const CONFIGS: &[&str] = &["deno.json", "deno.jsonc"];
 
-/// The configuration of the deno project that the file is in: of the nearest manifest, if that is
-/// deno's. Beside a `package.json`, deno is still what runs.
+/// The configuration of the file's Deno project: the nearest manifest, if it is Deno's. Deno also
+/// wins over a `package.json` in the same folder.
 pub(in super::super) fn config(around: &dyn Around) -> Option<PathBuf> {
     let manifest = around.nearest(&["deno.json", "deno.jsonc", "package.json"])?;
     CONFIGS.iter().any(|name| manifest.ends_with(name)).then_some(manifest)
 }
 
-/// Adds what deno does for a file.
 pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder) {
     let remedy = "see <https://docs.deno.com>";
     let Some(deno) = wanted.configured(around, "deno", config, remedy) else { return };
     let why = format!("{} makes it a project of deno", said(around, config));
     let folder = folder_of(config);
     let file = text_of(around.file());
-    // The configuration may leave the file out, which is an error otherwise.
+    // The configuration may exclude the file, which is an error without `--permit-no-files`.
     let calls: [&[&str]; 3] = [
         &["fmt", "--quiet", "--permit-no-files", &file],
         &["lint", "--quiet", "--compact", "--permit-no-files", &file],
@@ -49,7 +48,7 @@ pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder)
     wanted.test("deno test", deno.with(&arguments), OutputFormat::Whole).at(folder).because(&why);
 }
 
-/// What the project's own task allows its tests.
+/// The permissions that the project's own `test` task grants.
 fn permissions(around: &dyn Around, config: &Path) -> Vec<String> {
     let value = around.text(config).and_then(|text| jsonc::read(&text)).unwrap_or_default();
     let task = &value["tasks"]["test"];

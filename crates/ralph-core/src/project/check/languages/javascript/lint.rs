@@ -1,4 +1,5 @@
-//! Linters: oxlint and eslint, where the project uses them. Biome is a formatter too, and is there.
+//! Linters: oxlint and ESLint, if the project uses them. Biome is in `formatters`, because it also
+//! formats.
 
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ const ESLINT: &[&str] = &[
     ".eslintrc",
 ];
 
-/// Adds the linters, the quick one first.
+/// Adds the linters, the faster one first.
 pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     oxlint(around, wanted);
     eslint(around, wanted);
@@ -41,7 +42,7 @@ fn oxlint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, "oxlint", &config, &remedy) else { return };
     let file = text_of(around.file());
-    // The file may be one that the configuration leaves out.
+    // The configuration may exclude the file.
     let line = tool.with(&["--fix", "--format", "unix", "--no-error-on-unmatched-pattern", &file]);
     wanted
         .fix("oxlint", line, OutputFormat::Plain)
@@ -49,7 +50,7 @@ fn oxlint(around: &dyn Around, wanted: &mut CheckBuilder) {
         .because(format!("{} configures it", said(around, &config)));
 }
 
-/// It needs no configuration: a package that needs it and has no other linter uses it.
+/// oxlint needs no configuration: a package that depends on it and has no other linter uses it.
 fn oxlint_config(around: &dyn Around) -> Option<PathBuf> {
     around.nearest(OXLINT).or_else(|| {
         let package = Package::all(around).into_iter().find(|package| package.needs("oxlint"))?;
@@ -64,12 +65,13 @@ fn eslint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let file = text_of(around.file());
     let is_flat = name_of(&config).starts_with("eslint.config.");
     let line = match is_flat {
-        // Only this kind of configuration knows the option that keeps it quiet about files that it
-        // leaves out.
+        // Only flat configurations support the option that suppresses the warning about an excluded
+        // file.
         true => tool.with(&["--fix", "--no-warn-ignored", "--format", "json", &file]),
         false => tool.with(&["--fix", "--format", "json", &file]),
     };
-    // The older kind is found from the file, and what it leaves out from where it runs.
+    // ESLint finds an old-style configuration from the file, but its ignore list from the working
+    // directory.
     let ignore = (!is_flat).then(|| around.nearest(&[".eslintignore"])).flatten();
     wanted
         .fix("eslint", line, OutputFormat::Eslint)

@@ -1,34 +1,35 @@
-//! The tests that belong to a file, by their names.
+//! Finds the tests that belong to a file, by their names.
 
 use std::path::{Path, PathBuf};
 
 use super::super::super::workspace::Around;
 use super::super::{folder_of, name_of};
 
-/// More tests than these are a suite, which is not for after an edit.
+/// How many related tests run; more would be a suite, which is too much for an edit.
 const MOST: usize = 8;
 
-/// The endings of files that hold tests.
+/// Extensions of files that may contain tests.
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 
-/// Where tests lie that do not lie beside what they test.
+/// Folders for tests that are not beside the code.
 const FOLDERS: &[&str] = &["__tests__", "test", "tests"];
 
-/// Where sources lie, which the folders of tests leave out of their paths.
+/// Folders for sources, which test folders omit from their paths.
 const SOURCES: &[&str] = &["src", "lib", "app"];
 
-/// What a runner takes for a test. Each takes what those before it take.
+/// Which files a runner treats as tests. Each variant includes the preceding ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TestNaming {
-    /// `a.test.ts`, `a.spec.ts` and what is in `__tests__`.
+    /// `a.test.ts`, `a.spec.ts` and files in `__tests__`.
     Dotted,
-    /// `a_test.ts` too.
+    /// Also `a_test.ts`.
     Underscored,
-    /// What is in `test` and `tests` too, whatever its name.
+    /// Also files in `test` and `tests`, whatever their name.
     InFolders,
 }
 
-/// The tests of the file in this package: itself if it is one, else those that are named after it.
+/// The tests of the file in this package: the file itself if it is a test, otherwise those named
+/// after it.
 pub(super) fn tests(around: &dyn Around, package: &Path, taken: TestNaming) -> Vec<PathBuf> {
     let file = around.file();
     let Some(stem) = stem(name_of(file)) else { return Vec::new() };
@@ -46,13 +47,13 @@ pub(super) fn tests(around: &dyn Around, package: &Path, taken: TestNaming) -> V
     found
 }
 
-/// A name without its ending; none where it is not the name of a program.
+/// A name without its extension; `None` if it is not a program.
 fn stem(name: &str) -> Option<&str> {
     let (stem, ending) = name.rsplit_once('.')?;
     (ENDINGS.contains(&ending) && !stem.ends_with(".d")).then_some(stem)
 }
 
-/// What a test of this name tests; none where the name says of no test.
+/// The name of the file that a test of this name tests; `None` if it is not the name of a test.
 fn tested(stem: &str, taken: TestNaming) -> Option<&str> {
     let dotted = [".test", ".spec"].iter().find_map(|end| stem.strip_suffix(end));
     let underscored = || ["_test", "_spec"].iter().find_map(|end| stem.strip_suffix(end));
@@ -81,7 +82,7 @@ fn is_named_after(test: &Path, file: &str, taken: TestNaming, package: &Path) ->
     }
 }
 
-/// Where the tests of a file in this folder may lie, the nearest first.
+/// Folders that may contain the tests of a file in this folder, nearest first.
 fn folders(package: &Path, folder: &Path) -> Vec<PathBuf> {
     let beside = FOLDERS.iter().map(|name| folder.join(name));
     let mut folders: Vec<PathBuf> = std::iter::once(folder.to_path_buf()).chain(beside).collect();

@@ -1,4 +1,4 @@
-//! Related tests, by the runner that the project itself uses.
+//! Runs related tests with the runner that the project itself uses.
 
 mod node;
 
@@ -11,7 +11,6 @@ use super::super::package::{self, Package};
 use super::super::{folder_of, matches_any, said, text_of, upward};
 use super::related::{self, TestNaming};
 
-/// A runner of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Runner {
     Vitest,
@@ -21,7 +20,7 @@ enum Runner {
     Node(node::NodeTestCall),
 }
 
-/// The runners whose configuration has a name. In a folder with several, the first wins.
+/// The runners with a configuration file. In a folder with several, the first wins.
 const CONFIGS: &[(Runner, &[&str])] = &[
     (Runner::Vitest, &["vitest.config.*", "vitest.workspace.*"]),
     (Runner::Jest, &["jest.config.*"]),
@@ -52,7 +51,7 @@ pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
         .because(format!("{} uses it, and has tests for this file", said(around, &config)));
 }
 
-/// The runner that this folder speaks of, and the file that does.
+/// The runner that this folder mentions, and the file that does.
 fn in_folder(around: &dyn Around, folder: &Path) -> Option<(Runner, PathBuf)> {
     let names = around.names(folder);
     let config = CONFIGS.iter().find_map(|(runner, patterns)| {
@@ -65,7 +64,7 @@ fn in_folder(around: &dyn Around, folder: &Path) -> Option<(Runner, PathBuf)> {
     })
 }
 
-/// The script says which of several is meant; a dependency may be left over.
+/// If there are several runners, the script decides, because a dependency may be a leftover.
 fn of_package(package: &Package) -> Option<Runner> {
     let script = package.script("test");
     let words: Vec<&str> = script.split_whitespace().collect();
@@ -102,8 +101,8 @@ impl Runner {
         }
     }
 
-    /// What comes before the names of the tests. A part of the tests covers a part of the code:
-    /// coverage, which may be wanted of all of them, is off.
+    /// The arguments before the names of the tests. Coverage is off: some of the tests cannot reach
+    /// a threshold that is meant for all of them.
     fn arguments(&self) -> Vec<&str> {
         match self {
             Self::Vitest => {

@@ -1,4 +1,4 @@
-//! Syntax, for plain JavaScript that no other tool reads.
+//! A syntax check for plain JavaScript that no other tool reads.
 
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::Around;
@@ -8,7 +8,7 @@ use super::super::package::Package;
 use super::super::{matches_any, name_of, text_of};
 use super::{lint, types};
 
-/// Adds `node --check`, where nothing else would say that the file cannot be read.
+/// Adds `node --check` if no other tool would report a syntax error.
 pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     if is_read_otherwise(around) || !is_for_node(around) {
         return;
@@ -24,8 +24,8 @@ fn is_read_otherwise(around: &dyn Around) -> bool {
         || types::including(around).is_some()
 }
 
-/// True if it is surely meant for node as it stands. JavaScript for a bundler has tags in it, and
-/// imports in files that node takes for scripts.
+/// True if the file is certainly meant for Node as it is. JavaScript for a bundler contains tags,
+/// and imports in files that Node treats as scripts.
 fn is_for_node(around: &dyn Around) -> bool {
     let name = name_of(around.file());
     if !matches_any(&["*.js", "*.mjs", "*.cjs"], name) {

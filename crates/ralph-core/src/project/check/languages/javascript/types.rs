@@ -1,4 +1,4 @@
-//! Types: the compiler, with the nearest configuration that includes the file.
+//! Type checks: the compiler, with the nearest configuration that includes the file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,14 @@ use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
 use super::super::{folder_of, matches_any, name_of, said, text_of, upward};
 
-/// More references of a configuration than this are not read.
+/// How many references of a configuration are read.
 const MOST: usize = 64;
 
 const CONFIGS: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
 
 const JAVASCRIPT: &[&str] = &["*.js", "*.jsx", "*.mjs", "*.cjs"];
 
-/// Adds the compiler where a configuration includes the file.
+/// Adds the compiler if a configuration includes the file.
 pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = including(around) else { return };
     let why = format!("{} includes it", said(around, &config));
@@ -29,7 +29,7 @@ pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     };
     let path = text_of(&config);
     let kept = text_of(&around.kept(&format!("{name} {path}")));
-    // What it keeps from one run to the next stays out of the project.
+    // The compiler's build information stays out of the project.
     let line = tool.with(&[
         "--noEmit",
         "--pretty",
@@ -43,8 +43,8 @@ pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     wanted.look(name, line, OutputFormat::Tsc).at(folder_of(&config)).whole(&config).because(why);
 }
 
-/// The project's own compiler: one on `PATH` is another version, which finds other errors. The
-/// native one takes its place where there is no other, or where the project asks for it.
+/// The project's own compiler: another version on `PATH` finds other errors. The native compiler is
+/// used if there is no other, or if the project depends on it.
 fn compiler(around: &dyn Around) -> Option<(&'static str, ToolCommand)> {
     let classic = around.own_tool("tsc").map(|tool| ("tsc", tool));
     let native = around.own_tool("tsgo").map(|tool| ("tsgo", tool));
@@ -52,10 +52,10 @@ fn compiler(around: &dyn Around) -> Option<(&'static str, ToolCommand)> {
     if asks { native.or(classic) } else { classic.or(native) }
 }
 
-/// The nearest configuration that includes the file, itself or through one that it refers to.
+/// The nearest configuration that includes the file, itself or through a reference.
 ///
-/// Only the beginning of each `include` pattern is compared, `extends` and `exclude` are not read:
-/// the compiler may be run for a file that it then leaves out.
+/// Only the literal start of each `include` pattern is compared, and `extends` and `exclude` are
+/// not read, so the compiler may run for a file that it then excludes.
 pub(super) fn including(around: &dyn Around) -> Option<PathBuf> {
     upward(around).find_map(|folder| {
         let paths = CONFIGS.iter().map(|name| folder.join(name));

@@ -1,7 +1,7 @@
-//! What puts a Python file in order: one formatter, and only where the project uses one.
+//! Formats a Python file with one formatter, and only if the project uses one.
 //!
-//! A formatter that the project does not use would rewrite every line of its files, so a
-//! configuration for ruff's lint alone counts only where nothing names another formatter.
+//! Any other formatter would rewrite every line of the project's files, so a configuration of
+//! ruff's linter alone counts only if nothing names another formatter.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ fn formatter(around: &dyn Around) -> Option<Formatter> {
         .or_else(|| by_default().map(Formatter::Ruff))
 }
 
-/// The file in which pre-commit is told to run a hook of this id.
+/// The pre-commit configuration that contains a hook with this id.
 fn hook(around: &dyn Around, id: &str) -> Option<PathBuf> {
     let names = |text: &str| text.lines().any(|line| names_hook(line, id));
     upward(around)
@@ -64,14 +64,14 @@ fn hook(around: &dyn Around, id: &str) -> Option<PathBuf> {
         .find(|path| around.text(path).is_some_and(|text| names(&text)))
 }
 
-/// True for `- id: black`, with a comment or quotes or neither.
+/// True for `- id: black`, with or without quotes or a comment.
 fn names_hook(line: &str, id: &str) -> bool {
     let named = line.trim_start().trim_start_matches("- ").trim_start().strip_prefix("id:");
     let word = named.and_then(|rest| rest.split_whitespace().next());
     word.is_some_and(|word| word.trim_matches(['"', '\'']) == id)
 }
 
-/// Its absence is noted by the lint, which the same project wants.
+/// If ruff is missing, its lint check reports that.
 fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
     let Some(tool) = around.tool("ruff") else { return };
     let line = ["format", "--quiet", "--no-cache", "--force-exclude", &text_of(around.file())];

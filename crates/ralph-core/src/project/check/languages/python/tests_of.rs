@@ -1,7 +1,8 @@
-//! The tests that belong to a Python file, and what runs them.
+//! The tests that belong to a Python file, and their runner.
 //!
-//! A test is `test_name.py` or `name_test.py` beside `name.py`, or in `tests/` or `test/` of a folder
-//! above, where the path from there may be mirrored: `tests/sub/test_a.py` for `src/pkg/sub/a.py`.
+//! A test is `test_name.py` or `name_test.py` beside `name.py`, or in `tests/` or `test/` of a
+//! parent folder, where the path from there may be mirrored: `tests/sub/test_a.py` for
+//! `src/pkg/sub/a.py`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +13,11 @@ use super::super::check_builder::CheckBuilder;
 use super::super::config_files::{has_table, upward};
 use super::super::{folder_of, name_of, said, text_of};
 
-/// What marks the folder in which tests are run.
+/// Files that mark the folder in which tests run.
 const PROJECT: &[&str] =
     &["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "setup.py"];
 
-/// The files in which a project names what it needs or how its tests run.
+/// Files in which a project names its dependencies or its test runner.
 const NAMING: &[&str] = &[
     "pyproject.toml",
     "pytest.ini",
@@ -62,8 +63,8 @@ fn related(around: &dyn Around) -> Vec<PathBuf> {
     folders(around).find_map(in_folder).unwrap_or_default()
 }
 
-/// The folders that may hold the tests of the file, the nearest first, and of those at one height
-/// the one that mirrors most of the path.
+/// The folders that may contain the file's tests, nearest first; at the same level, the one that
+/// mirrors most of the path.
 fn folders(around: &dyn Around) -> impl Iterator<Item = PathBuf> {
     let own = folder_of(around.file());
     let above = upward(around).flat_map(move |folder| {
@@ -81,7 +82,7 @@ fn mirrored(tests: &Path, below: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// True if the project says so anywhere, or the test could be run by nothing else.
+/// True if the project mentions pytest anywhere, or if no other runner could run the test.
 fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
     let named = |folder: &Path| {
         let mut texts = NAMING.iter().filter_map(|name| around.text(&folder.join(name)));
@@ -97,7 +98,8 @@ fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
         || named(around.root())
 }
 
-/// `--no-cov`: one file's tests do not cover what a project asks of all of them.
+/// `--no-cov`: the tests of one file cannot reach the coverage that a project requires from all of
+/// them.
 fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut CheckBuilder) {
     let Some(tool) = pytest_of(around) else {
         let why = "the project uses it and it is not installed; run `pip install pytest`";
@@ -111,7 +113,7 @@ fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Ch
     wanted.test("pytest", program, OutputFormat::Pytest).at(folder).because(why(around, tests));
 }
 
-/// The project's own; one from elsewhere would not find what a project's own Python has installed.
+/// The project's own pytest: another one would not find the packages of the project's Python.
 fn pytest_of(around: &dyn Around) -> Option<ToolCommand> {
     match around.own_tool("python3") {
         Some(_) => around.own_tool("pytest"),
@@ -126,7 +128,7 @@ fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut 
     wanted.test("unittest", program, OutputFormat::Whole).at(folder).because(why(around, tests));
 }
 
-/// What Python compiles is kept outside the project, so that its tree stays as it is.
+/// Python's compiled files are kept outside the project, so that its tree does not change.
 fn add_tests(around: &dyn Around, folder: &Path, tests: &[PathBuf], program: &mut Program) {
     program.line.extend(tests.iter().map(|path| text_of(path)));
     let kept = text_of(&around.kept(&format!("pycache {}", folder.display())));
@@ -157,7 +159,7 @@ mod tests {
     use super::super::super::world::FileFixture;
     use super::*;
 
-    /// The tests of a file, among these files.
+    /// Finds the tests of a file among these files.
     #[track_caller]
     fn check(file: &str, files: &[&str], expected: &[&str]) {
         let found = related(&FileFixture::edits(file).files(files));
@@ -200,7 +202,7 @@ mod tests {
         check("a/b.py", &["a/tests/test_b.py", "a/test_b.py"], &["a/test_b.py"]);
     }
 
-    /// A test with this text, in a project with this file, where all tools are there.
+    /// A test with this text, in a project with this file and with all tools installed.
     #[track_caller]
     fn runner(test: &str, (path, text): (&str, &str), expected: &str) {
         FileFixture::edits("a/test_b.py")

@@ -1,7 +1,7 @@
 //! The type checkers that the project configures.
 //!
-//! A checker from elsewhere does not see what the project has installed unless it is told of the
-//! project's Python; every import would be an error.
+//! A checker from outside the project needs the path of the project's Python, because otherwise it
+//! cannot find the installed packages and reports every import as an error.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn mypy(around: &dyn Around, wanted: &mut CheckBuilder) {
     wanted.look("mypy", program, OutputFormat::Plain).at(&found.folder).because(found.why);
 }
 
-/// The project's own Python as an option; nothing where it has none, or is reached by a runner.
+/// The project's own Python as an option; empty if there is none or it is started through a runner.
 fn python(around: &dyn Around, option: &str) -> Vec<String> {
     match around.own_tool("python3").map(|python| python.line).as_deref() {
         Some([python]) => vec![option.to_owned(), python.clone()],
@@ -64,8 +64,8 @@ fn python(around: &dyn Around, option: &str) -> Vec<String> {
     }
 }
 
-/// True if a configuration in this folder sets the key: then it has chosen a Python itself. As a
-/// word alone it may be among the folders that are left out.
+/// True if a configuration in this folder sets the key and so selects a Python itself. The word
+/// alone is not enough: it may be in the list of excluded folders.
 fn sets(around: &dyn Around, folder: &Path, key: &str) -> bool {
     let files = ["pyrightconfig.json", "mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
     let mut texts = files.iter().filter_map(|name| around.text(&folder.join(name)));

@@ -1,34 +1,32 @@
-//! What one line is: a finding, a note to the one before, or a part of several lines.
+//! Classifies one line: a finding, a note on the previous one, or a part of several lines.
 
 use super::super::Printed;
 use super::place::{self, LineLocation};
 use crate::project::check::finding::Finding;
 
-/// A place is looked for in no more than this of a line.
+/// How many characters of a line are searched for a place.
 const LONGEST_HEAD: usize = 1_024;
 
-/// One line of output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OutputLine<'a> {
-    /// A finding of its own.
+    /// A complete finding.
     Finding(LocatedMessage<'a>),
-    /// More on the finding before.
+    /// A note on the previous finding.
     Note(&'a str),
     /// A place whose message follows.
     Opens(LineLocation<'a>),
-    /// The message for a place before: `SyntaxError: …`.
+    /// The message for an earlier place: `SyntaxError: …`.
     Names(&'a str),
-    /// Anything else.
     Other,
 }
 
-/// A line with a place and a message.
+/// A message with its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LocatedMessage<'a> {
     pub(super) place: Option<(&'a str, Option<u32>, Option<u32>)>,
     pub(super) rule: &'a str,
     pub(super) message: &'a str,
-    /// Whether it is called an error; none if it is called neither that nor a warning.
+    /// `None` if the line is labelled neither as an error nor as a warning.
     pub(super) is_error: Option<bool>,
 }
 
@@ -45,10 +43,10 @@ impl LocatedMessage<'_> {
     }
 }
 
-/// Reads a line; the edited file may have any name.
+/// Classifies a line. `edited` is the edited file, which may have any name.
 pub(super) fn read<'a>(line: &'a str, edited: &str) -> OutputLine<'a> {
     let line = line.trim();
-    // A frame of a stack has a place, and it is not where the mistake is.
+    // A stack frame names a place, but not the place of the error.
     if line.starts_with("at ") {
         return OutputLine::Other;
     }
@@ -67,13 +65,13 @@ pub(super) fn read<'a>(line: &'a str, edited: &str) -> OutputLine<'a> {
     }
     match place::leading(head, edited) {
         Some((place, "")) => OutputLine::Opens(place),
-        // With all of the message, also where it is longer.
+        // The whole message, even if it is longer than the head.
         Some((place, rest)) => finding(place, &line[head.len() - rest.len()..]),
         None => without_line(head, line, edited),
     }
 }
 
-/// What stands behind a place: how bad it is, which rule it breaks, and what is wrong.
+/// Splits the text after a place into severity, rule and message.
 fn finding<'a>(place: LineLocation<'a>, message: &'a str) -> OutputLine<'a> {
     let (is_error, message) = match severity(message) {
         Severity::Note(note) => return OutputLine::Note(note),
@@ -85,7 +83,7 @@ fn finding<'a>(place: LineLocation<'a>, message: &'a str) -> OutputLine<'a> {
         // oxlint: `[Warning/eslint(no-debugger)]`.
         Some(("Error", rule)) => (Some(true), rule),
         Some(("Warning", rule)) => (Some(false), rule),
-        // And `[Error]` of a file that it could not read.
+        // oxlint prints `[Error]` for a file that it could not read.
         None if matches!(rule, "Error" | "Warning") => (Some(rule == "Error"), ""),
         _ => (is_error, rule),
     };
@@ -93,7 +91,7 @@ fn finding<'a>(place: LineLocation<'a>, message: &'a str) -> OutputLine<'a> {
     OutputLine::Finding(LocatedMessage { place, rule, message, is_error })
 }
 
-/// `a.py: error: …`, of a file as a whole; or the end of several lines, `SyntaxError: …`.
+/// `a.py: error: …` for a whole file, or the last of several lines, `SyntaxError: …`.
 fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> OutputLine<'a> {
     for (word, is_error) in [(": error: ", true), (": warning: ", false)] {
         let at = head.find(word);
@@ -138,7 +136,7 @@ fn annotation(line: &str) -> Option<LocatedMessage<'_>> {
     Some(LocatedMessage { place, rule, message, is_error: Some(is_error) })
 }
 
-/// How bad a tool calls it, and what is left of the message.
+/// A tool's severity, and the rest of the message.
 enum Severity<'a> {
     Known(bool, &'a str),
     Note(&'a str),
@@ -146,7 +144,7 @@ enum Severity<'a> {
 }
 
 fn severity(message: &str) -> Severity<'_> {
-    // rubocop's letters are among them.
+    // The single letters are RuboCop's.
     const WORDS: [(&str, bool); 12] = [
         ("fatal error: ", true),
         ("error: ", true),
@@ -168,7 +166,7 @@ fn severity(message: &str) -> Severity<'_> {
     let known = WORDS.iter().find_map(|(word, is_error)| {
         message.strip_prefix(word).map(|rest| (*is_error, rest.trim_start()))
     });
-    // rubocop: whether it could put it right itself says nothing of what is wrong.
+    // RuboCop marks offences that it can correct, which does not describe the offence.
     let known = known
         .map(|(is_error, rest)| (is_error, rest.strip_prefix("[Correctable] ").unwrap_or(rest)));
     if let Some((is_error, rest)) = known {
@@ -185,7 +183,7 @@ fn severity(message: &str) -> Severity<'_> {
     Severity::Unknown
 }
 
-/// The tool's name for what is wrong, at the beginning or at the end of a message.
+/// The tool's name for the problem, at the start or at the end of a message.
 fn rule(message: &str) -> (&str, &str) {
     leading_rule(message).or_else(|| trailing_rule(message)).unwrap_or(("", message))
 }
@@ -220,7 +218,7 @@ fn trailing_rule(message: &str) -> Option<(&str, &str)> {
     (is_name(name) && !before.is_empty()).then(|| (name, before.trim_end()))
 }
 
-/// A name of a rule: no number alone, no sentence.
+/// True for the name of a rule, as opposed to a mere number or a sentence.
 fn is_name(name: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_./@()".contains(letter);
     name.len() >= 3

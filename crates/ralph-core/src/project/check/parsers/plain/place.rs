@@ -1,12 +1,11 @@
-//! A place at the beginning of a line: `a.go:7:6`, `a.cs(7,6)`, `a.sh: line 3`.
+//! Finds a place at the start of a line: `a.go:7:6`, `a.cs(7,6)`, `a.sh: line 3`.
 //!
-//! Times, addresses and versions have numbers and colons too; what is taken for a file must look
-//! like one, or be the file that was edited.
+//! Times, addresses and versions contain numbers and colons too, so the file must look like a file
+//! name or be the edited file.
 
-/// How many numbers of a line are tried as the line of a place.
+/// How many numbers of a line are tried as the line number.
 const MOST_TRIED: usize = 8;
 
-/// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineLocation<'a> {
     pub(super) file: &'a str,
@@ -14,7 +13,7 @@ pub(super) struct LineLocation<'a> {
     pub(super) column: Option<u32>,
 }
 
-/// The place that the line begins with, and what stands behind it.
+/// The place at the start of the line, and the text after it.
 pub(super) fn leading<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a str)> {
     with_colons(line, edited).or_else(|| with_parentheses(line, edited))
 }
@@ -30,7 +29,7 @@ fn with_colons<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a
     line.match_indices(':').filter_map(behind).take(MOST_TRIED).find_map(
         |(at, spaced, number, rest)| {
             let file = file(&line[..at], edited)?;
-            // With a blank it would be `a.py: 3 problems` as well.
+            // After a blank the number needs a colon, because `a.py: 3 problems` is not a place.
             if spaced.is_some() {
                 let rest = rest.strip_prefix(": ")?;
                 return Some((LineLocation { file, line: number, column: None }, rest));
@@ -64,7 +63,7 @@ fn with_parentheses<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>
     })
 }
 
-/// php: `… in a.php on line 2`.
+/// PHP: `… in a.php on line 2`.
 pub(super) fn trailing<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a str)> {
     let (before, number) = line.rsplit_once(" on line ")?;
     let (message, name) = before.rsplit_once(" in ")?;
@@ -72,7 +71,7 @@ pub(super) fn trailing<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<
     Some((LineLocation { file: file(name, edited)?, line, column: None }, message))
 }
 
-/// python: `File "a.py", line 1`, and nothing behind it but a function's name.
+/// Python: `File "a.py", line 1`, followed by nothing but a function's name.
 pub(super) fn quoted(line: &str) -> Option<LineLocation<'_>> {
     let (file, rest) = line.strip_prefix("File \"")?.split_once("\", line ")?;
     let (line, rest) = number(rest)?;
@@ -90,14 +89,14 @@ fn after(rest: &str) -> &str {
     rest.strip_prefix("- ").unwrap_or(rest)
 }
 
-/// A line or column, counted from 1.
+/// A line or a column, from 1.
 fn number(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number = text[..end].parse().ok().filter(|number| *number > 0)?;
     Some((number, &text[end..]))
 }
 
-/// A file's name at the end of this; a program may have put its own name in front.
+/// The file name at the end of the text; a program may have put its own name in front.
 pub(super) fn file<'a>(before: &'a str, edited: &str) -> Option<&'a str> {
     let name = before.rsplit_once(": ").map_or(before, |(_, name)| name);
     let is_edited = !name.is_empty() && std::path::Path::new(edited).ends_with(name);

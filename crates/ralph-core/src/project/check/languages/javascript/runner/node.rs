@@ -1,16 +1,16 @@
-//! Node's own runner, as the project's script calls it.
+//! Node's own test runner, as the project's script calls it.
 
 use std::path::Path;
 
 use super::super::super::{matches_any, name_of};
 
-/// Options that change how a test is loaded, and take a value.
+/// Options that change how a test is loaded and that take a value.
 const LOADERS: &[&str] = &["--import", "--loader", "--experimental-loader", "--require", "-r"];
 
-/// A call of node's runner.
+/// A call of Node's test runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NodeTestCall {
-    /// `node`, or `tsx`, which is node with a loader.
+    /// `node`, or `tsx`, which is Node with a loader.
     pub(super) program: String,
     /// The options without which the tests would not load.
     pub(super) flags: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct NodeTestCall {
 }
 
 impl NodeTestCall {
-    /// True if the test is in a language that this call loads.
+    /// True if this call can load the test's language.
     pub(super) fn can_run(&self, test: &Path) -> bool {
         self.reads_typescript || matches_any(&["*.js", "*.mjs", "*.cjs"], name_of(test))
     }
@@ -38,7 +38,7 @@ pub(super) fn call(words: &[&str]) -> Option<NodeTestCall> {
     })
 }
 
-/// Those of the options that the tests need to load.
+/// The options that the tests need to load.
 fn flags(arguments: &[&str]) -> Vec<String> {
     let mut flags = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
@@ -54,8 +54,8 @@ fn flags(arguments: &[&str]) -> Vec<String> {
     flags
 }
 
-/// A loader is for what node does not read by itself; newer ones read TypeScript, which a script
-/// that names such files relies on.
+/// A loader is for files that Node cannot read itself. Newer versions read TypeScript, and a script
+/// that names such files relies on that.
 fn reads_typescript(arguments: &[&str]) -> bool {
     arguments.iter().any(|argument| {
         let name = argument.split_once('=').map_or(*argument, |(name, _)| name);

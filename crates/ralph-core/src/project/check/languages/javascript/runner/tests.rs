@@ -1,6 +1,6 @@
 use super::super::super::world::FileFixture;
 
-/// A file with one test, in a package that says this.
+/// A file with one test, in a package with this `package.json`.
 fn package(text: &str) -> FileFixture {
     let tools = ["vitest", "jest", "mocha", "bun", "node", "tsx"];
     FileFixture::edits("src/a.js")
