@@ -16,7 +16,7 @@ use ralph_core::modes::orchestration::attempts;
 use ralph_core::modes::orchestration::id::SessionId;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::met;
-use ralph_core::modes::orchestration::recovery::{self, CallEnd as How, Recovery};
+use ralph_core::modes::orchestration::recovery::{CallEnd as How, Recovery};
 use ralph_core::state::PauseCause;
 use ralph_core::transcript::tokens::Tokens;
 use ralph_io::{process::clock, store::lifecycle};
