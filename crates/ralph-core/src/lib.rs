@@ -1,10 +1,10 @@
 //! The rules of Ralph: what may run, what may end, and why.
 //!
 //! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
-//! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
+//! rules get what they need as arguments. `clippy.toml` beside this crate enforces that.
 //!
-//! The folders, the lowest layer first: each imports only from folders that stand before it here.
-//! A test reads the imports.
+//! The folders, lowest layer first. Each folder imports only from the folders above it in this
+//! table; a test checks the imports.
 //!
 //! | folder | holds |
 //! |---|---|
