@@ -1,5 +1,5 @@
 //! Text utilities: shorten and count text for a reader, strip control characters and secrets, match
-//! globs. Every other folder uses this one; it uses no other.
+//! globs. Every other folder uses this one.
 
 pub mod from_json;
 pub mod globs;
