@@ -21,7 +21,7 @@ pub struct Doing {
     pub goes_on: bool,
 }
 
-/// The last call without a result in these rows, or the last call if all have results.
+/// Reads the last row that calls a tool: its last call without a result, or else its last call.
 pub fn doing<'a>(lines: impl DoubleEndedIterator<Item = &'a [u8]>) -> Option<Doing> {
     let mut answered: Vec<String> = Vec::new();
     for line in lines.rev() {

@@ -70,11 +70,11 @@ pub struct Model {
 /// A failed request that the client will repeat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Retry {
-    /// Which attempt has failed, from 1.
+    /// The attempt that failed, from 1.
     pub attempt: u64,
-    /// How many the client makes.
+    /// The maximum number of attempts.
     pub most: u64,
-    /// When it makes the next one.
+    /// The delay before the next attempt.
     pub after: Duration,
     /// The kind of error in the client's words: `overloaded`, `rate_limit`, `server_error` …
     pub error: String,
