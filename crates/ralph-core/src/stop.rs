@@ -46,7 +46,7 @@ pub struct StopInputs {
     /// True if the main conversation has not received the user's STEER yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub steer_waits: bool,
-    /// True if the planning's own document is no longer in the project: the user removed it.
+    /// True if the document of consensus planning is no longer in the project: the user removed it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub document_gone: bool,
     /// The router's output for an orchestration; `None` in every other mode.

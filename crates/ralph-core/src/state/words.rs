@@ -86,7 +86,7 @@ words! {
         ArchitectConsultation = "architect_consultation",
         /// A critic judges the plan.
         CriticReview = "critic_review",
-        /// A verdict is being carried out; a planning never pauses here.
+        /// A verdict is being carried out; consensus planning never pauses here.
         HandlingVerdict = "handling_verdict",
         /// The user has to decide.
         AwaitingUserApproval = "awaiting_user_approval",

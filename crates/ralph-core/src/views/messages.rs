@@ -32,7 +32,8 @@ pub fn command(mode: &ModeState) -> &'static str {
     mode::of(mode).resume_command()
 }
 
-/// The noun for the loop and its position in its own count: a planning counts rejections.
+/// The noun for the loop and its position in its own count: consensus planning counts
+/// rejections.
 pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
     let mode = mode::of(&state.mode);
     (mode.noun(), mode.position(state))

@@ -64,7 +64,7 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
 
 /// The name and the position.
 fn head(state: &Brief) -> StatuslinePart {
-    // A planning counts rejections; other modes count iterations.
+    // Consensus planning counts rejections; other modes count iterations.
     let (what, position) = match &state.ralplan {
         Some(plan) => (
             format!(" planning {}", plan.phase),

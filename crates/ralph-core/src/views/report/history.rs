@@ -1,7 +1,7 @@
 //! The status of each criterion at the end of each iteration.
 //!
 //! A stop checks receipts only if completion is requested, and a run of the criteria reports its
-//! results. Between such checks a cell shows the last known status and that nobody checked. If the
+//! results. Between such checks a cell shows the last known status, marked as unchecked. If the
 //! fingerprint shows a later change, the receipt counts as stale.
 
 use super::line::ReportLine;

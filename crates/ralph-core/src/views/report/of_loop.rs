@@ -1,4 +1,4 @@
-//! Builds the report of a loop or of a planning from its state and its journal.
+//! Builds the report of a loop or of consensus planning from its state and its journal.
 
 use super::history::Worth;
 use super::line::ReportLine;

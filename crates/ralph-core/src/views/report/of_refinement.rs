@@ -154,7 +154,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let measured_of = if session.mode == Mode::Plan { "Lines measured" } else { "Tasks measured" };
     let needed = bounds.plateau_threshold.max(1);
     let streak = match session.status {
-        // A plateau in the document is shown as such, whatever caused it.
+        // A plateau recorded in the document is shown as such, whatever caused it.
         Status::Plateau => needed,
         _ => look(&session.history, bounds).streak.min(needed),
     };
