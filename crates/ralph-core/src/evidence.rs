@@ -1,5 +1,6 @@
-//! Whether a criterion is proven: receipts and what each is worth, the criteria a person agreed to and
-//! what their commands mean, the counts a test runner prints, and the answer to a refused completion.
+//! Whether a criterion is proven: receipts and their status, the criteria that the user agreed to,
+//! the meaning of their commands, test counts from runner output, and the answer to a refused
+//! completion.
 
 pub mod completion_feedback;
 pub mod environment;

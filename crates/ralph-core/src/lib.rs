@@ -1,24 +1,24 @@
 //! The rules of Ralph: what may run, what may end, and why.
 //!
 //! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
-//! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
+//! rules get what they need as arguments. `clippy.toml` beside this crate enforces that.
 //!
-//! The folders, the lowest layer first: each imports only from folders that stand before it here.
-//! A test reads the imports.
+//! The folders, lowest layer first. Each folder imports only from the folders above it in this
+//! table; a test checks the imports and lists the remaining exceptions.
 //!
 //! | folder | holds |
 //! |---|---|
-//! | [`text`] | texts cut, counted, cleaned and matched |
+//! | [`text`] | shortening, counting, cleaning and matching text |
 //! | [`protocol`] | hook events and replies, registrations, permission rules |
-//! | [`state`] | the state file of a loop, and the words of its pauses and endings |
+//! | [`state`] | the state file of a loop, with the causes of pauses and endings |
 //! | [`transcript`] | what Claude Code writes: transcript rows, tokens, the headless stream |
 //! | [`shell`] | which commands a Bash command line runs |
-//! | [`evidence`] | receipts, the criteria a person agreed to, test counts |
+//! | [`evidence`] | receipts, the criteria that the user agreed to, test counts |
 //! | [`tasks`] | the task graph, plans, `bd` |
 //! | [`guard`] | whether a tool may run now, and who is asking |
 //! | [`stop`] | whether a finished turn may end the loop; replay of that decision |
 //! | [`modes`] | what each kind of loop does differently |
-//! | [`project`] | criteria, facts and checks that a project's files state; the settings |
+//! | [`project`] | criteria, facts and checks found in a project's files; the settings |
 //! | [`views`] | messages, the status line, the report |
 
 pub mod evidence;

@@ -1,5 +1,5 @@
-//! Claude Code's side of the contract: the payloads of its hook events, the replies it accepts, the
-//! registrations in its settings, and its permission rules.
+//! Claude Code's hook interface: event payloads, accepted replies, registrations in its settings,
+//! and permission rules.
 
 pub mod edited;
 pub mod event;

@@ -1,9 +1,9 @@
-//! Reads a Bash command line into every simple command that it may run, without running it.
+//! Finds every simple command that a Bash command line may run, without running it.
 //!
-//! It over-reads on purpose: both branches of an `if`, the body of a function that nobody calls,
-//! the script inside `bash -c '…'` or `$(…)` all count as run. What cannot be known from the text
-//! (a script fetched from the network, a command whose name is computed) is not guessed: it is
-//! listed in [`Reading::opaque`] with its reason, and the rule that asked decides what that means.
+//! It over-reads on purpose: both branches of an `if`, the body of a function that is never called,
+//! and the script inside `bash -c '…'` or `$(…)` all count as run. It never guesses what the text
+//! does not show (a script from the network, a computed command name): [`Reading::opaque`] lists
+//! such parts with a reason, and the calling rule decides what that means.
 
 pub mod programs;
 pub mod vacuous;
@@ -21,79 +21,78 @@ pub use word::{ONE, STAR, ShellWord, UNKNOWN};
 
 /// Longer texts are not read at all.
 pub const LONGEST: usize = 64 * 1024;
-/// How often a script may contain a script (`bash -c "bash -c …"`).
+/// How deep scripts may nest (`bash -c "bash -c …"`).
 const DEEPEST: usize = 6;
 
-/// A bound on the sum of the work, roughly in bytes read: loops, variables and scripts inside
-/// scripts multiply it.
+/// Limit on the total work, roughly in bytes read: loops, variables and nested scripts multiply it.
 const MOST_WORK: usize = 1 << 21;
 
-/// `for x in …` is read once for each value, up to this many.
+/// `for x in …` is read once per value, up to this many values.
 const MOST_ROUNDS: usize = 16;
 
-/// What can be known about a command line.
+/// What is known about a command line.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// Every simple command it may run, in the order of the text.
+    /// Every simple command that it may run, in text order.
     pub commands: Vec<Simple>,
-    /// Why there may be more; empty when the command line is wholly known.
+    /// Why there may be more commands; empty if the command line is fully known.
     pub opaque: Vec<Opaque>,
 }
 
-/// Why a command line, or a part of it, cannot be known.
+/// Why a command line, or a part of it, cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opaque {
-    /// More than [`LONGEST`] bytes, or more work than its length allows for.
+    /// Longer than [`LONGEST`] bytes, or more work than the limit.
     TooLong,
-    /// Nested beyond what is read.
+    /// Nested too deeply.
     TooDeep,
-    /// It does not parse.
+    /// The parser rejected it.
     Syntax(String),
-    /// Backticks whose text cannot be read exactly.
+    /// Backticks whose content cannot be determined exactly.
     Backticks,
-    /// The command's name is computed when it runs.
+    /// The command name is computed at run time.
     DynamicName,
-    /// A shell is given a script that is computed when it runs.
+    /// A shell runs a script that is computed at run time.
     DynamicScript,
     /// A shell reads its script from a command or a file.
     PipedScript,
 }
 
-/// One command with its words, wrappers such as `sudo` or `env` already taken off.
+/// One command with its words, without wrappers such as `sudo` or `env`.
 #[derive(Debug, Clone, Default)]
 pub struct Simple {
-    /// Variables set for this command, or in the shell when there are no words.
+    /// Variables set for this command, or in the shell if there are no words.
     pub assignments: Vec<(String, ShellWord)>,
-    /// Variables taken away for this command: `env -u NAME`; `*` for `env -i`.
+    /// Variables removed for this command: `env -u NAME`; `*` for `env -i`.
     pub removed: Vec<String>,
-    /// The name and its arguments.
+    /// The command name and its arguments.
     pub words: Vec<ShellWord>,
-    /// Files it is connected to.
+    /// Files of its redirections.
     pub redirects: Vec<Redirect>,
-    /// Commands of one pipeline share a number.
+    /// Number of the pipeline; all commands of one pipeline share it.
     pub pipeline: usize,
-    /// More arguments come from the commands before it in the pipeline (`xargs`).
+    /// True if more arguments come from earlier commands in the pipeline (`xargs`).
     pub fed: bool,
-    /// Some of its words are the output of commands just before it.
+    /// True if some of its words are the output of the commands just before it.
     pub fed_by_words: bool,
-    /// The text of its here-document or here-string, as far as it is literal.
+    /// The text of its here-document or here-string, or of a literal pipe, if it is literal.
     pub input: Option<String>,
 }
 
 impl Simple {
-    /// The command's name without its folder, with the marks of what is not literal in it.
+    /// The command name without its folder; marks replace the parts that are not literal.
     pub fn base(&self) -> &str {
         let name = self.words.first().map_or("", |word| word.text.as_str());
         name.rsplit('/').next().unwrap_or(name)
     }
 
-    /// The command's name without its folder; none when it is computed or there is none.
+    /// The command name without its folder; `None` if it is computed or missing.
     pub fn name(&self) -> Option<&str> {
         let base = self.base();
         (!base.is_empty() && !base.contains([UNKNOWN, STAR, ONE])).then_some(base)
     }
 
-    /// The words after the name.
+    /// The words after the command name.
     pub fn arguments(&self) -> &[ShellWord] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -102,14 +101,13 @@ impl Simple {
 /// A redirection to or from a file.
 #[derive(Debug, Clone)]
 pub struct Redirect {
-    /// True when it may change the file.
+    /// True if it may change the file.
     pub writes: bool,
-    /// The file.
     pub target: ShellWord,
 }
 
-/// Reads a command line. `known` holds the variables whose values are known beforehand; what the
-/// command line itself assigns as literal text is known from there on.
+/// Reads a command line. `known` holds variables whose values are known beforehand; literal
+/// assignments in the command line add to them.
 pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
     let mut reader = ShellReader::default();
     for (name, value) in known {
@@ -119,8 +117,8 @@ pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
     reader.reading
 }
 
-/// The syntax tree of a command line that is short and shallow enough to be parsed. Without backticks:
-/// see [`backticks`].
+/// Parses a command line that is short and shallow enough. The tree has no backticks: see
+/// [`backticks`].
 pub(crate) fn parsed(text: &str) -> Result<Vec<Node>, Opaque> {
     if text.len() > LONGEST {
         return Err(Opaque::TooLong);
@@ -143,14 +141,14 @@ struct ShellReader {
     spent: usize,
 }
 
-/// What a command's standard input is.
+/// What a command reads from standard input.
 #[derive(Clone)]
 enum Stdin {
-    /// The terminal, nothing, or a file: not a script that the line itself holds.
+    /// The terminal, nothing, or a file: no script that is part of the command line.
     Inherited,
-    /// Text that stands in the line.
+    /// Text in the command line.
     Literal(String),
-    /// Text that is computed.
+    /// Text computed at run time.
     Computed,
 }
 
@@ -170,7 +168,7 @@ impl ShellReader {
         self.depth -= 1;
     }
 
-    /// False when this would be more work than one command line may make.
+    /// False if this would exceed the work limit of a command line.
     fn spend(&mut self, work: usize) -> bool {
         self.spent += work;
         self.spent <= MOST_WORK
@@ -280,7 +278,7 @@ impl ShellReader {
         }
     }
 
-    /// The members of a pipeline; each learns what the one before it writes.
+    /// Reads the members of a pipeline; each gets the output of the one before as standard input.
     fn pipeline(&mut self, members: &[Node], stdin: &Stdin) {
         self.pipelines += 1;
         let pipeline = self.pipelines;
@@ -323,7 +321,7 @@ impl ShellReader {
         for node in assignments {
             self.assignment(node, words.is_empty(), &mut simple);
         }
-        // `rm $(find …)` is fed like `find … | xargs rm`.
+        // `rm $(find …)` counts as fed, like `find … | xargs rm`.
         for command in self.reading.commands.iter_mut().skip(inside) {
             command.pipeline = pipeline;
             simple.fed_by_words = true;
@@ -331,7 +329,7 @@ impl ShellReader {
         simple.words = words;
         let before = self.reading.commands.len();
         let stdin = self.redirected(redirects, stdin);
-        // Redirections were recorded as a command of their own; here they have an owner.
+        // Redirections were recorded as a command without words; here they get their command.
         for owned in self.reading.commands.split_off(before) {
             if owned.words.is_empty() && owned.assignments.is_empty() {
                 simple.redirects.extend(owned.redirects);
@@ -365,7 +363,7 @@ impl ShellReader {
         simple.assignments.push((name, value));
     }
 
-    /// Records redirections as a command without words, and says what standard input becomes.
+    /// Records redirections as a command without words, and returns the new standard input.
     fn redirected(&mut self, redirects: &[Node], stdin: &Stdin) -> Stdin {
         let mut stdin = stdin.clone();
         let mut found = Vec::new();
@@ -408,13 +406,13 @@ impl ShellReader {
         stdin
     }
 
-    /// Scripts inside text that is not itself a command: a here-document's body, arithmetic, the
-    /// default of `${X:-…}`. Quotes are not looked at, so it reads too much rather than too little.
+    /// Reads scripts inside text that is not a command: the body of a here-document, arithmetic,
+    /// the default of `${X:-…}`. Quotes are ignored, so it reads too much rather than too little.
     fn embedded(&mut self, text: &str) {
         let mut rest = text;
         while let Some(at) = rest.find("$(") {
             rest = &rest[at + 2..];
-            // What nests inside is found when the script is read.
+            // Nested scripts are found when this script is read.
             let (script, after) = rest.split_at(closing(rest));
             self.script(script);
             rest = after;
@@ -425,7 +423,7 @@ impl ShellReader {
     }
 }
 
-/// Where the parenthesis closes that was open when the text began.
+/// Position of the parenthesis that closes the one open at the start of the text.
 fn closing(text: &str) -> usize {
     let mut open = 1;
     for (at, letter) in text.char_indices() {

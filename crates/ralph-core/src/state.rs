@@ -1,7 +1,7 @@
-//! The state file of a loop: the pattern's schema, field for field, and what we added to it.
+//! The state file of a loop: the schema of the original pattern plus our own fields.
 //!
-//! Fields that we do not know are kept and written back, at every level that a person or a newer
-//! version may have added one. A newer `schema_version` is never rewritten; the store checks that.
+//! Unknown fields are kept and written back at every level where a user or a newer version may have
+//! added one. A file with a newer `schema_version` is never rewritten; the store checks that.
 
 pub mod progress;
 pub mod signals;
@@ -40,140 +40,141 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The version of the schema that this code writes.
+/// The schema version that this code writes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The token that asks for completion, unless the state names another.
+/// The default token that requests completion.
 pub const COMPLETION_TOKEN: &str = "RALPH_COMPLETE";
 
 /// Members that this version does not know.
 pub type Extra = BTreeMap<String, Value>;
 
-/// One loop, as it stands in `loops/<loop_id>/state.json`.
+/// One loop, as stored in `loops/<loop_id>/state.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoopState {
-    /// Version of this document's schema.
+    /// Schema version of this document.
     pub schema_version: u32,
     /// Name of the loop's folder.
     pub loop_id: String,
     /// Claude Code's session id; empty until a session is bound.
     pub session_id: String,
-    /// Which rules drive the loop, and what only they keep.
+    /// Which rules drive the loop, and the state that only they need.
     #[serde(flatten)]
     pub mode: ModeState,
-    /// Where the loop stands.
+    /// The phase of the loop.
     pub phase: Phase,
     /// The phase to return to when a pause ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume_phase: Option<Phase>,
-    /// Why the loop rests, while `phase` is `paused`.
+    /// Why the loop is paused, while `phase` is `paused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
     /// How the loop ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
-    /// Absolute path of the project, as the client named it when the loop started.
+    /// Absolute path of the project, as the client reported it when the loop started.
     pub project_root: String,
-    /// For a mode that has one: the folder of the project's own document, below `project_root`.
+    /// Folder of the project's own document, below `project_root`, for modes that have one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub document: String,
-    /// What the person asked for.
+    /// The user's request.
     pub prompt: String,
-    /// How many times the loop goes on before it ends.
+    /// How many times the loop may continue before it ends.
     pub max_iterations: u32,
-    /// How many times it went on.
+    /// How many times the loop has continued.
     pub iteration: u32,
     /// When the loop was started or planned.
     pub created_at: Timestamp,
-    /// When the loop began to run; none while it is only planned.
+    /// When the loop began to run; absent while it is only planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// When this document was last written.
     pub updated_at: Timestamp,
-    /// What "done" means.
+    /// The criteria that define "done".
     pub acceptance_criteria: Vec<Criterion>,
-    /// What of it a person agreed to when the loop started.
+    /// The criteria and files that the user agreed to when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
-    /// The test files that differ from what was frozen, as they were last looked at.
+    /// Test files that differ from the agreed version, as of the last check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<String>,
-    /// What of the commands' meaning differs from what was frozen and proves no less, as it was last
-    /// looked at.
+    /// Changes to the meaning of the commands that do not weaken them, as of the last check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meaning_noted: Vec<String>,
-    /// The variables that decided what runs when the loop started.
+    /// The environment variables that decided what runs when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// True until the criteria were run once before the work, as `--baseline` asks.
+    /// True until the criteria have run once before the work, as `--baseline` requests.
     #[serde(skip_serializing_if = "is_false")]
     pub baseline_pending: bool,
-    /// The last moment at which all criteria held.
+    /// The last time that all criteria held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Green>,
     /// The work, as tasks with dependencies.
     pub task_graph: Vec<Task>,
     /// What planning found out about the project.
     pub context_report: String,
-    /// Fingerprints of the tree at the last stops, oldest first.
+    /// Fingerprints of the work at the last stops, oldest first.
     pub stall_hashes: Vec<String>,
-    /// What the last stops say about progress, besides the fingerprints.
+    /// Progress at the last stops, besides the fingerprints.
     pub progress: Progress,
-    /// What the model said that a person must do before it can go on.
+    /// What the model reported that a person must do before it can continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
-    /// The word that asks for completion.
+    /// The token that requests completion.
     pub completion_token: String,
-    /// What went wrong, in the order it happened.
+    /// Errors, in the order in which they occurred.
     pub errors: Vec<LoopError>,
-    /// Which rule decides completion.
+    /// The rule that decides completion.
     pub completion: Completion,
-    /// Stops in a row without progress after which the loop ends as stalled.
+    /// Consecutive stops without progress after which the loop ends as stalled.
     pub stall_limit: u32,
-    /// Bounds besides `max_iterations`.
+    /// Limits besides `max_iterations`.
     pub limits: Limits,
-    /// Tokens that the client reported since the start.
+    /// Tokens that the client has reported since the start.
     pub usage: Usage,
     /// Sessions that the loop was bound to before, oldest first.
     pub lineage: Vec<Bound>,
-    /// The settings as they were when the loop started.
+    /// The settings at the start of the loop.
     pub settings: Value,
     /// The highest-ranking registration seen: `settings`, `plugin` or `skill`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
     /// Who started the loop.
     pub started_by: StartedBy,
-    /// The turn that the loop drives at present; none when nothing is outstanding.
+    /// The turn that the loop currently drives; absent if no reply is outstanding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<DrivenTurn>,
-    /// The client process that the loop was last seen in.
+    /// The client process in which the loop was last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientProcess>,
-    /// True once the loop had an event after its start; until then a new `/ralph` may replace it.
+    /// True after the first event since the start; until then a new `/ralph` may replace the loop.
     pub touched: bool,
-    /// The prompt by which a person cancelled in the session: whoever typed it has been answered.
+    /// Id of the prompt with which the user cancelled in the session; that prompt already has its
+    /// answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled_by_prompt: Option<String>,
-    /// Prompts that the model has scheduled in this session: when they come, nobody has typed them.
+    /// Prompts that the model has scheduled in this session: when they arrive, no user typed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scheduled: Vec<String>,
     /// Set by a cancel that lets the running turn finish.
     #[serde(skip_serializing_if = "is_false")]
     pub let_finish: bool,
-    /// True from a compaction until the model was given the whole contract at a stop.
+    /// True from a compaction until the model has received the whole loop prompt at a stop.
     #[serde(skip_serializing_if = "is_false")]
     pub context_lost: bool,
-    /// The round of `ralph build` that this session is; none in a session that a person began.
+    /// The round of `ralph build` that runs in this session; absent in a session that a user
+    /// started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<BuildRound>,
-    /// True where the tasks are for workers, each in a worktree of its own, and the session only
-    /// starts them and merges what they bring.
+    /// True if workers do the tasks, each in its own worktree, and the session only starts the
+    /// workers and merges their work.
     #[serde(skip_serializing_if = "is_false")]
     pub parallel: bool,
-    /// The workers that are at work, and those whose worktrees are still there or may be.
+    /// Workers that are running, and workers whose worktrees exist or may exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Worker>,
-    /// For the loop of one worker that was started without a session: the loop whose task it does.
+    /// For the loop of a headless worker: the id of the loop whose task it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Members that this version does not know.
@@ -238,7 +239,7 @@ impl Default for LoopState {
     }
 }
 
-/// Why a planning rests whose session is over before the person has decided.
+/// Detail of the pause when the session ends before the user has decided about a plan.
 pub const AWAITS_DECISION: &str = "the plan waits for your decision: `ralph ralplan approve`, `adjust` or `discard` in a terminal";
 
 impl LoopState {
@@ -252,28 +253,29 @@ impl LoopState {
         self.is_running() || self.phase == Phase::Paused
     }
 
-    /// True while a person is to decide about a plan and nothing else is in the way, whether or not the session
-    /// that asked is still open.
+    /// True while the plan needs the user's decision and nothing else blocks it, whether or not the
+    /// session that asked is still open.
     pub fn awaits_decision(&self) -> bool {
         let cause = self.pause.as_ref().map(|pause| &pause.cause);
         self.is_live() && self.ralplan().is_some_and(|plan| plan.phase.awaits_decision(cause))
     }
 
-    /// How many times the loop went on, of how many, for people: `3/25`.
+    /// Completed and maximum iterations, for people: `3/25`.
     pub fn position(&self) -> String {
         StateView::position(self)
     }
 
-    /// Notes that a registration was seen, and that the loop had an event.
+    /// Records the registration that an event came from, and that the loop had an event.
     pub fn note_event(&mut self, via: Via) {
         self.via = self.via.max(Some(via));
         self.touched = true;
     }
 
-    /// Rests the loop where it stands. One that rests already keeps its first cause, unless that
-    /// would let it go on by itself and this one does not: a person's wish outlasts a crash.
+    /// Pauses the loop. A loop that is already paused keeps its first cause, unless that cause
+    /// would let it continue by itself and the new one would not: a pause by the user outlasts a
+    /// crash.
     pub fn pause(&mut self, cause: PauseCause, detail: impl Into<String>, now: Timestamp) {
-        // Nothing crashed where a planning had nothing left to do but to wait.
+        // Consensus planning that only waits for a decision cannot crash.
         if cause == PauseCause::Crashed && self.is_running() && self.awaits_decision() {
             return self.pause(PauseCause::BlockedOnHuman, AWAITS_DECISION, now);
         }
@@ -290,24 +292,24 @@ impl LoopState {
         }
     }
 
-    /// Takes a paused loop up again where it rested. A loop that is not paused is left as it is.
+    /// Continues a paused loop in the phase where it paused. Does nothing if the loop is not
+    /// paused.
     pub fn resume(&mut self) {
         if self.phase == Phase::Paused {
             self.phase = self.resume_phase.take().unwrap_or(Phase::Implementation);
             self.pause = None;
-            // The person looked at it: what counted as standing still before does not any more.
+            // The user has intervened: earlier stops without progress no longer count.
             self.forget_progress();
             self.blocked = None;
         }
     }
 
-    /// Begins anew to tell a loop that moves from one that stands still.
+    /// Restarts the stall detection.
     pub fn forget_progress(&mut self) {
         self.stall_hashes.clear();
         self.progress = Progress::default();
     }
 
-    /// Ends the loop.
     pub fn end(&mut self, kind: EndingKind, detail: impl Into<String>, now: Timestamp) {
         self.phase = Phase::Ended;
         self.resume_phase = None;
@@ -319,12 +321,12 @@ impl LoopState {
     }
 }
 
-/// A way in which hooks are registered, in rising order of rank. When the same event starts a
-/// hook more than once, only the highest-ranking copy that the loop has seen counts.
+/// A place where hooks are registered, in ascending rank. If one event starts a hook more than
+/// once, only the highest-ranking copy that the loop has seen counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
-    /// No name was passed.
+    /// The hook got no registration name.
     Unnamed,
     /// A skill's front matter.
     Skill,
@@ -335,10 +337,10 @@ pub enum Via {
 }
 
 impl Via {
-    /// All of them, in rising order of rank.
+    /// All variants, in ascending rank.
     pub const ALL: [Via; 4] = [Via::Unnamed, Via::Skill, Via::Plugin, Via::Settings];
 
-    /// The word by which a registration names itself.
+    /// The word that a registration passes as the last argument.
     pub fn as_str(self) -> &'static str {
         match self {
             Via::Unnamed => "unnamed",
@@ -348,7 +350,7 @@ impl Via {
         }
     }
 
-    /// The registration that an executable was started by, from its last argument.
+    /// The registration that started an executable, from its last argument.
     pub fn from_argument(argument: Option<&str>) -> Via {
         match argument {
             Some("settings") => Via::Settings,
@@ -359,17 +361,17 @@ impl Via {
     }
 }
 
-/// Why and since when a loop rests.
+/// Why a loop is paused, and since when.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Pause {
-    /// The cause.
+    /// Why the loop paused.
     pub cause: PauseCause,
-    /// Since when.
+    /// When the loop paused.
     pub at: Timestamp,
-    /// In words, for people.
+    /// Details for people.
     pub detail: String,
-    /// True once the person has been told in the session.
+    /// True once the user has been told in the session.
     pub told: bool,
 }
 
@@ -381,30 +383,30 @@ from_json!(Pause { cause, at, detail, told });
 pub struct Ending {
     /// The kind of ending.
     pub kind: EndingKind,
-    /// When.
+    /// When the loop ended.
     pub at: Timestamp,
-    /// In words, for people.
+    /// Details for people.
     pub detail: String,
-    /// For `stalled`: which kind of standing still it was.
+    /// For `stalled`: the sign of the stall.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Signal>,
 }
 
 from_json!(Ending { kind, at, detail, cause });
 
-/// Something that went wrong in a loop.
+/// An error in a loop.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct LoopError {
-    /// When.
+    /// When the error occurred.
     pub at: Timestamp,
-    /// In words, for people.
+    /// The error, for people.
     pub message: String,
 }
 
 impl FromJson for LoopError {
     fn from_json(value: Value) -> Result<Self, Mistake> {
-        // The pattern's document shows an empty list, and loops of it wrote plain text there.
+        // The original pattern documents an empty list, and its loops wrote plain strings.
         if let Value::String(message) = value {
             return Ok(LoopError { message, ..LoopError::default() });
         }
@@ -424,15 +426,15 @@ impl TryFrom<Value> for LoopError {
     }
 }
 
-/// Bounds besides `max_iterations`.
+/// Limits besides `max_iterations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Limits {
-    /// Wall clock, in minutes since the loop was started.
+    /// Elapsed time since the start, in minutes.
     pub max_minutes: u64,
-    /// Tokens, input and output together; none means no limit.
+    /// Input and output tokens together; `null` means no limit.
     pub max_tokens: Option<u64>,
-    /// Workers that may be at work at once, whatever the session asks for.
+    /// Workers that may run at once, whatever the session requests.
     pub max_workers: u32,
     /// Members that this version does not know.
     #[serde(flatten)]
@@ -453,24 +455,24 @@ impl Default for Limits {
 pub struct Bound {
     /// Claude Code's session id.
     pub session_id: String,
-    /// Until when.
+    /// When the loop left the session.
     pub until: Timestamp,
-    /// Why it was left: `cleared`, `adopted` …
+    /// Why the loop left it: `cleared`, `adopted` …
     pub why: String,
 }
 
 from_json!(Bound { session_id, until, why });
 
-/// The turn that a loop drives: our last answer was to go on, and it was given in this turn.
-/// A person's prompt with another id reveals that the turn was cut.
+/// The turn that a loop drives: our last reply in it was to continue. A user prompt with another id
+/// reveals that the turn was cut.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct DrivenTurn {
-    /// The client's id of the prompt that began the turn; empty when it is not known.
+    /// The client's id of the prompt that started the turn; empty if unknown.
     pub prompt_id: String,
-    /// When the answer was given.
+    /// When the reply was given.
     pub at: Timestamp,
-    /// True once the main conversation has used a tool since then.
+    /// True once the main conversation has used a tool since that reply.
     #[serde(skip_serializing_if = "is_false")]
     pub worked: bool,
 }
@@ -478,86 +480,87 @@ pub struct DrivenTurn {
 from_json!(DrivenTurn { prompt_id, at, worked });
 
 impl DrivenTurn {
-    /// A turn in which nothing was done yet.
+    /// A turn in which no tool has been used yet.
     pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
         DrivenTurn { prompt_id: prompt_id.into(), at, worked: false }
     }
 }
 
-/// A session that `ralph build` has begun for one task.
+/// A session that `ralph build` started for one task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct BuildRound {
-    /// The task's id; empty where all tasks are closed and criteria are still to be met.
+    /// The task's id; empty if all tasks are closed and only criteria remain.
     pub task: String,
-    /// Which round it is, counted from 1.
+    /// Number of the round, from 1.
     pub number: u32,
 }
 
 from_json!(BuildRound { task, number });
 
-/// A client process. The start time tells a reused process id from the same process.
+/// A client process. The start time distinguishes it from another process with a reused id.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct ClientProcess {
     /// Process id.
     pub pid: u32,
-    /// Start time of the process as the system counts it; empty where it cannot be had.
+    /// Start time as the system counts it; empty where unavailable.
     pub started: String,
 }
 
 from_json!(ClientProcess { pid, started });
 
 impl ClientProcess {
-    /// Stands for a client whose session has ended: no process has this id.
+    /// Stands for a client whose session has ended: no process has the id 0.
     pub fn gone() -> ClientProcess {
         ClientProcess { pid: 0, started: String::new() }
     }
 }
 
-/// One thing that must be true for the work to be done.
+/// One condition that must hold for the work to be done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Criterion {
     /// `AC-1`, `AC-T` …
     pub id: String,
-    /// In words.
+    /// The condition in words.
     pub description: String,
-    /// Written by Ralph from a receipt; set by hand it counts for nothing.
+    /// Written by Ralph from a receipt; a value set by hand is ignored.
     pub verified: bool,
-    /// The command that shows it.
+    /// The command that proves the criterion.
     pub verification_command: String,
-    /// Paths the command depends on; empty means the whole tree.
+    /// Paths that the command depends on; empty means the whole tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The last run of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
-    /// Tests that the first counted run had; a later run with fewer does not hold until a person
-    /// accepts it.
+    /// Number of tests in the first counted run. A later run with fewer tests does not hold until a
+    /// person accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_expected: Option<u64>,
-    /// True once a known runner has reported that tests ran, counted or not; a later run must report
-    /// some as well.
+    /// True once a known test runner has reported tests, counted or not; a later run must report
+    /// some too.
     #[serde(skip_serializing_if = "is_false")]
     pub tests_reported: bool,
-    /// Tests that the first counted run skipped.
+    /// Number of skipped tests in the first counted run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_skipped: Option<u64>,
-    /// What of the command's meaning differs from what a person agreed to and may prove less, as it
-    /// was last looked at.
+    /// Changes to the meaning of the command that may weaken it compared with what the user agreed
+    /// to, as of the last check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meaning_changed: Vec<String>,
-    /// What a person took: `failures` in the summary of a success, `no_summary` of a known runner.
+    /// Exceptions that a person accepted: `failures` in the summary of a success, `no_summary` of a
+    /// known runner.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
-    /// True if it held before the work began: then it proves nothing about the work.
+    /// True if the criterion held before the work began and so proves nothing about the work.
     #[serde(skip_serializing_if = "is_false")]
     pub held_before: bool,
-    /// Id of the tree on which it last held.
+    /// Id of the tree on which the criterion last held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_on: Option<String>,
-    /// Set while it is red after it had held.
+    /// Set while the criterion fails after it had held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turned_red: Option<Regression>,
     /// Members that this version does not know.
@@ -574,63 +577,63 @@ impl Criterion {
         self
     }
 
-    /// True if a person took this of it.
+    /// True if a person accepted this exception.
     pub fn accepts(&self, what: crate::evidence::receipt::Accepted) -> bool {
         self.accepted.iter().any(|word| word == what.as_str())
     }
 }
 
-/// A moment at which all criteria held.
+/// A time at which all criteria held.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Green {
-    /// The checkpoint's ref; empty where none could be made.
+    /// The checkpoint's ref; empty if none could be made.
     pub reference: String,
     /// Id of the tree.
     pub tree: String,
-    /// When.
+    /// When all criteria held.
     pub at: Timestamp,
 }
 
 from_json!(Green { reference, tree, at });
 
-/// What a person must do before the work can go on, as the model said.
+/// What a person must do before the work can continue, as reported by the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Blocked {
-    /// In words.
+    /// The action needed, in words.
     pub what: String,
-    /// When it was said.
+    /// When the model reported it.
     pub at: Timestamp,
 }
 
 from_json!(Blocked { what, at });
 
-/// One piece of work.
+/// A task of the work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Task {
     /// `T-1` …
     pub id: String,
-    /// In words.
+    /// The task in words.
     pub name: String,
     /// Ids of the tasks that must be done first.
     pub deps: Vec<String>,
-    /// Where it stands.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// How one can tell that it is done.
+    /// How to tell that the task is done.
     pub completion_condition: String,
-    /// Files that it will change.
+    /// Files that the task will change.
     pub files: Vec<String>,
-    /// Who has claimed it.
+    /// Who has claimed the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// When the claim ends by itself.
+    /// When the claim expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Timestamp>,
-    /// How often it was claimed.
+    /// How many times the task was claimed.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: u32,
-    /// What came of it: a result, or the reason for a failure.
+    /// The result, or the reason for a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// Members that this version does not know.
@@ -747,7 +750,7 @@ mod tests {
             (&PauseCause::BlockedOnHuman, AWAITS_DECISION)
         );
         assert!(waits.awaits_decision());
-        // Older versions wrote so.
+        // Older versions wrote `crashed` here.
         waits.pause.as_mut().unwrap().cause = PauseCause::Crashed;
         assert!(waits.awaits_decision());
         waits.pause.as_mut().unwrap().cause = PauseCause::Interrupted;

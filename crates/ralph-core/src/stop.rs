@@ -1,8 +1,8 @@
 //! Decides whether a finished turn may end the loop.
 //!
-//! The rules are tried in order, and the order matters: a person's wish comes before everything, a
-//! request for completion before the bounds, so that work finished on the last iteration is
-//! complete and not capped, and the bounds before the stall, so that an ending names its real cause.
+//! The order of the rules matters. The user's commands come first. A completion request comes
+//! before the limits, so that work finished on the last iteration counts as complete and not as
+//! capped. The limits come before the stall, so that the ending names its real cause.
 
 pub mod replay;
 pub mod rounds;
@@ -28,80 +28,80 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What the hook saw when the turn wanted to end.
+/// What the hook observed when the turn was about to end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StopInputs {
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
     /// The client's id of the turn.
     pub prompt_id: String,
-    /// What the last text block of the turn says about completion.
+    /// The completion request in the last text block of the turn.
     pub request: CompletionRequest,
-    /// Subagents that still run, as the client describes them.
+    /// Running subagents, as the client describes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<String>,
-    /// True when a `/ralph…` command that the person typed waits for the turn to end.
+    /// True if a `/ralph…` command that the user typed is waiting for the turn to end.
     #[serde(default, skip_serializing_if = "is_false")]
     pub command_waits: bool,
-    /// True when the conversation has not heard a STEER of the person yet.
+    /// True if the main conversation has not received the user's STEER yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub steer_waits: bool,
-    /// True when a planning's own document is not in the project any more: a person removed it.
+    /// True if the document of consensus planning is no longer in the project: the user removed it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub document_gone: bool,
-    /// What the router of an orchestrated session says; none in every other mode.
+    /// The router's output for an orchestration; `None` in every other mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Routed>,
-    /// Whether the turn called a tool; none where that cannot be known.
+    /// Whether the turn called a tool; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<bool>,
-    /// Fingerprint of the tree; none where there is none to be had.
+    /// Fingerprint of the tree; `None` if unavailable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// What the checks found that completion was requested for; none if they were not asked.
+    /// The result of the checks for a completion request; `None` if they were not needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Where checks were run: the work outside the tree before them.
+    /// If checks ran: the hash of the work outside the tree before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_before_checks: Option<String>,
-    /// Where checks were run: the fingerprint of the tree after them.
+    /// If checks ran: the fingerprint of the tree after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_after_checks: Option<String>,
 }
 
-/// What of the tasks a stop is decided from. Kept apart from the state, so that the record of a
-/// decision does not hold thousands of tasks.
+/// The facts about the tasks that a stop decision needs. Separate from the state, so that the
+/// record of a decision does not hold thousands of tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TaskProgress {
     /// True if there are tasks and all are done.
     pub all_done: bool,
-    /// True if a task could be begun now.
+    /// True if a task could start now.
     pub is_ready: bool,
-    /// True where this session is a round for one task, and that is done or given up.
+    /// True if this session is a round for one task, and that task is done or given up.
     #[serde(default, skip_serializing_if = "is_false")]
     pub round_is_over: bool,
     /// Why no proof could complete the loop now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
-    /// One value for all task states and what the checks said.
+    /// Hash of all task states and check results.
     pub print: String,
 }
 
-/// Why a loop cannot complete, whatever its criteria say.
+/// Why a loop cannot complete, whatever the state of its criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Withheld {
-    /// Its workers carry out tasks, and it has none.
+    /// The loop uses workers but has no tasks.
     NoTasks,
 }
 
 impl Withheld {
-    /// The reason, for a state; none where proof decides.
+    /// The reason for this state; `None` if proof decides.
     pub fn of(state: &LoopState) -> Option<Withheld> {
         (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
     }
 
-    /// The reason in words, with what to do.
+    /// The reason, and what to do about it.
     pub fn describe(self) -> &'static str {
         match self {
             Withheld::NoTasks => {
@@ -112,38 +112,38 @@ impl Withheld {
     }
 }
 
-/// The answer to a turn that wants to end.
+/// The decision about a turn that is about to end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StopVerdict {
-    /// The turn may end; the loop stays as it is.
+    /// The turn may end; the loop is unchanged.
     LetGo(AllowReason),
-    /// The loop is over, and the state says how.
+    /// The loop has ended; the state says how.
     Ended(EndingKind),
-    /// The turn goes on.
+    /// The turn continues.
     GoOn,
 }
 
 /// Why a turn may end although the loop has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowReason {
-    /// The loop was never started, or is over.
+    /// The loop never started or has ended.
     NotLive,
     /// The loop is paused.
     Paused,
-    /// Background subagents run; the client wakes the model when they finish.
+    /// Background subagents are running; the client wakes the model when they finish.
     WorkersRun,
-    /// A command that the person typed waits.
+    /// A command that the user typed is waiting.
     CommandWaits,
-    /// A person must do something first; the loop is paused now.
+    /// A person must do something first; the loop is now paused.
     Blocked,
-    /// The task of this round is closed; `ralph build` begins the next round.
+    /// The task of this round is closed; `ralph build` starts the next round.
     RoundIsOver,
-    /// A plan waits for a person's decision.
+    /// A plan is waiting for the user's decision.
     AwaitsPerson,
 }
 
 impl AllowReason {
-    /// The reason in words, for the journal.
+    /// The reason, for the journal.
     pub fn describe(self) -> &'static str {
         match self {
             AllowReason::NotLive => "the loop is not live",
@@ -158,7 +158,7 @@ impl AllowReason {
 }
 
 impl StopVerdict {
-    /// The verdict in a few words, for the journal and for comparing.
+    /// The verdict in a few words, for the journal and for comparison.
     pub fn describe(&self) -> String {
         match self {
             StopVerdict::LetGo(why) => format!("let go: {}", why.describe()),
@@ -168,37 +168,35 @@ impl StopVerdict {
     }
 }
 
-/// What was decided, what the model is told, and from what it was decided.
+/// A stop decision, the text for the model, and the inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StopDecision {
-    /// The verdict.
     pub verdict: StopVerdict,
-    /// The reason to go on; empty for other verdicts.
+    /// The reason to continue; empty for other verdicts.
     pub says: String,
-    /// What it was decided from.
+    /// The inputs of the decision.
     pub record: StopRecord,
 }
 
-/// True when the decision will need the fingerprint of the tree: it costs a child process, so it
-/// is taken only then.
+/// True if the decision will need the fingerprint of the tree, which costs a child process.
 pub fn wants_tree(mode: &dyn AtStop, state: &LoopState) -> bool {
     state.is_running() && mode.wants_tree()
 }
 
-/// True when the decision will need proof: the checks are run before it.
+/// True if the decision will need proof: the checks run before it.
 pub fn wants_proof(mode: &dyn AtStop, state: &LoopState, seen: &StopInputs) -> bool {
     Withheld::of(state).is_none()
         && may_rest(state, seen).is_none()
         && mode.wants_proof(state, seen)
 }
 
-/// True where the model asks for a completion that criteria have to prove, and nothing else comes first.
+/// True if the model requests a completion that criteria must prove, and nothing else comes first.
 pub(crate) fn asks_for_completion(state: &LoopState, seen: &StopInputs) -> bool {
     let asks = seen.request == CompletionRequest::Made && needs_proof(state);
     asks && !seen.steer_waits && state.blocked.is_none()
 }
 
-/// Decides, and writes into the state what the decision changes.
+/// Decides, and writes the consequences into the state.
 pub fn decide(mode: &dyn AtStop, state: &mut LoopState, seen: &StopInputs) -> StopDecision {
     let work = work(state, seen.now);
     let asks_criteria = seen.request == CompletionRequest::Made || mode.wants_proof(state, seen);
@@ -225,7 +223,7 @@ fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
     }
 }
 
-/// The next task gets a session of its own, that knows nothing of this one.
+/// True if the task of this round is closed: the next task gets a fresh session.
 fn round_is_over(state: &LoopState) -> bool {
     let Some(round) = state.round.as_ref().filter(|round| !round.task.is_empty()) else {
         return false;
@@ -234,7 +232,7 @@ fn round_is_over(state: &LoopState) -> bool {
     task.is_none_or(|task| task.status != TaskStatus::InProgress)
 }
 
-/// The rules, in their order.
+/// Applies the rules in order.
 fn rule(
     mode: &dyn AtStop,
     state: &mut LoopState,
@@ -245,22 +243,22 @@ fn rule(
         if why == AllowReason::WorkersRun {
             state.progress.signal = Signal::Waiting;
         }
-        // Nothing is outstanding now: the person's next prompt reveals no interruption.
+        // No reply is outstanding: the user's next prompt does not reveal an interruption.
         state.turn = None;
         return StopVerdict::LetGo(why);
     }
     mode.at_stop(state, work, seen)
 }
 
-/// The pause for a person, where the model said what they must do and no other work is ready.
+/// Pauses for a person if the model reported a blocker and no other task is ready.
 pub(crate) fn blocked(
     state: &mut LoopState,
     work: &TaskProgress,
     seen: &StopInputs,
 ) -> Option<StopVerdict> {
-    // What the person has just said may be the answer.
+    // The user's latest message may resolve the blocker.
     let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) else {
-        // Said too early: there is other work to do, and the loop was told so.
+        // Reported too early: other work is ready, and the loop was told so.
         state.blocked = None;
         return None;
     };
@@ -277,7 +275,7 @@ fn plain(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopV
     if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
     }
-    // Who asks for completion has not heard yet what else the person wants.
+    // The model requested completion before it read the user's latest message.
     let is_asked = !seen.steer_waits && work.withheld.is_none();
     let completed = if is_asked { completed(state, seen) } else { None };
     if let Some((kind, detail)) = completed {
@@ -299,7 +297,7 @@ fn plain(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopV
         refused: seen.request == CompletionRequest::Made,
     };
     if seen.steer_waits {
-        // From here on it is other work: what counted as standing still does not any more.
+        // The work changes now: earlier stops without progress no longer count.
         state.forget_progress();
     } else if let Some(stall) = progress::stalled(state, &shown) {
         let verdict = end(state, EndingKind::Stalled, stall.detail, seen.now);
@@ -308,14 +306,14 @@ fn plain(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopV
         }
         return verdict;
     }
-    // Counted before the answer is sent: if the reply is lost, a repeated hook must not get a
-    // free iteration.
+    // Counted before the reply is sent: if the reply is lost, a repeated hook must not get a free
+    // iteration.
     state.iteration += 1;
     state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
     StopVerdict::GoOn
 }
 
-/// Steps 1 to 4: reasons to let the turn end without a word about the work.
+/// Steps 1 to 4: reasons to let the turn end whatever the state of the work.
 fn may_rest(state: &LoopState, seen: &StopInputs) -> Option<AllowReason> {
     if !state.is_live() {
         Some(AllowReason::NotLive)
@@ -324,19 +322,19 @@ fn may_rest(state: &LoopState, seen: &StopInputs) -> Option<AllowReason> {
     } else if seen.command_waits {
         Some(AllowReason::CommandWaits)
     } else if !seen.workers.is_empty() && time_used_up(state, seen.now).is_none() {
-        // A worker that hangs must not outlast the loop's time.
+        // A worker that hangs must not outlast the loop's time limit.
         Some(AllowReason::WorkersRun)
     } else {
         None
     }
 }
 
-/// True where the token is a request, and not the end itself.
+/// True if the token is only a request that must be proven.
 fn needs_proof(state: &LoopState) -> bool {
     state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 
-/// Step 6: the ending that was requested, if it is granted.
+/// Step 6: the requested ending, if it is granted.
 fn completed(state: &mut LoopState, seen: &StopInputs) -> Option<(EndingKind, String)> {
     if seen.request != CompletionRequest::Made {
         return None;
@@ -359,7 +357,7 @@ fn completed(state: &mut LoopState, seen: &StopInputs) -> Option<(EndingKind, St
     })
 }
 
-/// True if every criterion is proven and is what a person agreed to; writes what each is worth.
+/// True if every criterion is proven and as agreed; updates `verified` of each.
 pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
     for criterion in &mut state.acceptance_criteria {
         criterion.verified = proof.proves(criterion);
@@ -368,7 +366,7 @@ pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
     all_hold && pinned::is_as_frozen(state)
 }
 
-/// Step 7: a bound that is reached.
+/// Step 7: a limit that has been reached.
 pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
     if state.iteration >= state.max_iterations {
         let detail = format!(
@@ -382,7 +380,7 @@ pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, 
     Some((EndingKind::Budget, detail))
 }
 
-/// True if no bound is reached; else the loop is ended by it.
+/// True if no limit has been reached; otherwise ends the loop.
 pub fn may_go_on(state: &mut LoopState, now: Timestamp) -> bool {
     if state.ending.is_none()
         && let Some((kind, detail)) = used_up(state, now)
@@ -392,7 +390,7 @@ pub fn may_go_on(state: &mut LoopState, now: Timestamp) -> bool {
     state.ending.is_none()
 }
 
-/// How much of the loop's time is left.
+/// The loop's remaining time.
 pub fn time_left(state: &LoopState, now: Timestamp) -> Duration {
     let began = state.started_at.unwrap_or(state.created_at);
     let ran = Duration::try_from(now.duration_since(began)).unwrap_or_default();
@@ -401,7 +399,7 @@ pub fn time_left(state: &LoopState, now: Timestamp) -> Duration {
 
 fn time_used_up(state: &LoopState, now: Timestamp) -> Option<String> {
     let began = state.started_at.unwrap_or(state.created_at);
-    // A clock that was set back gives a negative time: nothing is used up then.
+    // A clock that was set back gives a negative time: then nothing is used up.
     let minutes = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
     let most = state.limits.max_minutes;
     (minutes >= most)

@@ -1,5 +1,5 @@
-//! Text, whatever it is about: cut and counted for a reader, freed of control characters and secrets,
-//! matched against globs. Every other folder uses this one, and it uses none.
+//! Text utilities: shorten and count text for a reader, strip control characters and secrets, match
+//! globs. Every other folder uses this one.
 
 pub mod from_json;
 pub mod globs;

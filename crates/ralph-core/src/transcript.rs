@@ -1,5 +1,5 @@
-//! What Claude Code writes while it works: the rows of a transcript, the tokens they report, how a turn
-//! was cut off, which background work is still running, and the stream of a headless client.
+//! Reads what Claude Code writes while it works: transcript rows, token usage, cut turns, running
+//! background work, and the stream of a headless client.
 
 pub mod activity;
 pub mod background_watch;

@@ -1,4 +1,4 @@
-//! What a person reads: messages, the status line, the report.
+//! Output for people: messages, the status line, the report.
 
 pub mod messages;
 pub mod report;

@@ -1,5 +1,5 @@
-//! Why completion is refused, in words for the model and for people: each criterion with what is
-//! wrong with it, and the end of what the first failing command printed.
+//! Explains to the model and the user why completion is refused: what is wrong with each criterion,
+//! and the end of the first failing command's output.
 
 use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof, Receipt, ReceiptStatus};
@@ -10,15 +10,15 @@ use crate::text::plural::noun;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Criteria that are named one by one.
+/// Criteria that are listed individually.
 const MOST_NAMED: usize = 6;
 
 const TAIL_LIMIT: usize = 600;
 
-/// In UTF-16 units; what follows the refusal has as much again.
+/// In UTF-16 units; the text after the refusal may be as long again.
 const LIMIT: usize = 1_300;
 
-/// The first part of the reason to go on, after a request for completion that was refused.
+/// The first part of the reason to continue after a refused completion request.
 pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     let mut text =
         "Completion was requested and is refused, because not everything holds:\n".to_owned();
@@ -59,19 +59,19 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     }
     let failed = open.iter().find(|(_, standing)| *standing == ReceiptStatus::Failed);
     text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
-    // The rest of the reason to go on must find its place behind it.
+    // The rest of the reason to continue must fit after it.
     let mut text = bounded(text.trim_end(), LIMIT);
     text.push('\n');
     text
 }
 
-/// A criterion in one line: its id, what is wrong, its command.
+/// A criterion on one line: its id, what is wrong, its command.
 fn line(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
     let command = bounded(&criterion.verification_command, 80);
     format!("{} {}: `{command}`", criterion.id, why(criterion, standing, changed))
 }
 
-/// What is wrong with a criterion, or that nothing is.
+/// What is wrong with a criterion, or a text that nothing is.
 pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
     let nothing = crate::evidence::receipt::Receipt::default();
     let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
@@ -123,8 +123,8 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
     }
 }
 
-/// How the environment of a criterion's last run differed from the one at the start of the loop; empty
-/// if it did not.
+/// How the environment of a criterion's last run differed from the one at the start of the loop;
+/// empty if it did not differ.
 pub fn environment(criterion: &Criterion) -> String {
     let Some(receipt) = &criterion.receipt else { return String::new() };
     let mut text = String::new();
@@ -140,7 +140,7 @@ pub fn environment(criterion: &Criterion) -> String {
     text
 }
 
-/// The same for all criteria, as a sentence; each variable is named once.
+/// The same for all criteria, as a sentence that names each variable once.
 pub fn environments(state: &LoopState) -> String {
     let receipts = || state.acceptance_criteria.iter().filter_map(|one| one.receipt.as_ref());
     let all = |which: fn(&Receipt) -> &Vec<String>| -> Vec<String> {
@@ -162,12 +162,12 @@ pub fn environments(state: &LoopState) -> String {
     parts.join(" ")
 }
 
-/// The test files that were changed, for the refusal, the status and the ending.
+/// Lists the changed test files, for the refusal, the status and the ending.
 pub fn changed_tests(files: &[String]) -> String {
     format!("Test files that the criteria name and that changed since the start: {}.", names(files))
 }
 
-/// Everything that changed since the start of what the criteria prove with, and more skipped tests.
+/// Lists changes since the start to what the criteria prove with, and increases in skipped tests.
 pub fn changes(state: &LoopState) -> Vec<String> {
     let mut lines = Vec::new();
     if !state.changed_tests.is_empty() {
@@ -196,7 +196,7 @@ pub fn changes(state: &LoopState) -> Vec<String> {
     lines
 }
 
-/// The criteria that held and do not any more: since when, and what changed.
+/// Lists the criteria that held and no longer hold: since when, and what changed.
 pub fn regressions(state: &LoopState) -> String {
     let mut text = String::new();
     for criterion in state.acceptance_criteria.iter().take(MOST_NAMED) {
@@ -221,7 +221,7 @@ pub fn regressions(state: &LoopState) -> String {
     text
 }
 
-/// The end of what a failing command printed.
+/// The end of a failing command's output.
 pub fn tail(criterion: &Criterion) -> String {
     let Some(receipt) = criterion.receipt.as_ref().filter(|one| !one.tail.trim().is_empty()) else {
         return String::new();
@@ -232,7 +232,7 @@ pub fn tail(criterion: &Criterion) -> String {
     format!("{} printed last:\n{cut}{}\n", criterion.id, &text[begins..])
 }
 
-/// A few names, and how many more.
+/// A few names and the number of the others.
 fn names(names: &[String]) -> String {
     const SHOWN: usize = 4;
     let mut text =

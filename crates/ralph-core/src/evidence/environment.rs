@@ -1,9 +1,10 @@
-//! Which variables of an environment decide what a command runs, and how two environments differ.
+//! Records the environment variables that decide what a command runs, and compares two
+//! environments.
 //!
-//! A criterion is run in the environment that the client gave the hook. What of it decides which
-//! programs and which tests a command runs is recorded when the loop starts, so that a later run can
-//! be given the same. A value that may be a secret is recorded as a digest only: it can be compared
-//! and not restored.
+//! A criterion runs in the environment that the client gave the hook. The variables that decide
+//! which programs and tests a command runs are recorded when the loop starts, so that later runs
+//! can use the same values. A value that may be a secret is recorded only as a digest: it can be
+//! compared, but not restored.
 
 use crate::state::ClientProcess;
 use crate::text::from_json::from_json;
@@ -12,10 +13,10 @@ use crate::text::secrets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A longer value is recorded as a digest.
+/// Longer values are recorded as digests.
 const LONGEST: usize = 16 * 1024;
 
-/// Variables that decide what runs, by their whole name.
+/// Exact names of variables that decide what runs.
 const NAMES: [&str; 48] = [
     "PATH",
     "HOME",
@@ -67,7 +68,7 @@ const NAMES: [&str; 48] = [
     "AWKPATH",
 ];
 
-/// Beginnings of names that decide what runs. Letters count as capitals: npm reads both.
+/// Prefixes of such variables, in upper case. Case is ignored because npm reads both.
 const PREFIXES: [&str; 66] = [
     "LD_",
     "DYLD_",
@@ -137,13 +138,13 @@ const PREFIXES: [&str; 66] = [
     "BATS_",
 ];
 
-/// More beginnings: of tool managers, of git, and of what wraps a shell or a compiler.
+/// More prefixes: tool managers, git, and wrappers of a shell or a compiler.
 const MANAGERS: [&str; 14] = [
     "MISE_", "__MISE_", "RTX_", "ASDF_", "NIX_", "DIRENV_", "DEVBOX_", "SDKMAN_", "GIT_",
     "SCCACHE_", "CCACHE_", "BAZEL_", "JUST_", "TASK_",
 ];
 
-/// Words between underscores that say that a variable chooses among tests.
+/// Words between underscores which show that a variable selects tests.
 const CHOOSES: [&str; 20] = [
     "TEST",
     "TESTS",
@@ -167,9 +168,9 @@ const CHOOSES: [&str; 20] = [
     "RUNNER",
 ];
 
-/// True for a variable that can decide which programs or which tests a command runs.
+/// True for a variable that can decide which programs or tests a command runs.
 pub fn decides(name: &str) -> bool {
-    // Git's own hooks and ours set these anew for each process.
+    // Git's own hooks and ours set these for each process.
     if ["RALPH_", "CLAUDE"].iter().any(|ours| name.starts_with(ours)) {
         return false;
     }
@@ -181,33 +182,33 @@ pub fn decides(name: &str) -> bool {
         || capitals.split(['_', '-', '.']).any(|word| CHOOSES.contains(&word))
 }
 
-/// The variables that decide what runs, as they were when the loop started.
+/// The variables that decide what runs, as of the start of the loop.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Environment {
-    /// The client that gave this environment to the hook.
+    /// The client that passed this environment to the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientProcess>,
-    /// Names and values.
+    /// Values by name.
     pub values: BTreeMap<String, String>,
-    /// Names and digests of values that may be secrets.
+    /// Digests by name, for values that may be secret.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, String>,
 }
 
 from_json!(Environment { client, values, digests });
 
-/// How an environment differs from the recorded one.
+/// The differences between an environment and the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Difference {
-    /// What has to be set, or with no value removed, to have the recorded one again.
+    /// Variables to set, or to remove if there is no value, to restore the recorded environment.
     pub restore: Vec<(String, Option<String>)>,
-    /// Variables whose recorded value is known only by its digest.
+    /// Variables that cannot be restored because only a digest was recorded.
     pub lost: Vec<String>,
 }
 
 impl Difference {
-    /// The names of all that differ, sorted.
+    /// The names of all variables that differ, sorted.
     pub fn names(&self) -> Vec<String> {
         let restored = self.restore.iter().map(|(name, _)| name.clone());
         let mut names: Vec<String> = restored.chain(self.lost.iter().cloned()).collect();
@@ -217,7 +218,7 @@ impl Difference {
 }
 
 impl Environment {
-    /// Records what decides, out of all variables.
+    /// Records the deciding variables.
     pub fn record<'a>(
         all: impl Iterator<Item = (&'a str, &'a [u8])>,
         client: Option<ClientProcess>,
@@ -234,7 +235,7 @@ impl Environment {
         recorded
     }
 
-    /// How these variables differ from what was recorded.
+    /// Compares these variables with the recorded ones.
     pub fn difference<'a>(&self, all: impl Iterator<Item = (&'a str, &'a [u8])>) -> Difference {
         let now = Environment::record(all, None);
         let mut found = Difference::default();
@@ -257,7 +258,7 @@ impl Environment {
     }
 }
 
-/// A variable named like a credential, and an address with a user before its host.
+/// True for a variable named like a credential, and for an address with a user before its host.
 fn may_be_secret(name: &str, value: &str) -> bool {
     let has_user = |rest: &str| rest.split(['/', '?', ' ']).any(|part| part.contains('@'));
     secrets::is_secret(name)

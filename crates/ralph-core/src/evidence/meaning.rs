@@ -1,9 +1,9 @@
-//! What a command means beyond its text: the scripts that it runs, the configuration of its runner,
-//! and files that stand in the way of what it names.
+//! Determines what a command means beyond its text: the scripts that it runs, the configuration of
+//! its runner, and files that shadow what it names.
 //!
-//! All of it is read from text and nothing is run, so it is never complete; what is found is frozen
-//! with the command. Compared is the meaning and not the bytes: another script in `package.json`,
-//! another dependency, or another format changes nothing.
+//! All of this is read from text and nothing is run, so it is never complete; whatever is found is
+//! pinned with the command. The comparison covers meaning, not bytes: another script in
+//! `package.json`, another dependency or another format changes nothing.
 
 mod cargo;
 mod config;
@@ -27,30 +27,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files of a project, and the few of a person that tools read.
+/// Access to the project's files and to the few files in the home folder that tools read.
 pub trait Files {
-    /// The text of a file: a path below the project, or one that begins with `~/`.
+    /// Reads a file: a path below the project, or one that begins with `~/`.
     fn text(&self, path: &str) -> Option<String>;
-    /// The names in a folder below the project.
+    /// Lists a folder below the project.
     fn names(&self, folder: &str) -> Vec<String>;
-    /// What a text of TOML holds.
+    /// Parses TOML.
     fn toml(&self, text: &str) -> Option<Value>;
 }
 
-/// How much a change of a piece says.
+/// How a change of a piece is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Weight {
     /// Any change may prove less.
     #[default]
     Frozen,
-    /// A new one proves more; a changed one, or one that is gone, may prove less.
+    /// A new piece proves more; a changed or missing one may prove less.
     Grows,
-    /// It is named, and decides nothing.
+    /// The piece is only reported; a change does not count.
     Named,
-    /// A script that the command names itself, and that may be the work: only one that cannot fail
-    /// proves less.
+    /// A script named in the command itself, which may be the work: a change proves less only if
+    /// the script can no longer fail.
     Direct,
-    /// It takes the place of what the command names, so one that is new is never harmless.
+    /// A file that shadows what the command names; a new one is never harmless.
     Shadow,
 }
 
@@ -66,54 +66,54 @@ impl Weight {
     }
 }
 
-/// One piece of what a command means.
+/// One piece of a command's meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Piece {
-    /// Without what has no meaning; none where it is looked for and not there.
+    /// The normalized text; `None` if the piece was looked for and is missing.
     text: Option<String>,
     weight: Weight,
-    /// True for a line of shell.
+    /// True for shell code.
     is_shell: bool,
 }
 
-/// What one command means, as far as texts tell.
+/// What one command means, as far as text shows it.
 #[derive(Debug, Clone, Default)]
 pub struct Meaning {
     pieces: BTreeMap<String, Piece>,
-    /// A known runner that must report its tests, where nothing hides or diverts its output.
+    /// A known runner that must report its tests: nothing hides or redirects its output.
     pub reporter: Option<&'static str>,
-    /// The folders in which the runners look for test files, and how those are called.
+    /// Folders in which the runners look for test files, with the naming scheme.
     pub tests: BTreeSet<(String, Naming)>,
     runners: BTreeSet<&'static str>,
 }
 
-/// What a criterion's command means.
+/// Determines what a criterion's command means.
 pub fn of(command: &str, files: &dyn Files) -> Meaning {
     resolve::resolve(command, files)
 }
 
-/// One piece as it was when a person agreed to it.
+/// One piece as it was when the user agreed to it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct PinnedPart {
     /// The criterion's id.
     pub criterion: String,
-    /// What it is, in words.
+    /// The name of the piece.
     pub what: String,
-    /// Digest of its meaning; empty if it was not there.
+    /// Digest of its meaning; empty if the piece was missing.
     pub sha256: String,
-    /// How much a change says; empty for what is frozen.
+    /// How a change is judged; empty for `Frozen`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub weight: String,
 }
 
 from_json!(PinnedPart { criterion, what, sha256, weight });
 
-/// More pieces of one command are not kept: the state is read at every stop.
+/// Maximum number of pieces kept per command: the state is read at every stop.
 const MOST_PARTS: usize = 256;
 
 impl Meaning {
-    /// The pieces, to be kept with what a person agreed to.
+    /// The pieces to store with what the user agreed to.
     pub fn parts(&self, criterion: &str) -> Vec<PinnedPart> {
         let part = |(what, piece): (&String, &Piece)| PinnedPart {
             criterion: criterion.to_owned(),
@@ -141,26 +141,27 @@ impl Piece {
         sha256(text)[..32].to_owned()
     }
 
-    /// True for a script that succeeds whatever the work looks like.
+    /// True for a script that succeeds whatever the state of the work.
     fn is_trivial(&self) -> bool {
         self.is_shell && self.text.as_deref().is_some_and(|text| vacuous::refuse(text).is_some())
     }
 }
 
-/// A difference from what a person agreed to.
+/// A difference from what the user agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeaningChange {
-    /// What it is and what became of it: "script `test` of package.json changed".
+    /// The piece and its change: "script `test` of package.json changed".
     pub what: String,
-    /// True if the command may prove less by it.
+    /// True if the command may now prove less.
     pub proves_less: bool,
 }
 
-/// What differs between the pieces that were recorded of a command and those of today.
+/// Compares the recorded pieces of a command with those of today.
 pub fn changes(recorded: &[&PinnedPart], today: &Meaning) -> Vec<MeaningChange> {
     let known: BTreeMap<&str, &PinnedPart> =
         recorded.iter().map(|part| (part.what.as_str(), *part)).collect();
-    // What was not there at the start is the work, with all that belongs to it.
+    // A piece that was missing at the start is the work, together with everything that belongs to
+    // it.
     let unfinished = recorded.iter().any(|part| part.sha256.is_empty());
     let mut found = Vec::new();
     let mut note = |what: &str, became: &str, proves_less: bool| {
@@ -195,7 +196,7 @@ pub fn changes(recorded: &[&PinnedPart], today: &Meaning) -> Vec<MeaningChange> 
     }
     for part in recorded {
         let is_gone = !part.sha256.is_empty() && !today.pieces.contains_key(&part.what);
-        // Where there is no room for more, nothing can be said of the rest.
+        // At the limit, a missing piece may only have been cut off.
         if is_gone && today.pieces.len() < MOST_PARTS {
             let less = !matches!(part.weight.as_str(), "named" | "direct" | "shadow");
             note(&part.what, "is gone", less);
@@ -204,7 +205,7 @@ pub fn changes(recorded: &[&PinnedPart], today: &Meaning) -> Vec<MeaningChange> 
     found
 }
 
-/// Notes in the state what differs today of what its commands mean.
+/// Records in the state how the meaning of each command differs today.
 pub fn note(state: &mut LoopState, mut today: impl FnMut(&str) -> Meaning) {
     let Some(recorded) = state.frozen.as_ref().and_then(|frozen| frozen.meaning.clone()) else {
         return;

@@ -1,8 +1,8 @@
-//! What a person saw and agreed to when the loop started, kept as digests.
+//! What the user agreed to when the loop started, stored as digests.
 //!
-//! The criteria and their commands are frozen: one that differs later is not run and proves
-//! nothing until a person accepts it. The test files that a command names may change, since that
-//! is often the work itself, but never silently.
+//! The criteria and their commands are pinned: a changed one does not run and proves nothing until
+//! a person accepts it. The test files that a command names may change, since they are often the
+//! work itself, but each change is reported.
 
 use crate::evidence::meaning::PinnedPart;
 use crate::state::{Criterion, LoopState};
@@ -12,11 +12,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Digests of what a person agreed to.
+/// Digests of what the user agreed to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Frozen {
-    /// When.
+    /// When the user agreed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// SHA-256 of the criteria: ids, descriptions, commands and paths.
@@ -24,7 +24,8 @@ pub struct Frozen {
     /// The files that the commands name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test_files: Vec<TestFile>,
-    /// What the commands mean; none where a version that did not look has frozen them.
+    /// The meaning of the commands; absent if a version that did not determine it pinned the
+    /// criteria.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<Vec<PinnedPart>>,
 }
@@ -35,22 +36,22 @@ from_json!(Frozen { at, criteria, test_files, meaning });
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct TestFile {
-    /// Path, relative to the project's folder.
+    /// Path, relative to the project.
     pub path: String,
-    /// SHA-256 of its content; empty if it was not there.
+    /// SHA-256 of its content; empty if the file did not exist.
     pub sha256: String,
 }
 
 from_json!(TestFile { path, sha256 });
 
-/// Freezes the criteria as they are now.
+/// Pins the criteria as they are now.
 pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
     let criteria = digest(&state.acceptance_criteria);
     state.frozen = Some(Frozen { at: Some(now), criteria, test_files, meaning: None });
     state.changed_tests.clear();
 }
 
-/// Freezes what the commands mean, beside the criteria that were frozen before.
+/// Pins the meaning of the commands, next to the pinned criteria.
 pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<PinnedPart>) {
     if let Some(frozen) = &mut state.frozen {
         frozen.meaning = Some(meaning);
@@ -59,22 +60,23 @@ pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<PinnedPart>) {
     state.acceptance_criteria.iter_mut().for_each(|one| one.meaning_changed.clear());
 }
 
-/// True unless the criteria differ from what was frozen. Before anything was frozen there is
-/// nothing to differ from.
+/// True unless the criteria differ from the pinned ones. Without pinned criteria there is no
+/// difference.
 pub fn is_as_frozen(state: &LoopState) -> bool {
     state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(&state.acceptance_criteria))
 }
 
-/// The recorded test files that differ now. `now` gives a file's digest, empty if it is gone.
+/// The recorded test files that differ now. `now` returns a file's digest, or an empty string if
+/// the file is gone.
 pub fn changed_tests(state: &LoopState, now: impl Fn(&str) -> String) -> Vec<String> {
     let recorded = state.frozen.iter().flat_map(|frozen| &frozen.test_files);
     recorded.filter(|file| now(&file.path) != file.sha256).map(|file| file.path.clone()).collect()
 }
 
-/// The words of a command that may name what it tests with, as paths relative to the project's
-/// folder. Which of them exist is for the caller to find out: a word that names nothing is no harm.
+/// The words of a command that may name its test files, as paths relative to the project. The
+/// caller checks which of them exist; a word that names nothing is harmless.
 pub fn named_paths(command: &str) -> Vec<String> {
-    // None while it leads out of the project: what is there is not the project's.
+    // `None` outside the project: the files there do not belong to it.
     let mut folder = Some(String::new());
     let mut paths = Vec::new();
     for part in command.split([';', '&', '|', '(', ')', '\n']) {
@@ -87,14 +89,14 @@ pub fn named_paths(command: &str) -> Vec<String> {
         let Some(folder) = &folder else { continue };
         let looks = words.first().is_some_and(|program| LOOKS.contains(program));
         let named = words.iter().filter_map(|word| plain_path(word));
-        // What is only looked at is what the work changes, unless its name says otherwise.
+        // A file that is only read is usually the work, unless its name marks a test.
         let named = named.filter(|path| !looks || is_test_file(path));
         paths.extend(named.map(|path| format!("{folder}{path}")));
     }
     paths
 }
 
-/// Programs that look at a file and do not run it.
+/// Programs that read a file but do not run it.
 const LOOKS: [&str; 22] = [
     "test",
     "[",
@@ -120,7 +122,7 @@ const LOOKS: [&str; 22] = [
     "sha256sum",
 ];
 
-/// A word that can be a path below the project; `tests/test_a.py::test_one` names a file's test.
+/// A word that can be a path below the project; `tests/test_a.py::test_one` gives the file.
 fn plain_path(word: &str) -> Option<&str> {
     let path = word.split("::").next()?;
     let path = path.strip_prefix("./").unwrap_or(path);
@@ -129,7 +131,7 @@ fn plain_path(word: &str) -> Option<&str> {
     (!path.is_empty() && !outside).then_some(path)
 }
 
-/// True for a file whose path says that it is a test, or belongs to tests.
+/// True for a file whose path marks it as a test or as part of the tests.
 pub fn is_test_file(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
@@ -141,7 +143,8 @@ pub fn is_test_file(path: &str) -> bool {
 
 fn digest(criteria: &[Criterion]) -> String {
     let mut hash = Sha256::new();
-    // Each part with its length, so that no text can move from one to the next unnoticed.
+    // Each part is preceded by its length, so that text cannot move unnoticed from one part to the
+    // next.
     let mut add = |part: &str| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());

@@ -1,8 +1,8 @@
 //! Receipts: what a run of an acceptance command proves, and for how long.
 //!
-//! A receipt is made by Ralph and never by the model. It holds while its command passed, was not
-//! vacuous, left the tree alone, and the tree is still the one that it was taken on. What the
-//! state says in `verified` is only a copy of this answer for people.
+//! Only Ralph makes a receipt, never the model. A receipt holds if its command passed, was not
+//! vacuous and did not change the tree, and if the tree is still the same. `verified` in the state
+//! is only a copy of this result for people.
 
 use crate::state::{Criterion, LoopState};
 use crate::text::from_json::{FromJson, Mistake, from_json};
@@ -17,93 +17,91 @@ use xxhash_rust::xxh3::xxh3_128;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Receipt {
-    /// The command, as it was run.
+    /// The command as it was run.
     pub command: String,
-    /// True when it ended by itself with exit code 0.
+    /// True if the command exited with code 0 by itself.
     pub passed: bool,
-    /// The command's own exit code; none when it did not end by itself.
+    /// The command's exit code; absent if it did not exit by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How it ended, where an exit code does not say it: by a signal, at the deadline …
+    /// How the command ended if not by exiting: by a signal, at the deadline …
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ended: String,
-    /// Tests that ran, by the runner's own summary; none where no known runner gave a number.
+    /// Tests that ran according to the runner's summary; absent if no known runner gave a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_run: Option<u64>,
-    /// True where a known runner reported that tests ran, counted or not.
+    /// True if a known runner reported that tests ran, counted or not.
     #[serde(skip_serializing_if = "is_false")]
     pub tests_reported: bool,
-    /// Tests that failed, by the runner's own summary.
+    /// Failed tests according to the runner's summary.
     #[serde(skip_serializing_if = "is_none")]
     pub tests_failed: u64,
-    /// Tests that were skipped, by the runner's own summary.
+    /// Skipped tests according to the runner's summary.
     #[serde(skip_serializing_if = "is_none")]
     pub tests_skipped: u64,
-    /// What had changed of what the command means when it ran.
+    /// Changes to the meaning of the command at the time of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meaning_changed: Vec<String>,
-    /// Why a pass proves nothing: a known runner says that it ran no test.
+    /// Why a pass proves nothing: a known runner reported that no test ran.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub vacuous: String,
-    /// When it began.
+    /// When the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// SHA-256 of all that it printed.
+    /// SHA-256 of the complete output.
     pub output_sha256: String,
-    /// What it printed, capped, in the loop's `receipts/`.
+    /// File in the loop's `receipts/` with the output, up to a size limit.
     pub output_file: String,
-    /// The end of what it printed.
+    /// The end of the output.
     pub tail: String,
-    /// Id of the tree (of the criterion's `paths`, if it names any) when it began.
+    /// Id of the tree (of the criterion's `paths`, if any) before the run.
     pub tree_before: String,
-    /// Id of that tree when it had ended.
+    /// Id of that tree after the run.
     pub tree_after: String,
-    /// Files that it changed each time it ran.
+    /// Files that changed in every run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewrote: Vec<String>,
-    /// One value for the way in which it failed; empty if it did not. What differs between two
-    /// runs of the same failure is left out.
+    /// Hash of the failure without the parts that vary between runs; empty if the run did not fail.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
-    /// True when a run on this same tree failed before.
+    /// True if an earlier run on the same tree failed.
     #[serde(skip_serializing_if = "is_false")]
     pub after_failure: bool,
-    /// Passes in a row on this tree.
+    /// Consecutive passes on this tree.
     #[serde(skip_serializing_if = "is_zero")]
     pub passes: u32,
-    /// Processes that it left behind, by name; they were ended.
+    /// Names of the processes that the command left running; Ralph ended them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
     /// Who ran the command.
     #[serde(skip_serializing_if = "By::is_command")]
     pub by: By,
-    /// Variables that differed from those at the start of the loop and were given their recorded
-    /// values for the run.
+    /// Variables that had changed since the start of the loop and were restored for the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
-    /// Variables that differed and were used as they were.
+    /// Variables that had changed and could not be restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,
 }
 
-/// Who ran a criterion. A command can be given by the model, in an environment of its choosing, so
-/// only the other runs are proof.
+/// Who ran a criterion. The model can run `ralph verify` in an environment of its choice, so only
+/// the other two are proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
     /// `ralph verify`.
     #[default]
     Command,
-    /// The stop hook, at a request for completion.
+    /// The stop hook, at a completion request.
     Hook,
     /// The driver of a headless loop.
     Driver,
 }
 
 impl By {
-    /// True where a run can prove a criterion.
+    /// True if such a run can prove a criterion.
     pub fn proves(self) -> bool {
         self != By::Command
     }
@@ -115,7 +113,7 @@ impl By {
 
 impl FromJson for By {
     fn from_json(value: Value) -> Result<By, Mistake> {
-        // An unknown word is of a version that knows more than this one, and proves nothing here.
+        // An unknown word comes from a newer version and proves nothing here.
         Ok(match value.as_str() {
             Some("hook") => By::Hook,
             Some("driver") => By::Driver,
@@ -152,33 +150,33 @@ from_json!(Receipt {
     differs
 });
 
-/// A criterion that held and does not any more.
+/// A criterion that held and no longer holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Regression {
-    /// The checkpoint at which it held; empty where none was made.
+    /// The checkpoint at which it held; empty if none was made.
     pub checkpoint: String,
-    /// Files that changed since, the first few.
+    /// The first files that changed since then.
     pub files: Vec<String>,
-    /// How many more changed.
+    /// How many more files changed.
     pub more: usize,
 }
 
 from_json!(Regression { checkpoint, files, more });
 
-/// What the checks at a completion request found.
+/// The result of the checks at a completion request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Proof {
     /// Id of the tree that each criterion depends on, by the criterion's id.
     pub trees: BTreeMap<String, String>,
-    /// For a receipt that is stale: the first files that changed since it was taken.
+    /// For a stale receipt: the first files that changed since it was taken, by the criterion's id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, Vec<String>>,
-    /// True when a command was run.
+    /// True if a command was run.
     #[serde(skip_serializing_if = "is_false")]
     pub ran: bool,
-    /// Why not all that should be run was; empty if it was.
+    /// Why not every required command was run; empty if all were.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub problem: String,
 }
@@ -186,7 +184,7 @@ pub struct Proof {
 from_json!(Proof { trees, changed, ran, problem });
 
 impl Proof {
-    /// What a criterion's receipt is worth. A tree that could not be looked at proves nothing.
+    /// The status of a criterion's receipt. A tree that could not be read proves nothing.
     pub fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         match self.trees.get(&criterion.id) {
             Some(tree) => standing(criterion, Some(tree)),
@@ -195,42 +193,42 @@ impl Proof {
         }
     }
 
-    /// True if the criterion is proven: its receipt holds, and Ralph took it by itself.
+    /// True if the criterion is proven: its receipt holds, and Ralph itself made the run.
     pub fn proves(&self, criterion: &Criterion) -> bool {
         is_of_proof(criterion) && self.standing(criterion) == ReceiptStatus::Holds
     }
 }
 
-/// True if the last run of a criterion was one that can prove it.
+/// True if the last run of a criterion is one that can prove it.
 pub fn is_of_proof(criterion: &Criterion) -> bool {
     criterion.receipt.as_ref().is_some_and(|receipt| receipt.by.proves())
 }
 
-/// What a receipt is worth now.
+/// The current status of a receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
-    /// There is no receipt of this command.
+    /// There is no receipt for this command.
     NeverRun,
-    /// The tree has changed since.
+    /// The tree has changed since the run.
     Stale,
-    /// It failed, on this tree.
+    /// The command failed on this tree.
     Failed,
-    /// It passed, and no test ran.
+    /// The command passed, but no test ran.
     Vacuous,
-    /// It changed files each time it ran.
+    /// The command changed files in every run.
     RewroteTree,
-    /// Fewer tests ran than at the start, or nobody knows how many.
+    /// Fewer tests ran than at the start, or the number is unknown.
     FewerTests,
-    /// What the command means has changed, or it passed although its runner reports failures.
+    /// The meaning of the command has changed, or it passed although its runner reports failures.
     ProvesLess,
-    /// It failed and passed on this one tree; one more pass in a row is needed.
+    /// The command has failed and passed on this tree; another consecutive pass is needed.
     Flaky,
-    /// It proves its criterion.
+    /// The receipt proves its criterion.
     Holds,
 }
 
 impl ReceiptStatus {
-    /// The word for documents.
+    /// The word used in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             ReceiptStatus::NeverRun => "never_run",
@@ -245,20 +243,20 @@ impl ReceiptStatus {
         }
     }
 
-    /// True when the command ran and its criterion does not hold.
+    /// True if the command ran and the criterion does not hold.
     pub fn is_a_failure(self) -> bool {
         use ReceiptStatus::{Failed, FewerTests, ProvesLess, RewroteTree, Vacuous};
         matches!(self, Failed | Vacuous | RewroteTree | FewerTests | ProvesLess)
     }
 
-    /// True when another run may tell more than the receipt does.
+    /// True if another run may give a better answer.
     pub fn wants_a_run(self) -> bool {
         matches!(self, ReceiptStatus::NeverRun | ReceiptStatus::Stale | ReceiptStatus::Flaky)
     }
 }
 
-/// What the receipt of a criterion is worth on a tree. Without a tree (it costs a walk over all
-/// files) the receipt is judged as if nothing had changed since.
+/// The status of a criterion's receipt on a tree. Without a tree (computing it costs a walk over
+/// all files), assumes that nothing has changed since the run.
 pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NeverRun };
     if receipt.command != criterion.verification_command {
@@ -266,7 +264,7 @@ pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     } else if tree.is_some_and(|tree| tree != receipt.tree_after) {
         ReceiptStatus::Stale
     } else if criterion.meaning_changed.is_empty() && !receipt.meaning_changed.is_empty() {
-        // The meaning is again what a person agreed to, in files that are no part of the tree.
+        // The meaning is back to the agreed one, through files that are not part of the tree.
         ReceiptStatus::Stale
     } else if !receipt.passed {
         ReceiptStatus::Failed
@@ -285,14 +283,14 @@ pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     }
 }
 
-/// True where the meaning changed, or where a summary and an exit code contradict each other.
+/// True if the meaning changed, or if the summary contradicts the exit code.
 fn proves_less(criterion: &Criterion, receipt: &Receipt) -> bool {
     let failures_hidden = receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures);
     !criterion.meaning_changed.is_empty() || failures_hidden
 }
 
-/// True where fewer tests ran than in the first counted run. A runner that counts nothing when all
-/// is well is enough; silence is not.
+/// True if fewer tests ran than in the first counted run. A runner that reports tests without a
+/// count is enough; no report is not.
 fn has_fewer_tests(criterion: &Criterion, receipt: &Receipt) -> bool {
     match receipt.tests_run {
         Some(ran) => ran < criterion.tests_expected.unwrap_or(0),
@@ -303,17 +301,17 @@ fn has_fewer_tests(criterion: &Criterion, receipt: &Receipt) -> bool {
     }
 }
 
-/// What a person took beside fewer tests and another meaning.
+/// Exceptions that a person can accept, besides fewer tests and a changed meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
-    /// A summary that reports failures while the command succeeds.
+    /// A summary with failures although the command succeeds.
     Failures,
     /// A known runner that reports no tests.
     NoSummary,
 }
 
 impl Accepted {
-    /// The word in the state.
+    /// The word used in the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Accepted::Failures => "failures",
@@ -322,7 +320,7 @@ impl Accepted {
     }
 }
 
-/// Keeps a new receipt with its criterion, and what the receipts before it say about it.
+/// Stores a new receipt, updated with what the previous receipts show.
 pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     let was_of_proof = is_of_proof(criterion);
     let was_proven = was_of_proof && standing(criterion, None) == ReceiptStatus::Holds;
@@ -331,7 +329,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     });
     let passed = receipt.passed && receipt.vacuous.is_empty() && receipt.rewrote.is_empty();
     if was_proven && passed && !receipt.by.proves() && before.is_some() {
-        // It says no more than the proof of this very tree.
+        // It adds nothing to the existing proof for this tree.
         criterion.receipt = before;
         return;
     }
@@ -339,7 +337,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
         criterion.tests_reported = true;
         criterion.tests_skipped.get_or_insert(receipt.tests_skipped);
     }
-    // A pass in an environment of the model's choosing is none that counts in a row.
+    // A pass in an environment that the model chose does not count as consecutive.
     let (failed_before, passes) = before.map_or((false, 0), |before| {
         let passes = if before.by == receipt.by { before.passes } else { 0 };
         (before.after_failure || !before.passed, passes)
@@ -348,12 +346,13 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     let ran = receipt.tests_run.filter(|ran| *ran > 0);
     criterion.tests_expected = match criterion.tests_expected {
         None => ran,
-        // The count of a run that proves nothing must not lower what a proof needs.
+        // A run that proves nothing must not lower the count that a proof needs.
         expected if receipt.by.proves() && !was_of_proof => expected.max(ran),
         expected => expected,
     };
     criterion.receipt = Some(receipt);
-    // Judged without what came before: a run that proves nothing is no pass in a row either.
+    // Judged without the earlier passes: a run that proves nothing is not a consecutive pass
+    // either.
     let by_itself = standing(criterion, None);
     if let Some(receipt) = &mut criterion.receipt {
         let is_pass = matches!(by_itself, ReceiptStatus::Holds | ReceiptStatus::Flaky);
@@ -366,8 +365,8 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     }
 }
 
-/// Notes whether a criterion has just begun to hold, or has turned red after it had held.
-/// `since` tells what changed since it held; it is asked only when that is news.
+/// Records whether a criterion has just started to hold, or has turned red after it held. `since`
+/// finds what changed since it held; it is called only if the criterion has just turned red.
 pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regression) {
     let tree = criterion.receipt.as_ref().map(|receipt| receipt.tree_after.clone());
     match standing(criterion, None) {
@@ -382,8 +381,8 @@ pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regressi
     }
 }
 
-/// Once every criterion was run before the work, the work may begin; those that held then prove
-/// nothing about it.
+/// Ends the baseline once every criterion has run, so that the work may begin. Criteria that
+/// already hold prove nothing about the work.
 pub fn take_baseline(state: &mut LoopState) {
     let all_ran = state.acceptance_criteria.iter().all(|one| one.receipt.is_some());
     if state.baseline_pending && all_ran {
@@ -394,16 +393,16 @@ pub fn take_baseline(state: &mut LoopState) {
     }
 }
 
-/// Takes what the last run proves less than the first as what is to hold from now on: fewer tests,
-/// no count, more skipped tests, failures in the summary of a success. Returns what was taken, in
-/// words. A changed meaning is taken where it is frozen.
+/// Accepts the last run as the new baseline where it proves less than the first: fewer tests, no
+/// count, more skipped tests, failures in the summary of a success. Returns a description of each.
+/// A changed meaning is accepted where it is pinned.
 pub fn accept(criterion: &mut Criterion) -> Vec<String> {
     let Some(receipt) = criterion.receipt.clone().filter(|receipt| receipt.passed) else {
         return Vec::new();
     };
     let id = criterion.id.clone();
     let mut taken = Vec::new();
-    // A run that proves nothing for another reason says nothing about the count either.
+    // The test count of a run that is unsound for another reason means nothing.
     let is_sound = receipt.vacuous.is_empty()
         && receipt.rewrote.is_empty()
         && receipt.tree_before == receipt.tree_after;
@@ -439,23 +438,23 @@ pub fn accept(criterion: &mut Criterion) -> Vec<String> {
     taken
 }
 
-/// The end of the reason why a pass of a known runner that said nothing is vacuous.
+/// The end of the reason for a vacuous pass when a known runner reported nothing.
 pub const NO_SUMMARY: &str = "reported no tests";
 
-/// How many tests the first counted run skipped, where the last one skipped more.
+/// The skipped tests of the first counted run, if the last run skipped more.
 pub fn risen_skips(criterion: &Criterion) -> Option<u64> {
     let now = criterion.receipt.as_ref()?.tests_skipped;
     criterion.tests_skipped.filter(|before| now > *before)
 }
 
-/// One value for the way in which a criterion fails; none if it does not.
+/// Hash of the way in which a criterion fails; `None` if it does not fail.
 pub fn failure_signature(criterion: &Criterion) -> Option<&str> {
     let receipt = criterion.receipt.as_ref()?;
     let failed = standing(criterion, None).is_a_failure();
     failed.then_some(receipt.signature.as_str())
 }
 
-/// Numbers, times, addresses and names of temporary files are left out.
+/// Leaves out numbers, times, addresses and names of temporary files.
 fn sign(receipt: &Receipt, standing: ReceiptStatus) -> String {
     let mut text = format!("{} {:?} {}\n", standing.as_str(), receipt.exit_code, receipt.ended);
     for token in receipt.tail.split_whitespace().filter(|token| !looks_random(token)) {
@@ -465,7 +464,7 @@ fn sign(receipt: &Receipt, standing: ReceiptStatus) -> String {
     format!("{:032x}", xxh3_128(text.as_bytes()))
 }
 
-/// True for a long token whose letters and digits alternate often: `3f2a9c01`, `tmp8x2k1q`.
+/// True for a long token that often switches between letters and digits: `3f2a9c01`, `tmp8x2k1q`.
 fn looks_random(token: &str) -> bool {
     let mut switches = 0;
     let mut last = None;

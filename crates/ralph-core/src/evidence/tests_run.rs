@@ -1,9 +1,9 @@
-//! Reads from a command's output how many tests it ran.
+//! Reads the number of tests from a command's output.
 //!
-//! A command that exits with 0 after running nothing proves nothing. Only what a runner's own
-//! summary says counts: where no runner that is known here has spoken, the answer is
-//! [`TestsRun::Unknown`], which is no accusation; a real pass that were called empty would keep a
-//! loop from ever ending. Output is read once, line by line, in constant memory.
+//! A command that exits with 0 after running nothing proves nothing. Only a known runner's own
+//! summary counts. Without one the result is [`TestsRun::Unknown`], which does not fail the
+//! criterion: calling a real pass empty would keep a loop from ever ending. Output is read once,
+//! line by line, in constant memory.
 
 mod bun;
 mod cargo;
@@ -30,20 +30,20 @@ mod words;
 use lines::Lines;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the tests that a command ran.
+/// What is known about the tests that a command ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestsRun {
-    /// No runner that is known here spoke: nothing can be said (a linter, a type check, a script
-    /// of one's own).
+    /// No known runner printed a summary, so nothing is known (a linter, a type check, a custom
+    /// script).
     #[default]
     Unknown,
-    /// So many tests passed or failed, all summaries of the output added up. What was skipped,
-    /// ignored, left to do, expected to fail or filtered out is not among them.
+    /// This many tests passed or failed, summed over all summaries. Skipped, ignored, todo,
+    /// expected-failure and filtered tests are not counted.
     Ran(u64),
-    /// A known runner ran something, and does not say how much (plain `go test`).
+    /// A known runner ran tests without a count (plain `go test`).
     Some,
-    /// A known runner says that it ran none.
+    /// A known runner reported that it ran no tests.
     None(NoTests),
 }
 
@@ -51,18 +51,18 @@ pub enum TestsRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoTests {
-    /// The runner found no test at all.
+    /// The runner found no tests.
     NoneFound,
-    /// There are tests, and each is skipped, ignored, still to do or expected to fail.
+    /// All tests are skipped, ignored, todo or expected to fail.
     AllSkipped,
-    /// There are tests, and the command's own filter left none of them.
+    /// The command's own filter excludes all tests.
     FilteredOut,
     /// The command only lists, builds or counts tests.
     NoSummary,
 }
 
 impl NoTests {
-    /// In words, to be put after the command.
+    /// The reason, to print after the command.
     pub fn reason(self) -> &'static str {
         match self {
             NoTests::NoneFound => "it found no tests",
@@ -73,7 +73,7 @@ impl NoTests {
     }
 }
 
-/// Reads the output of a command as it comes.
+/// Reads the output of a command in pieces.
 #[derive(Debug, Clone, Default)]
 pub struct Scanner {
     lines: Lines,
@@ -82,24 +82,24 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// For a command as it is written in the criterion: some commands say by their flags that no
-    /// test will run, whatever is printed.
+    /// Creates a scanner for a criterion's command: the flags of some commands show that no test
+    /// runs, whatever is printed.
     pub fn new(command: &str) -> Scanner {
         Scanner { runs_no_tests: not_run::runs_no_tests(command), ..Scanner::default() }
     }
 
-    /// Takes the next piece of the output, split anywhere.
+    /// Feeds the next piece of output; it may be split anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
         let runners = &mut self.runners;
         self.lines.feed(bytes, |line| runners.line(line));
     }
 
-    /// How many tests ran.
+    /// Returns how many tests ran.
     pub fn finish(self) -> TestsRun {
         self.summarise().tests
     }
 
-    /// What the runners' summaries said, all added up.
+    /// Returns the sum of all runner summaries.
     pub fn summarise(mut self) -> Summary {
         let runners = &mut self.runners;
         self.lines.finish(|line| runners.line(line));
@@ -112,40 +112,38 @@ impl Scanner {
     }
 }
 
-/// What the runners' summaries said.
+/// The sum of the runner summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many tests ran.
     pub tests: TestsRun,
-    /// Tests that failed, or packages where a runner counts only these. A test that is expected to
-    /// fail is not among them.
+    /// Failed tests, or failed packages if the runner counts only packages. Excludes expected
+    /// failures.
     #[serde(default)]
     pub failed: u64,
-    /// Tests that were skipped, ignored, left to do or expected to fail.
+    /// Tests that were skipped, ignored, todo or expected to fail.
     #[serde(default)]
     pub skipped: u64,
 }
 
-/// What one runner has said so far.
+/// The counts of one runner so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    /// Passed and failed.
+    /// Tests that passed or failed.
     ran: u64,
-    /// Those that failed.
     failed: u64,
     skipped: u64,
     filtered: u64,
-    /// Something ran that was not counted.
+    /// Something ran without a count.
     some: bool,
-    /// There was a summary, and it may have been of nothing.
+    /// There was a summary, possibly of zero tests.
     spoke: bool,
 }
 
 impl Tally {
-    /// A summary that found nothing.
+    /// A summary of zero tests.
     const EMPTY: Tally =
         Tally { ran: 0, failed: 0, skipped: 0, filtered: 0, some: false, spoke: true };
-    /// Something ran, nobody says how much.
+    /// Tests ran, but their number is unknown.
     const SOME: Tally = Tally { some: true, ..Tally::EMPTY };
 
     fn ran(ran: u64) -> Tally {
@@ -156,13 +154,13 @@ impl Tally {
         Tally { failed: count, ..Tally::ran(count) }
     }
 
-    /// So many more tests ran and failed.
+    /// Adds tests that ran and failed.
     fn fail(&mut self, count: u64) {
         self.ran = self.ran.saturating_add(count);
         self.failed = self.failed.saturating_add(count);
     }
 
-    /// `skipped` are among `all`.
+    /// Of `all` tests, `skipped` did not run.
     fn of_all(all: u64, skipped: u64) -> Tally {
         Tally { ran: all.saturating_sub(skipped), skipped, ..Tally::EMPTY }
     }
@@ -188,16 +186,16 @@ impl Tally {
     }
 }
 
-/// One kind of output.
+/// A parser for the output of one runner.
 trait Runner {
-    /// Takes a line without its end and without colours.
+    /// Reads a line, without its line ending and colours.
     fn line(&mut self, line: &str);
-    /// What has been said so far.
+    /// The counts so far.
     fn tally(&self) -> Tally;
 }
 
-/// Cheap, for a command that floods its output: every line that is read for something has a digit,
-/// or begins as only few lines do.
+/// Cheap check for commands with much output: every relevant line has a digit or starts with one of
+/// a few characters.
 fn could_be_a_summary(line: &str) -> bool {
     let first = line.trim_start().as_bytes().first().copied().unwrap_or_default();
     matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'o' | 0x80..)

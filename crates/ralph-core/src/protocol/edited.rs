@@ -1,20 +1,19 @@
-//! Which files a tool call has written.
+//! Lists the files that a tool call has written.
 //!
-//! The tools for editing name theirs in their input. What a shell wrote, the client lists in the
-//! tool's response (`bashEditDiff`), where it has noticed.
+//! An editing tool names its file in the input. For a shell command, the client lists the files
+//! that it noticed in the tool's response (`bashEditDiff`).
 
 use crate::protocol::event::Input;
 use memchr::memmem;
 use serde::Deserialize;
 
-/// Tools that edit the file that they name. `MultiEdit` is of older clients.
+/// Tools that edit the file named in their input. Older clients have `MultiEdit`.
 const EDITORS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
-/// So many files of one call are looked at; a script that rewrites a whole tree is the criteria's
-/// business.
+/// Files examined per call; a script that rewrites a whole tree is left to the criteria.
 const MOST: usize = 20;
 
-/// The member of a shell's response that lists what it wrote.
+/// The member of a shell response that lists the files it wrote.
 const LISTED: &str = "bashEditDiff";
 
 #[derive(Default, Deserialize)]
@@ -36,7 +35,7 @@ struct ChangedFiles {
     changed_files: Vec<String>,
 }
 
-/// The absolute paths of the files that the call has written, as far as the client says.
+/// Returns the absolute paths of the files that the call wrote, as far as the client reports them.
 pub fn files(input: &Input, payload: &[u8]) -> Vec<String> {
     if EDITORS.contains(&input.tool_name.as_str()) {
         return input.tool_input.path().map(str::to_owned).into_iter().collect();
@@ -44,7 +43,7 @@ pub fn files(input: &Input, payload: &[u8]) -> Vec<String> {
     if input.tool_name != "Bash" || memmem::find(payload, LISTED.as_bytes()).is_none() {
         return Vec::new();
     }
-    // A response of another shape lists nothing that we know.
+    // A response of an unknown shape counts as no files.
     let payload: Payload = serde_json::from_slice(payload).unwrap_or_default();
     let mut files = payload.tool_response.listed.changed_files;
     files.truncate(MOST);

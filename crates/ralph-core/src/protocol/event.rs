@@ -1,49 +1,49 @@
-//! What Claude Code tells a hook: the fields we read, and no others.
+//! Parses hook payloads from Claude Code: only the fields that we read.
 //!
-//! Everything else in a payload is skipped unread, and values we do not know (a new event, a new
-//! tool, a field of another shape) are accepted: a newer client must never break a session.
+//! All other fields are skipped unread, and unknown values (a new event, a new tool, a field of
+//! another type) are accepted: a newer client must never break a session.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// One hook payload. Absent fields are empty: which event carries which field is measured, and a
-/// rule that needs one treats empty as absent.
+/// One hook payload. Absent fields are empty. We measured which event carries which field; a rule
+/// that needs a field treats empty as absent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Input {
     /// Claude Code's session id; subagents share their parent's.
     #[serde(deserialize_with = "text")]
     pub session_id: String,
-    /// Path of the conversation's JSONL file; it may lag behind the event.
+    /// Path of the session's JSONL transcript; it may lag behind the event.
     #[serde(deserialize_with = "text")]
     pub transcript_path: String,
-    /// SubagentStop: path of the subagent's own JSONL file.
+    /// SubagentStop: path of the subagent's own JSONL transcript.
     #[serde(deserialize_with = "text")]
     pub agent_transcript_path: String,
-    /// Working directory of the conversation's shell; it follows `cd`.
+    /// Working directory of the session's shell; it follows `cd`.
     #[serde(deserialize_with = "text")]
     pub cwd: String,
-    /// Which event this is.
     pub hook_event_name: HookEvent,
-    /// Id of the prompt whose turn is running; absent before the first prompt.
+    /// Id of the prompt that started the running turn; absent before the first prompt.
     #[serde(deserialize_with = "text")]
     pub prompt_id: String,
     /// Set only inside a subagent.
     #[serde(deserialize_with = "text")]
     pub agent_id: String,
-    /// The subagent's type; compaction runs as a subagent with an empty one.
+    /// The subagent's type; compaction runs as a subagent with an empty type.
     #[serde(deserialize_with = "text")]
     pub agent_type: String,
-    /// SessionStart: `startup`, `resume`, `fork`, `clear` or `compact`. UserPromptSubmit, in clients that say so:
-    /// `user` and `sdk` for what was typed, and other words for what the client itself sends.
+    /// SessionStart: `startup`, `resume`, `fork`, `clear` or `compact`. UserPromptSubmit, in
+    /// clients that report it: `user` and `sdk` for typed prompts, other words for prompts that the
+    /// client sends itself.
     #[serde(deserialize_with = "text")]
     pub source: String,
     /// SessionEnd: `other`, `clear`, `prompt_input_exit` …
     #[serde(deserialize_with = "text")]
     pub reason: String,
-    /// UserPromptSubmit: what the person typed, raw.
+    /// UserPromptSubmit: what the user typed, raw.
     #[serde(deserialize_with = "text")]
     pub prompt: String,
     /// UserPromptExpansion: the command's name without the slash, with a plugin's prefix.
@@ -58,14 +58,14 @@ pub struct Input {
     /// Tool events: the client's id of the call.
     #[serde(deserialize_with = "text")]
     pub tool_use_id: String,
-    /// Tool events: the fields of the tool's input that rules look at.
+    /// Tool events: the fields of the tool's input that rules read.
     #[serde(deserialize_with = "tool_input")]
     pub tool_input: ToolInput,
-    /// Stop events: trimmed text of the last text block; absent when the turn ended without text.
+    /// Stop events: trimmed text of the last text block; absent if the turn ended without text.
     pub last_assistant_message: Option<String>,
-    /// Stop events: subagents and shells that still run.
+    /// Stop events: subagents and shells that are still running.
     pub background_tasks: Vec<BackgroundTask>,
-    /// Stop events: the prompts that are scheduled in the session.
+    /// Stop events: prompts scheduled in the session.
     #[serde(deserialize_with = "prompts")]
     pub session_crons: Vec<String>,
     /// StopFailure: the kind of API error.
@@ -73,30 +73,30 @@ pub struct Input {
     pub error: String,
 }
 
-/// Hook events that have a rule; everything else is `Other`.
+/// Hook events that have a rule; all others are `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HookEvent {
-    /// A session begins, resumes, is cleared, forked or was compacted.
+    /// A session starts, resumes, is cleared, is forked, or was compacted.
     SessionStart,
-    /// The person sent a prompt, or a background task reported.
+    /// The user sent a prompt, or a background task reported.
     UserPromptSubmit,
     /// A typed slash command is about to become a prompt.
     UserPromptExpansion,
     /// A tool is about to run.
     PreToolUse,
-    /// The client would ask a person whether a tool may run.
+    /// The client is about to ask the user whether a tool may run.
     PermissionRequest,
-    /// A tool ran.
+    /// A tool ran successfully.
     PostToolUse,
-    /// A tool ran and failed: then there is no PostToolUse.
+    /// A tool ran and failed; PostToolUse is not sent in this case.
     PostToolUseFailure,
-    /// The main conversation wants to end its turn.
+    /// The main conversation is about to end its turn.
     Stop,
-    /// A subagent wants to end.
+    /// A subagent is about to end.
     SubagentStop,
-    /// The turn ended by an API error.
+    /// The turn ended with an API error.
     StopFailure,
-    /// The session is over.
+    /// The session has ended.
     SessionEnd,
     /// The context is about to be compacted.
     PreCompact,
@@ -121,7 +121,7 @@ impl HookEvent {
         ("PreCompact", HookEvent::PreCompact),
     ];
 
-    /// The client's own name of the event; empty for `Other`.
+    /// The client's name for the event; empty for `Other`.
     pub fn name(self) -> &'static str {
         HookEvent::NAMED.iter().find(|(_, event)| *event == self).map_or("", |(name, _)| name)
     }
@@ -137,8 +137,8 @@ impl<'de> Deserialize<'de> for HookEvent {
     }
 }
 
-/// The parts of a tool's input that rules look at. A tool of another vendor may use the same
-/// field names for other shapes; those read as absent.
+/// The parts of a tool's input that rules read. Another vendor's tool may use the same field names
+/// for values of other types; those read as absent.
 #[derive(Debug, Clone, Default)]
 pub struct ToolInput {
     /// Write, Edit, Read: absolute path.
@@ -147,15 +147,15 @@ pub struct ToolInput {
     pub notebook_path: Option<String>,
     /// Bash: the command line.
     pub command: Option<String>,
-    /// Agent: which agent.
+    /// Agent: the agent's type.
     pub subagent_type: Option<String>,
-    /// Agent: what it is for.
+    /// Agent: a short summary of the task.
     pub description: Option<String>,
     /// Agent: its task.
     pub prompt: Option<String>,
-    /// Skill: which skill.
+    /// Skill: the skill's name.
     pub skill: Option<String>,
-    /// The whole input, for rules that judge every field; `Null` if the event has no input.
+    /// The whole input, for rules that check every field; `Null` if the event has no input.
     pub whole: Value,
 }
 
@@ -176,13 +176,13 @@ impl From<Value> for ToolInput {
 }
 
 impl ToolInput {
-    /// The file the tool would write, whatever the tool calls it.
+    /// The file that the tool would write, whichever field names it.
     pub fn path(&self) -> Option<&str> {
         self.file_path.as_deref().or(self.notebook_path.as_deref())
     }
 }
 
-/// A subagent or shell that runs beside the conversation.
+/// A subagent or shell running in the background.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BackgroundTask {
@@ -192,10 +192,10 @@ pub struct BackgroundTask {
     /// `subagent` or `shell`.
     #[serde(rename = "type", deserialize_with = "text")]
     pub kind: String,
-    /// `running` while it runs.
+    /// `running` while the task runs.
     #[serde(deserialize_with = "text")]
     pub status: String,
-    /// What the model said it is for.
+    /// The purpose of the task, as the model described it.
     #[serde(deserialize_with = "text")]
     pub description: String,
     /// The agent's type, for a subagent.
@@ -204,25 +204,26 @@ pub struct BackgroundTask {
 }
 
 impl BackgroundTask {
-    /// A subagent that will wake the model when it ends. A shell (a dev server, say) may never
-    /// end and does not count.
+    /// True for a subagent, which wakes the model when it ends. A shell (a dev server, say) may
+    /// never end and does not count.
     pub fn is_subagent(&self) -> bool {
         self.kind == "subagent"
     }
 }
 
 impl Input {
-    /// True inside a subagent: such an event belongs to a worker, never to the loop itself.
+    /// True inside a subagent: such an event belongs to a worker, not to the loop itself.
     pub fn from_subagent(&self) -> bool {
         !self.agent_id.is_empty()
     }
 
-    /// True for the prompt with which the client reports a finished background task.
+    /// True for the prompt that the client sends to report a finished background task.
     pub fn is_task_notification(&self) -> bool {
         self.prompt.trim_start().starts_with("<task-notification>")
     }
 
-    /// Whether the client says that a person typed this prompt; none where it does not say (2.1.328 does not).
+    /// Whether the client reports that the user typed this prompt; `None` if it does not report it
+    /// (2.1.328 does not).
     pub fn says_typed(&self) -> Option<bool> {
         match self.source.as_str() {
             "" => None,
@@ -231,14 +232,14 @@ impl Input {
     }
 }
 
-/// The prompts of a list of scheduled tasks; what has another shape is left out.
+/// Extracts the prompts from a list of scheduled tasks; skips entries of another type.
 fn prompts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let tasks = serde_json::Value::deserialize(deserializer)?;
     let prompt = |task: &serde_json::Value| Some(task.get("prompt")?.as_str()?.to_owned());
     Ok(tasks.as_array().into_iter().flatten().filter_map(prompt).collect())
 }
 
-/// A string; `null` and values of another shape read as empty.
+/// Reads a string; `null` and values of another type read as empty.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(maybe_text(deserializer)?.unwrap_or_default())
 }
@@ -247,7 +248,7 @@ fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
     deserializer.deserialize_any(MaybeText)
 }
 
-/// What a visitor does with every value that holds nothing we read.
+/// Visitor methods that read every scalar value as absent.
 macro_rules! scalars_are_absent {
     () => {
         scalars_are_absent! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64 }
@@ -293,7 +294,7 @@ impl<'de> Visitor<'de> for MaybeText {
     }
 }
 
-/// A tool's input is an object; anything else reads as an empty one.
+/// Reads a tool's input; anything but an object reads as empty.
 fn tool_input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolInput, D::Error> {
     Ok(ToolInput::from(Value::deserialize(deserializer)?))
 }

@@ -1,8 +1,8 @@
-//! Which tool calls the client would ask a person about, before a loop runs for hours without one.
+//! Predicts which tool calls need the user's permission, before a loop runs unattended for hours.
 //!
-//! Measured with 2.1.328 in `-p`, where what would be asked is denied. The client knows many more
-//! harmless commands than we do; a command that we do not know counts as asked about, so the list is
-//! rather too long than too short.
+//! Measured with Claude Code 2.1.328 and `-p`, which denies what it would otherwise ask about. The
+//! client knows more harmless commands than we do. A command that we do not know counts as one that
+//! needs permission, so the list errs on the long side.
 
 pub mod asked;
 mod commands;
@@ -10,20 +10,20 @@ mod rules;
 
 pub use rules::Rules;
 
-/// The client's modes.
+/// Claude Code's permission modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Asks before anything that changes something.
+    /// Asks before any change.
     Default,
-    /// Edits in the project, and the simplest commands on files there, are not asked about.
+    /// Does not ask about edits in the project, or about the simplest file commands there.
     AcceptEdits,
-    /// Nothing is changed.
+    /// Changes nothing.
     Plan,
-    /// What would be asked about is denied.
+    /// Denies what it would otherwise ask about.
     DontAsk,
-    /// A model decides; nobody can say before.
+    /// A model decides, so the outcome cannot be predicted.
     Auto,
-    /// Nothing is asked about but what a rule names.
+    /// Asks only about what a rule names.
     BypassPermissions,
 }
 
@@ -38,48 +38,48 @@ impl Mode {
         ("manual", Mode::Default),
     ];
 
-    /// By the name that the client knows it by.
+    /// Looks up a mode by the client's name for it.
     pub fn named(name: &str) -> Option<Mode> {
         Mode::ALL.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
     }
 
-    /// All names, for a person.
+    /// All mode names in backticks, separated by commas.
     pub fn names() -> String {
         let all: Vec<String> = Mode::ALL.iter().map(|(name, _)| format!("`{name}`")).collect();
         all.join(", ")
     }
 }
 
-/// A call that a round will want to make.
+/// A call that a round will need to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// This command, by the Bash tool.
+    /// This command, through the Bash tool.
     Bash(String),
-    /// A tool that changes files in the project: `Edit`, `Write`.
+    /// A tool that edits files in the project: `Edit` or `Write`.
     Edits(String),
     /// Another tool.
     Tool(String),
 }
 
-/// Why a call would not simply be made.
+/// Why a call would not be allowed outright.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A person would be asked; this rule would settle it.
+    /// The client would ask the user; this rule would allow the call.
     Prompts {
-        /// What to put into `permissions.allow`.
+        /// The rule to add to `permissions.allow`.
         allow: String,
     },
-    /// A rule of the settings wants a person to be asked, in every mode.
+    /// A settings rule asks in every mode.
     AskRule(String),
-    /// A rule of the settings forbids it.
+    /// A settings rule denies the call.
     DenyRule(String),
-    /// The mode changes nothing.
+    /// Plan mode changes nothing.
     Plan,
-    /// A model decides, so nobody can say.
+    /// A model decides, so the outcome is unknown.
     Unknown,
 }
 
-/// The calls that would not simply be made, and why, in the order of the needs.
+/// Returns the calls that would not be allowed outright and why, in the order of the needs.
 pub fn preflight(needs: &[Need], mode: Mode, rules: &Rules) -> Vec<(Need, Obstacle)> {
     let obstacle = |need: &Need| Some((need.clone(), obstacle(need, mode, rules)?));
     needs.iter().filter_map(obstacle).collect()
@@ -91,7 +91,7 @@ fn obstacle(need: &Need, mode: Mode, rules: &Rules) -> Option<Obstacle> {
         Need::Edits(tool) | Need::Tool(tool) => (tool.as_str(), None),
     };
     let parts = line.map(commands::parts);
-    // What may be forbidden is looked for in more places than what is allowed.
+    // Deny and ask rules are matched against more texts than allow rules.
     let mut seen: Vec<String> = line.map(commands::all_that_may_run).unwrap_or_default();
     seen.extend(parts.iter().flatten().map(|part| part.text.clone()));
     let named = |list: &[String]| rules::naming(list, tool, &seen);

@@ -1,40 +1,40 @@
-//! The one table of hooks, and the three forms in which a client reads it.
+//! The table of hooks, and the three formats in which a client reads it.
 //!
-//! Everything that registers or recognises a hook of ours (settings, plugin, skills, `ralph doctor`,
-//! the guard's list of installed hooks) comes from [`HOOKS`]; there is no second list. Always exec
-//! form (`args` present): the shell form costs several times what the hook itself does. The last
-//! argument names the registration, so that a hook that is started twice for one event knows which
-//! of the two copies counts.
+//! All code that registers or recognises our hooks (settings, plugin, skills, `ralph doctor`, the
+//! guard's list of installed hooks) uses [`HOOKS`]; there is no second list. Hooks always use exec
+//! form (`args` present): shell form costs several times what the hook itself does. The last
+//! argument names the registration, so that a hook started twice for one event knows which of the
+//! two copies counts.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::fmt::Write as _;
 
-/// Starts, resumes and cancels loops from what a person typed.
+/// Starts, resumes and cancels loops when the user types a command.
 pub const USER_PROMPT: &str = "ralph-user-prompt";
 /// Decides whether a tool may run now.
 pub const PRE_TOOL_USE: &str = "ralph-pre-tool-use";
-/// Checks the files that a tool has edited.
+/// Checks the files edited by a tool.
 pub const BACKPRESSURE: &str = "ralph-backpressure";
 /// Decides whether a finished turn may end the loop.
 pub const STOP_HOOK: &str = "ralph-stop-hook";
-/// Gives a session its project facts and, after compaction, the loop's contract.
+/// Adds the project facts to a session and, after compaction, the loop prompt.
 pub const SESSION_CONTEXT: &str = "ralph-session-context";
 /// The command line.
 pub const COMMAND_LINE: &str = "ralph";
 
-/// The executables that the client starts; all of them stand beside [`COMMAND_LINE`].
+/// The executables that the client starts, all in the same folder as [`COMMAND_LINE`].
 pub const HOOK_EXECUTABLES: [&str; 5] =
     [USER_PROMPT, PRE_TOOL_USE, BACKPRESSURE, STOP_HOOK, SESSION_CONTEXT];
 
-/// The first argument of [`STOP_HOOK`] where it waits for background workers.
+/// The first argument of [`STOP_HOOK`] when it waits for background workers.
 pub const WAIT: &str = "wait";
 
-/// How long the client lets [`WAIT`] wait: the longest `background_minutes`, and one minute in
-/// which to say so.
+/// The client's time limit for [`WAIT`]: the longest `background_minutes` plus one minute to
+/// report.
 pub const WAIT_TIMEOUT_MS: u32 = 1_860_000;
 
-/// The slash commands whose expansion must not go on without our hook.
+/// Slash commands that must not expand without our hook.
 pub const COMMANDS: [&str; 9] = [
     "ralph",
     "ralph-plan",
@@ -43,12 +43,12 @@ pub const COMMANDS: [&str; 9] = [
     "ralph-cancel",
     "ralph-v2",
     "ralplan",
-    // The same by other names, which are short enough to be somebody else's as well.
+    // Aliases, short enough to clash with other people's commands.
     "rp",
     "planloop",
 ];
 
-/// A way to register; `state::Via` is what a hook makes of the word it was started with.
+/// A place to register hooks. `state::Via` is what a hook reads from the last argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A `settings.json` of the user or of a project.
@@ -70,10 +70,10 @@ impl Origin {
     }
 }
 
-/// On which of an event's occasions a hook runs.
+/// Which occurrences of an event run a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matcher {
-    /// The event has nothing to match on, or we want all of it without saying so.
+    /// The event has nothing to match on, or the hook runs for every occurrence.
     None,
     /// Every tool.
     AnyTool,
@@ -81,41 +81,39 @@ pub enum Matcher {
     OurCommands,
 }
 
-/// What the client does when the executable is missing or crashes.
+/// What the client does if the executable is missing or crashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The client's default: the work goes on.
+    /// The client's default: continue.
     GoOn,
-    /// A loop must not start without the hook that enforces it.
+    /// Block: a loop must not start without the hook that enforces it.
     Block,
 }
 
-/// Whether the client waits for a hook before it goes on.
+/// Whether the client waits for a hook before it continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runs {
-    /// It waits.
+    /// The client waits.
     InTurn,
-    /// The hook runs beside the session and, by its exit code, may wake it (`asyncRewake`). A
-    /// client that was started with its one prompt (`-p`) waits for it all the same.
+    /// The hook runs in the background and may wake the session by its exit code (`asyncRewake`). A
+    /// client started with a single prompt (`-p`) still waits for it.
     Beside,
 }
 
-/// One row of the table.
+/// One row of [`HOOKS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hook {
-    /// The client's name of the event.
+    /// The client's name for the event.
     pub event: &'static str,
-    /// On which occasions of the event.
     pub matcher: Matcher,
     /// File name of the executable.
     pub executable: &'static str,
-    /// Arguments before the origin's word.
+    /// Arguments before the origin word.
     pub args: &'static [&'static str],
-    /// After how many milliseconds the client ends the hook.
+    /// Milliseconds after which the client kills the hook.
     pub timeout_ms: u32,
-    /// What a missing executable means.
+    /// What the client does if the executable is missing.
     pub on_failure: OnFailure,
-    /// Whether the client waits for it.
     pub runs: Runs,
 }
 
@@ -124,7 +122,7 @@ const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) ->
     Hook { event, matcher, executable, args: &[], timeout_ms, on_failure, runs }
 }
 
-/// Every hook that is registered, in the order in which a session meets them.
+/// Every registered hook, in the order in which a session triggers them.
 pub const HOOKS: [Hook; 13] = [
     hook("SessionStart", SESSION_CONTEXT, 10_000),
     hook("UserPromptSubmit", USER_PROMPT, 10_000),
@@ -134,25 +132,25 @@ pub const HOOKS: [Hook; 13] = [
         ..hook("UserPromptExpansion", USER_PROMPT, 10_000)
     },
     Hook { matcher: Matcher::AnyTool, ..hook("PreToolUse", PRE_TOOL_USE, 5_000) },
-    // Where nobody is there to answer it; what PreToolUse denies never comes to this.
+    // Runs when nobody can answer the request; calls that PreToolUse denied never get here.
     Hook { matcher: Matcher::AnyTool, ..hook("PermissionRequest", PRE_TOOL_USE, 5_000) },
     Hook { matcher: Matcher::AnyTool, ..hook("PostToolUse", BACKPRESSURE, 15_000) },
-    // A call that fails has no PostToolUse, and what a person has sent must not wait for the next.
+    // A failed call has no PostToolUse, and the user's messages must not wait for the next call.
     Hook { matcher: Matcher::AnyTool, ..hook("PostToolUseFailure", BACKPRESSURE, 15_000) },
-    // Long, because a completion request runs the acceptance commands; an ordinary stop takes
+    // A long timeout: a completion request runs the acceptance commands. An ordinary stop takes
     // milliseconds.
     hook("Stop", STOP_HOOK, 600_000),
     Hook { args: &[WAIT], runs: Runs::Beside, ..hook("Stop", STOP_HOOK, WAIT_TIMEOUT_MS) },
     hook("SubagentStop", STOP_HOOK, 600_000),
     hook("StopFailure", STOP_HOOK, 5_000),
     hook("PreCompact", SESSION_CONTEXT, 10_000),
-    // The client's own limit for this event; a larger number would be a promise it does not keep.
+    // The client's own limit for this event; a larger number would have no effect.
     hook("SessionEnd", STOP_HOOK, 1_500),
 ];
 
-/// The events whose hooks a skill's front matter can carry usefully.
+/// Events that are useful in the front matter of a skill.
 ///
-/// The others happen before a skill is loaded, or are not fired for a skill at all.
+/// The others fire before a skill is loaded, or never fire for a skill.
 const EVENTS_OF_A_SKILL: [&str; 7] = [
     "UserPromptSubmit",
     "UserPromptExpansion",
@@ -163,17 +161,17 @@ const EVENTS_OF_A_SKILL: [&str; 7] = [
     "Stop",
 ];
 
-/// Where a registration finds the executables.
+/// How a registration names the executables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location<'a> {
-    /// Bare names, found on `PATH`: the one form that is the same on every machine.
+    /// Bare names, found on `PATH`: the only form that is the same on every machine.
     Path,
-    /// A folder, written in front of the name.
+    /// A folder, prefixed to the name.
     Folder(&'a str),
 }
 
 impl Location<'_> {
-    /// What is registered as the command.
+    /// The command to register for an executable.
     pub fn command(self, executable: &str) -> String {
         match self {
             Self::Path => executable.to_owned(),
@@ -188,16 +186,15 @@ pub struct HookEntry {
     /// Always `command`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The executable.
     pub command: String,
-    /// Its arguments, the origin's word last.
+    /// Arguments, ending in the origin word.
     pub args: Vec<&'static str>,
     /// In seconds.
     pub timeout: Seconds,
-    /// Written only where it differs from the client's default.
+    /// Written only if it differs from the client's default.
     #[serde(rename = "onFailure", skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<&'static str>,
-    /// Written only where it is true.
+    /// Written only if true.
     #[serde(rename = "asyncRewake", skip_serializing_if = "Option::is_none")]
     pub async_rewake: Option<bool>,
 }
@@ -205,19 +202,18 @@ pub struct HookEntry {
 /// One element of an event's list: a matcher and its hooks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
-    /// Left out where the event has nothing to match on.
+    /// Omitted if the event has nothing to match on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
-    /// The hooks; ours stand alone in their group.
+    /// Our hooks are alone in their group.
     pub hooks: Vec<HookEntry>,
 }
 
-/// The value of `hooks` in a settings file: events in the order of the table.
+/// The `hooks` value of a settings file: events in the order of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registered(Vec<(&'static str, Vec<Group>)>);
 
 impl Registered {
-    /// The events with their groups.
     pub fn events(&self) -> impl Iterator<Item = (&'static str, &[Group])> {
         self.0.iter().map(|(event, groups)| (*event, groups.as_slice()))
     }
@@ -233,7 +229,7 @@ impl Serialize for Registered {
     }
 }
 
-/// A whole number where it is one, as a person would write it.
+/// A duration in seconds, serialized as a whole number where it is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seconds {
     milliseconds: u32,
@@ -253,7 +249,7 @@ pub fn settings_hooks(location: Location<'_>) -> Registered {
     registered(&HOOKS, location, Origin::Settings)
 }
 
-/// The whole of the plugin's `hooks/hooks.json`.
+/// The complete `hooks/hooks.json` of the plugin.
 pub fn plugin_hooks_json() -> String {
     #[derive(Serialize)]
     struct Plugin {
@@ -265,7 +261,7 @@ pub fn plugin_hooks_json() -> String {
     pretty(&Plugin { description: "Ralph: loops whose completion is computed", hooks })
 }
 
-/// The whole of `settings.example.json`: what `ralph install` registers, with bare names.
+/// The complete `settings.example.json`: what `ralph install` registers, with bare names.
 pub fn settings_example_json() -> String {
     #[derive(Serialize)]
     struct HookSettings {
@@ -274,7 +270,7 @@ pub fn settings_example_json() -> String {
     pretty(&HookSettings { hooks: settings_hooks(Location::Path) })
 }
 
-/// The `hooks:` part of a skill's front matter, one line per line, with a final newline.
+/// The `hooks:` block of a skill's front matter, with a final newline.
 pub fn skill_front_matter(location: Location<'_>) -> String {
     let ours: Vec<Hook> =
         HOOKS.into_iter().filter(|hook| EVENTS_OF_A_SKILL.contains(&hook.event)).collect();
@@ -289,19 +285,19 @@ pub fn skill_front_matter(location: Location<'_>) -> String {
     yaml
 }
 
-/// Whether these words start one of our hooks for this origin, wherever the path points.
+/// True if this command starts one of our hooks for this origin, whatever its folder.
 pub fn is_ours<'a>(command: &str, args: impl IntoIterator<Item = &'a str>, origin: Origin) -> bool {
     let name = command.rsplit('/').next().unwrap_or(command);
     HOOK_EXECUTABLES.contains(&name) && args.into_iter().last() == Some(origin.word())
 }
 
-/// The text of a matcher, as the client reads it.
+/// The matcher as the client reads it.
 pub fn matcher_text(matcher: Matcher) -> Option<String> {
     match matcher {
         Matcher::None => None,
         Matcher::AnyTool => Some("*".to_owned()),
-        // Anchored: the client takes a pattern with a colon for a regular expression, and an
-        // unanchored `ralph` would also match other people's `ralphie`.
+        // Anchored: the client treats a pattern with a colon as a regular expression, and an
+        // unanchored `ralph` would also match a command such as `ralphie`.
         Matcher::OurCommands => Some(format!("^(ralph:)?({})$", COMMANDS.join("|"))),
     }
 }
@@ -356,7 +352,7 @@ fn yaml_group(group: &Group) -> String {
     text
 }
 
-/// A string as YAML writes it: quoted only where it must be; JSON's quotes are YAML's too.
+/// Formats a string for YAML. Quotes it only if necessary, as JSON does, which is valid YAML.
 pub fn yaml_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
     match text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')

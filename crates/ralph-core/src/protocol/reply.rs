@@ -1,26 +1,26 @@
-//! What a hook answers, in the only forms that the client honours.
+//! Builds the replies of a hook, in the only formats that the client accepts.
 //!
-//! A reply is at most one JSON object. A wrong type or a missing `hookEventName` voids the whole of
-//! it, valid parts included, so replies are built here and nowhere else. Their texts quote task names,
-//! file names and output, which a repository or a model has chosen: what would act on the terminal
-//! that shows them, or say to the model what no person sees, is written out.
+//! A reply is at most one JSON object. A wrong type or a missing `hookEventName` voids the whole
+//! reply, valid parts included, so replies are built only here. Their texts quote task names, file
+//! names and output, which come from a repository or a model. Characters that would act on the
+//! terminal, or carry text to the model that a person cannot see, are escaped.
 
 use crate::protocol::event::HookEvent;
 use crate::text::sanitize;
 pub use crate::text::truncate::bounded;
 use serde_json::{Map, Value, json};
 
-/// The longest text that reaches the model whole as additional context, in UTF-16 units; the
-/// client moves anything longer into a file.
+/// The longest additional context that reaches the model whole, in UTF-16 units. The client moves a
+/// longer text into a file.
 pub const CONTEXT_LIMIT: usize = 10_000;
 
-/// The longest reason for going on: an older client sends it to the model twice.
+/// The longest reason to continue, in UTF-16 units: older clients send it to the model twice.
 pub const REASON_LIMIT: usize = 2_000;
 
-/// Between two texts of one answer.
+/// Separates two texts in one reply.
 const BETWEEN: &str = "\n\n";
 
-/// A hook's answer.
+/// A hook's reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     action: Action,
@@ -44,21 +44,21 @@ enum Action {
     Withhold(String),
 }
 
-/// How to keep a turn from ending, which depends on the client's version.
+/// How to keep a turn from ending; depends on the client's version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoOnForm {
-    /// `additionalContext`: one copy reaches the model.
+    /// `additionalContext`: the model gets one copy.
     Context,
-    /// `decision: block`: two copies, shown to the person as a problem.
+    /// `decision: block`: the model gets two copies, and the user sees it as a problem.
     Block,
 }
 
 impl GoOnForm {
-    /// The first client in which a Stop hook's context keeps the turn going.
+    /// The first client version in which a Stop hook's context keeps the turn going.
     const CONTEXT_SINCE: [u32; 3] = [2, 1, 163];
 
-    /// Chooses by the client's `AI_AGENT`, for example `claude-code_2-1-328_harness`. An older or
-    /// unknown client gets the form that all of them understand.
+    /// Chooses the form from the client's `AI_AGENT`, for example `claude-code_2-1-328_harness`. An
+    /// older or unknown client gets the form that all clients accept.
     pub fn for_client(ai_agent: &str) -> GoOnForm {
         match client_version(ai_agent) {
             Some(version) if version >= GoOnForm::CONTEXT_SINCE => GoOnForm::Context,
@@ -67,7 +67,7 @@ impl GoOnForm {
     }
 }
 
-/// The version in `claude-code_2-1-328_harness`.
+/// Parses the version in `claude-code_2-1-328_harness`.
 fn client_version(ai_agent: &str) -> Option<[u32; 3]> {
     let rest = ai_agent.strip_prefix("claude-code_")?;
     let mut parts = rest.split('_').next()?.split('-');
@@ -76,17 +76,17 @@ fn client_version(ai_agent: &str) -> Option<[u32; 3]> {
 }
 
 impl Reply {
-    /// Says nothing: the client does what it was about to do.
+    /// An empty reply: the client does what it was about to do.
     pub fn silent() -> Reply {
         Reply::default()
     }
 
-    /// Gives the model a text and lets the event take its course.
+    /// Gives the model a text and lets the event proceed.
     pub fn context(event: HookEvent, text: &str) -> Reply {
         Reply { action: Action::Context(event, words(text, CONTEXT_LIMIT)), message: None }
     }
 
-    /// How much more the model can be given by [`Reply::add_context`], in UTF-16 units.
+    /// How much more text [`Reply::add_context`] can add, in UTF-16 units.
     pub fn room_for_context(&self) -> usize {
         match &self.action {
             Action::Nothing => CONTEXT_LIMIT,
@@ -97,7 +97,7 @@ impl Reply {
         }
     }
 
-    /// Gives the model a text behind the one it is given already; none that is empty, and none beside
+    /// Appends a text to the model's context. Does nothing if the text is empty or if the reply is
     /// a block or a refusal.
     pub fn add_context(self, event: HookEvent, text: &str) -> Reply {
         let action = match self.action {
@@ -112,7 +112,7 @@ impl Reply {
         Reply { action, ..self }
     }
 
-    /// Keeps the turn going with a reason for the model.
+    /// Keeps the turn going and gives the model the reason.
     pub fn go_on(event: HookEvent, form: GoOnForm, reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
         let action = match form {
@@ -122,14 +122,14 @@ impl Reply {
         Reply { action, message: None }
     }
 
-    /// Stops a prompt or a command before the model hears of it; the person reads the reason.
+    /// Stops a prompt or a command before it reaches the model; the user reads the reason.
     pub fn block(reason: &str) -> Reply {
         Reply { action: Action::Block(words(reason, REASON_LIMIT)), message: None }
     }
 
-    /// Answers words that were typed in mid-turn. The client holds them until the turn has ended,
-    /// and then shows this to the person instead of asking the model. A block would show nothing,
-    /// and a mere message would let the words become a turn of their own.
+    /// Answers text that was typed mid-turn. The client holds the text until the turn ends, then
+    /// shows this answer to the user instead of asking the model. A block would show nothing, and a
+    /// plain message would let the text start a turn of its own.
     pub fn keep_from_model(answer: &str) -> Reply {
         Reply { action: Action::KeepFromModel(words(answer, REASON_LIMIT)), message: None }
     }
@@ -143,7 +143,7 @@ impl Reply {
         }
     }
 
-    /// Refuses a tool call and ends the turn there.
+    /// Refuses a tool call and ends the turn.
     pub fn cut(reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
         Reply {
@@ -152,24 +152,24 @@ impl Reply {
         }
     }
 
-    /// Lets a tool run without asking a person, who has agreed to it before; the reason is for the client's
-    /// own records.
+    /// Lets a tool run without asking: the user has agreed beforehand. The reason goes into the
+    /// client's records.
     pub fn allow(reason: &str) -> Reply {
         Reply { action: Action::Allow(words(reason, REASON_LIMIT)), message: None }
     }
 
-    /// Answers a request for a person's permission, which they have given beforehand.
+    /// Grants a permission request: the user has agreed beforehand.
     pub fn permit() -> Reply {
         Reply { action: Action::Permit, message: None }
     }
 
-    /// Answers a request for a person's permission, which is not given; the model reads the reason.
+    /// Denies a permission request; the model reads the reason.
     pub fn withhold(reason: &str) -> Reply {
         Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
     }
 
-    /// Has the model read a text before whatever else the reply tells it. A reply by which the model
-    /// hears nothing stays as it is.
+    /// Puts a text for the model before the rest of the reply; an empty reply becomes a context. Leaves
+    /// [`Reply::keep_from_model`] and answers about permission unchanged.
     pub fn led_by(mut self, event: HookEvent, text: &str) -> Reply {
         match &mut self.action {
             Action::Nothing => self.action = Action::Context(event, words(text, CONTEXT_LIMIT)),
@@ -182,13 +182,13 @@ impl Reply {
         self
     }
 
-    /// Adds a message that the person sees and the model does not.
+    /// Sets the message that the user sees and the model does not.
     pub fn tell(mut self, message: impl Into<String>) -> Reply {
         self.message = Some(words(&message.into(), REASON_LIMIT));
         self
     }
 
-    /// Adds a message behind the one that the person is told already.
+    /// Appends a line to the message for the user.
     pub fn tell_also(self, message: &str) -> Reply {
         let told = match (&self.message, message) {
             (_, "") => return self,
@@ -198,7 +198,7 @@ impl Reply {
         self.tell(told)
     }
 
-    /// The one line for standard output; none for silence.
+    /// The line to print on standard output; `None` for an empty reply.
     pub fn render(&self) -> Option<String> {
         let mut reply = Map::new();
         match &self.action {
@@ -260,7 +260,7 @@ impl Reply {
     }
 }
 
-/// A text as it may be shown, cut to at most `limit` UTF-16 units.
+/// Escapes the text for display and truncates it to `limit` UTF-16 units.
 fn words(text: &str, limit: usize) -> String {
     bounded(&sanitize::visible(text), limit)
 }
@@ -329,7 +329,8 @@ mod tests {
         }
     }
 
-    /// Members in any order: another crate of the build may have `serde_json` keep theirs.
+    /// Compares parsed JSON: feature unification may make `serde_json` preserve the order of
+    /// members.
     #[track_caller]
     fn check(reply: &Reply, expected: Option<&str>) {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();

@@ -1,20 +1,20 @@
-//! Rewrites `` `…` `` as `$(…)`, as a shell reads it.
+//! Rewrites `` `…` `` as `$(…)`, following a shell's quoting rules.
 //!
-//! A shell takes the text between two backticks, removes one level of backslashes and only then reads
-//! the result as commands. The parser does not, so it never sees a backtick: a substitution becomes
-//! `$( … )`, and a literal backtick becomes [`BACKTICK`]. Where shells differ, or where the end of
-//! a quote depends on a construct that is not followed here, the text is unreadable.
+//! A shell takes the text between two backticks, removes one level of backslashes, and then reads
+//! the result as commands. The parser does not do that, so it never gets a backtick: a substitution
+//! becomes `$( … )`, and a literal backtick becomes [`BACKTICK`]. Where shells differ, or where the
+//! end of a quote depends on a construct that is not handled here, the text is unreadable.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Stands for a literal backtick in a text that the parser is given.
+/// Replaces a literal backtick in the text for the parser.
 pub(crate) const BACKTICK: char = '\u{6}';
 
-/// How often backticks may stand inside backticks.
+/// How deep backticks may nest.
 const DEEPEST: usize = 4;
 
-/// The text that a shell wrote for [`BACKTICK`].
+/// Turns each [`BACKTICK`] back into a backtick.
 pub(crate) fn restored(text: &str) -> Cow<'_, str> {
     match text.contains(BACKTICK) {
         true => Cow::from(text.replace(BACKTICK, "`")),
@@ -22,7 +22,7 @@ pub(crate) fn restored(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text without backticks; none if it cannot be read exactly.
+/// Rewrites the text without backticks; `None` if it cannot be read exactly.
 pub(super) fn rewritten(text: &str) -> Option<Cow<'_, str>> {
     if memchr::memchr(b'`', text.as_bytes()).is_none() {
         return Some(Cow::from(text));
@@ -53,7 +53,7 @@ fn rewrite(text: &str, depth: usize) -> Option<String> {
 enum OpenQuote {
     Double,
     Paren,
-    /// A parenthesis of arithmetic, in which quotes mean something else.
+    /// Arithmetic parentheses, in which quotes have another meaning.
     Sum,
 }
 
@@ -69,7 +69,7 @@ struct BacktickScan {
     out: String,
     open: Vec<OpenQuote>,
     heredocs: Vec<HereDoc>,
-    /// The letter before this one; `x` after one that was quoted or escaped.
+    /// The previous character; `x` after a quoted or escaped one.
     before: char,
     depth: usize,
 }
@@ -83,7 +83,7 @@ impl BacktickScan {
         text.chars().enumerate().all(|(ahead, letter)| self.peek(ahead) == Some(letter))
     }
 
-    /// Copies letters that stand for themselves.
+    /// Copies characters literally.
     fn copy(&mut self, n: usize) {
         for letter in self.letters.iter().skip(self.at).take(n) {
             self.out.push(if *letter == '`' { BACKTICK } else { *letter });
@@ -101,7 +101,7 @@ impl BacktickScan {
         match (letter, self.open.last()) {
             ('\\', _) => {
                 self.peek(1)?;
-                // A line that goes on leaves the word as it was.
+                // A line continuation does not change the word.
                 let before = if self.peek(1) == Some('\n') { self.before } else { 'x' };
                 self.pass(2, before);
             }
@@ -112,7 +112,7 @@ impl BacktickScan {
                 self.pass(1, 'x');
             }
             (_, Some(OpenQuote::Double)) => {
-                // The body of a here-document begins after a newline outside of quotes.
+                // The body of a here-document begins after an unquoted newline.
                 if letter == '\n' && !self.heredocs.is_empty() {
                     return None;
                 }
@@ -202,7 +202,7 @@ impl BacktickScan {
         Some(())
     }
 
-    /// `${…}`, in which quotes mean one thing or another: only without any.
+    /// `${…}`: quotes inside may have either meaning, so only a text without quotes is accepted.
     fn parameter(&mut self) -> Option<()> {
         let rest = &self.letters[self.at + 2..];
         let end = rest.iter().position(|letter| *letter == '}')?;
@@ -231,7 +231,7 @@ impl BacktickScan {
         if text.ends_with('\\') {
             return None;
         }
-        // A parenthesis right after `$(` would begin arithmetic.
+        // A parenthesis right after `$(` would start arithmetic.
         self.out.push_str("$( ");
         self.out.push_str(&text);
         self.out.push_str(" )");
@@ -240,7 +240,7 @@ impl BacktickScan {
         Some(())
     }
 
-    /// Up to the next backtick that is not escaped, whatever is quoted between them.
+    /// The range up to the next unescaped backtick, whatever quotes are between.
     fn inner(&self) -> Option<Range<usize>> {
         let start = self.at + 1;
         let mut end = start;
@@ -316,7 +316,7 @@ impl BacktickScan {
             self.pass(end - from, '\n');
             return Some(());
         }
-        // Only where nothing can hide a backtick, or all of them are escaped.
+        // Only if nothing can hide a backtick, or all backticks are escaped.
         if !body.replace("\\`", "").contains(['`', '\\', '$']) {
             self.pass(end - from, '\n');
             return Some(());
@@ -335,9 +335,9 @@ impl BacktickScan {
     }
 }
 
-/// One level of backslashes taken off.
+/// Removes one level of backslashes.
 fn unescaped(text: &str, is_double: bool) -> Option<String> {
-    // Shells differ on the order in which both levels are taken off.
+    // Shells differ in the order in which they remove the two levels.
     let others = text.replace("\\\"", "");
     if is_double && others.len() < text.len() && others.contains('\\') {
         return None;

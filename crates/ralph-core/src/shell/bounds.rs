@@ -1,12 +1,12 @@
-//! How deep a command line nests, found without parsing it.
+//! Measures how deeply a command line nests, without parsing it.
 //!
-//! The parser recurses for every opening, and reads what is inside `$(…)` again on each level: a
-//! few dozen levels cost milliseconds, hundreds cost seconds, thousands the stack. So the nesting
-//! is counted first, by one pass that knows quotes, comments and here-documents well enough.
+//! The parser recurses for every opening and reads the content of `$(…)` again on each level: a few
+//! dozen levels cost milliseconds, hundreds cost seconds, thousands overflow the stack. So one pass
+//! that knows quotes, comments and here-documents well enough counts the nesting first.
 
-/// Deeper than any command that a person or a model writes.
+/// Deeper than any command line that people or models write.
 const DEEPEST: usize = 24;
-/// `if if if …`: each of these words recurses once and may close far away, or never.
+/// `if if if …`: each of these words recurses once and may close late or never.
 const MOST_OPEN_WORDS: usize = 200;
 /// `a; b; c` becomes a list in a list in a list.
 const LONGEST_CHAIN: usize = 1000;
@@ -19,7 +19,7 @@ enum OpenBound {
     Backquote,
 }
 
-/// True when the parser may be given this text.
+/// True if the text is safe to parse.
 pub(super) fn is_shallow(script: &str) -> bool {
     let mut scan = BoundsScan {
         bytes: script.as_bytes(),
@@ -38,9 +38,9 @@ struct BoundsScan<'a> {
     open: Vec<OpenBound>,
 
     words: usize,
-    /// Separators since the last line that began with nothing open.
+    /// Separators since the last line that began at nesting level 0.
     chain: usize,
-    /// Delimiters of the here-documents that begin after this line.
+    /// Delimiters of the here-documents whose bodies start after this line.
     heredocs: Vec<&'a [u8]>,
 }
 
@@ -96,7 +96,7 @@ impl BoundsScan<'_> {
             b'"' => self.enter(OpenBound::Double, 1),
             b'`' => self.backquote(),
 
-            // `f() f() f() …` recurses as well.
+            // `f() f() f() …` recurses too.
             b'(' if self.next_is(b')') => {
                 self.words += 1;
                 self.at += 2;
@@ -167,7 +167,7 @@ impl BoundsScan<'_> {
         let end = rest.iter().position(|byte| b" \t\n;|&()<>".contains(byte));
         let tag = &rest[..end.unwrap_or(rest.len())];
         self.at += start + tag.len();
-        // `<<` inside `$((…))` is a shift: a number is no delimiter that anybody uses.
+        // `<<` inside `$((…))` is a shift: real delimiters do not start with a digit.
         if tag.first().is_some_and(|byte| !byte.is_ascii_digit()) {
             self.heredocs.push(tag);
         }

@@ -1,15 +1,15 @@
-//! Which programs a command line must find in order to start.
+//! Lists the programs that a command line needs in order to start.
 //!
-//! A criterion whose program does not exist can never pass, and is best refused before the work
-//! begins. But what does not have to exist yet is not named: a script of the project (the loop may
-//! be there to write it), what an alternative or a condition guards, and everything after a
-//! command that may change what is found.
+//! A criterion whose program does not exist can never pass and is best refused before the work
+//! begins. Programs that need not exist yet are left out: a script of the project (the loop may
+//! have to write it), anything guarded by an alternative or a condition, and everything after a
+//! command that may change which programs are found.
 
 use crate::shell::vacuous;
 use crate::shell::{self, Simple};
 use rable::{ListOperator, Node, NodeKind};
 
-/// The programs, as they are written: names to be looked up on `PATH`, and absolute paths.
+/// Returns the programs as written: names to look up on `PATH`, and absolute paths.
 pub fn needed(command: &str) -> Vec<String> {
     let mut walk = Walk::default();
     if let Some(nodes) = vacuous::parse(command.trim()) {
@@ -18,7 +18,7 @@ pub fn needed(command: &str) -> Vec<String> {
     walk.found
 }
 
-/// What to tell about a program that was looked for in vain.
+/// The error for a program that was not found.
 pub fn not_found(name: &str) -> String {
     let what = match name.starts_with('/') {
         true => format!("`{name}` is not there or cannot be executed"),
@@ -30,7 +30,7 @@ pub fn not_found(name: &str) -> String {
     )
 }
 
-/// What the shell itself knows.
+/// Builtins of the shell.
 const BUILTINS: [&str; 56] = [
     ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen",
     "complete", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit",
@@ -41,14 +41,14 @@ const BUILTINS: [&str; 56] = [
 ];
 const MORE_BUILTINS: [&str; 4] = ["unalias", "unset", "wait", "readarray"];
 
-/// Commands after which names may mean something else.
+/// Commands that may redefine names.
 const CHANGES_NAMES: [&str; 11] =
     [".", "alias", "conda", "enable", "eval", "fnm", "mise", "module", "nvm", "pyenv", "source"];
 
-/// Arguments that may bring programs with them: `pip install x && x`.
+/// Arguments that may install programs: `pip install x && x`.
 const INSTALLS: [&str; 9] = ["install", "i", "add", "ci", "sync", "get", "link", "setup", "-g"];
 
-/// What starts another program by a name on the same `PATH`. `sudo` has a `PATH` of its own.
+/// Wrappers that start another program from the same `PATH`. `sudo` has its own `PATH`.
 const PASSES_ON: [&str; 9] =
     ["caffeinate", "env", "exec", "ionice", "nice", "nohup", "stdbuf", "time", "timeout"];
 
@@ -56,14 +56,14 @@ const PASSES_ON: [&str; 9] =
 struct Walk {
     found: Vec<String>,
     functions: Vec<String>,
-    /// From here on nothing is certain.
+    /// True once later commands are uncertain.
     lost: bool,
 }
 
 impl Walk {
     fn nodes(&mut self, nodes: &[Node]) {
         for statement in vacuous::statements(nodes) {
-            // `npx jest || yarn jest` needs one of the two.
+            // `npx jest || yarn jest` needs only one of the two.
             self.lost |= statement.joins.contains(&ListOperator::Or);
             statement.commands.iter().for_each(|node| self.node(node));
         }
@@ -84,7 +84,7 @@ impl Walk {
             }
             NodeKind::Function { name, .. } => self.functions.push(name.clone()),
             NodeKind::ConditionalExpr { .. } | NodeKind::ArithmeticCommand { .. } => {}
-            // Which branch runs is not known, nor what it does to the rest.
+            // It is unknown which branch runs and how it affects the rest.
             _ => self.lost = true,
         }
     }
@@ -98,7 +98,8 @@ impl Walk {
             return;
         };
         let reading = shell::read(&text.join(" "), &[]);
-        // What stands in `$(…)` or in a script is read before the command that holds it.
+        // Commands inside `$(…)` or a script precede the command that contains them, so the last
+        // one is ours.
         let inner = reading.commands.last();
         let env_path = inner.is_some_and(|simple| {
             simple.assignments.iter().any(|(name, _)| name == "PATH") || !simple.removed.is_empty()

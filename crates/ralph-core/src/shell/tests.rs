@@ -1,6 +1,6 @@
 use super::*;
 
-/// Commands as `name argument …`, one per line, `?` for what is not literal.
+/// Compares commands as `name argument …`, one per line, with `?` for what is not literal.
 #[track_caller]
 fn check(script: &str, expected: &[&str]) {
     let reading = read(script, &[("HOME", "/home/u")]);
@@ -72,7 +72,7 @@ fn what_cannot_be_known_says_why() {
     assert!(matches!(read("if", &[]).opaque[..], [Opaque::Syntax(_)]));
 }
 
-/// Whole commands: variables, words, files, the number of the pipeline, and what feeds them.
+/// Compares whole commands: variables, words, files, pipeline number, and what feeds them.
 #[track_caller]
 fn check_whole(script: &str, expected: &[&str]) {
     let reading = read(script, &[("HOME", "/home/u")]);
@@ -100,7 +100,7 @@ fn check_whole(script: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{script}");
 }
 
-/// The words of the last command, `?` for what is not literal.
+/// Compares the words of the last command, with `?` for what is not literal.
 #[track_caller]
 fn check_words(script: &str, expected: &[&str]) {
     let reading = read(script, &[("HOME", "/home/u")]);

@@ -1,13 +1,13 @@
-//! Takes off what only starts other commands (`sudo`, `env`, `xargs` …), and reads the scripts
-//! that are handed to shells.
+//! Removes wrappers that only start other commands (`sudo`, `env`, `xargs` …), and reads the
+//! scripts that are passed to shells.
 //!
-//! A wrapper that is not known here is simply a command with arguments; the rules that look at
-//! all words of a command still see those.
+//! An unknown wrapper is a plain command with arguments; rules that look at all words of a command
+//! still see them.
 
 use super::{Opaque, ShellReader, ShellWord, Simple, Stdin};
 
-/// Wrappers whose command is the first word that is no option. The options listed take a value
-/// as a word of its own; the number says how many plain words come before the command.
+/// Wrappers whose command is the first word that is not an option: name, options that take a
+/// separate value, and the number of plain words before the command.
 const WRAPPERS: &[(&str, &str, usize)] = &[
     ("busybox", "", 0),
     ("chroot", "", 1),
@@ -43,13 +43,13 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
 
 const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
-/// How many aliases one command may be made of.
+/// How many aliases one command may expand.
 const MOST_ALIASES: usize = 8;
 
 impl ShellReader {
-    /// Records a command as what it finally runs, and reads the scripts that it is given.
+    /// Records the command that finally runs, and reads the scripts passed to it.
     pub(super) fn unwrapped(&mut self, mut simple: Simple, stdin: &Stdin) {
-        // Each turn takes words off, except an alias, which stands for itself inside its own text.
+        // Each pass removes words, except for an alias, which is not expanded inside its own text.
         let mut used: Vec<String> = Vec::new();
         loop {
             let Some(first) = simple.words.first() else {
@@ -83,7 +83,7 @@ impl ShellReader {
             else {
                 return self.innermost(simple, &name, stdin);
             };
-            // `command -v x` and `command -V x` only look.
+            // `command -v x` and `command -V x` only look the command up.
             let looks =
                 name == "command" && option_letters(simple.arguments()).contains(['v', 'V']);
             let from = 1 + past_options(simple.arguments(), valued) + plain;
@@ -129,12 +129,12 @@ impl ShellReader {
         self.script_word(&ShellWord { text: text.join(" ") });
     }
 
-    /// A script whose globs mean nothing yet, since it is a text until a shell reads it.
+    /// Reads a word as a script. Its globs do not expand, since it is text until a shell reads it.
     fn script_word(&mut self, word: &ShellWord) {
         let text = word.text.replace(super::STAR, "*").replace(super::ONE, "?");
         if text.contains(super::UNKNOWN) {
             self.opaque(Opaque::DynamicScript);
-            // What is known of it is read all the same; the rest stands for an unset variable.
+            // The known parts are still read; an unset variable replaces the rest.
             return self.script(&text.replace(super::UNKNOWN, "$_"));
         }
         self.script(&text);
@@ -195,7 +195,7 @@ impl ShellReader {
         }
     }
 
-    /// Each `-exec` is a command; what its `{}` stands for is known only to the `find`.
+    /// Reads each `-exec` as a command; only `find` knows the value of its `{}`.
     fn find_exec(&mut self, simple: &Simple) {
         let arguments = simple.arguments();
         for (at, word) in arguments.iter().enumerate() {
@@ -217,7 +217,7 @@ impl ShellReader {
     }
 }
 
-/// What a command writes to its output, when that stands in the text.
+/// The output of a command, if the text shows it.
 pub(super) fn written(simple: &Simple, input_is_literal: bool) -> Stdin {
     let literal = |words: &[ShellWord]| {
         let words: Option<Vec<&str>> = words.iter().map(ShellWord::literal).collect();
@@ -242,7 +242,7 @@ pub(super) fn written(simple: &Simple, input_is_literal: bool) -> Stdin {
     }
 }
 
-/// Takes `env` and what it sets off a command; false when no command follows.
+/// Removes `env` and its settings from a command; false if no command follows.
 fn env(simple: &mut Simple) -> bool {
     let mut words = simple.words.split_off(1).into_iter().peekable();
     simple.words.clear();
@@ -287,7 +287,7 @@ fn is_option(word: &ShellWord) -> bool {
     word.text.starts_with(['-', '+']) && word.text.len() > 1
 }
 
-/// The letters of all options that are not spelled out.
+/// The letters of all short options.
 fn option_letters(arguments: &[ShellWord]) -> String {
     arguments
         .iter()
@@ -297,7 +297,7 @@ fn option_letters(arguments: &[ShellWord]) -> String {
         .collect()
 }
 
-/// How many words at the beginning are options or the values of options.
+/// How many leading words are options or values of options.
 fn past_options(arguments: &[ShellWord], valued: &str) -> usize {
     let mut at = 0;
     while let Some(word) = arguments.get(at).filter(|word| is_option(word)) {

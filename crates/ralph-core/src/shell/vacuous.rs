@@ -1,7 +1,7 @@
-//! Refuses acceptance commands that would succeed whatever the work looks like.
+//! Refuses acceptance commands that would succeed whatever the state of the work.
 //!
-//! A criterion is proof only if its command can fail. What is caught here is a mistake or a
-//! shortcut that can be seen in the text; a command whose tests do not run is found by its receipt.
+//! A criterion is proof only if its command can fail. This catches mistakes and shortcuts that are
+//! visible in the text; a receipt reveals a command whose tests did not run.
 
 use crate::shell;
 use rable::{ListOperator, Node, NodeKind};
@@ -12,14 +12,14 @@ use std::fmt;
 pub enum Vacuous {
     /// There is no command.
     Empty,
-    /// Nothing in it can fail: `true`, `:`, `exit 0`, `echo …`.
+    /// No part of it can fail: `true`, `:`, `exit 0`, `echo …`.
     CannotFail,
-    /// A real command's failure is thrown away by what follows it: `… || true`.
+    /// The rest of the line discards the failure of a real command: `… || true`.
     HidesFailure,
 }
 
 impl Vacuous {
-    /// In words, to be put after the command.
+    /// The reason, to print after the command.
     pub fn reason(self) -> &'static str {
         match self {
             Vacuous::Empty => "there is no command",
@@ -35,7 +35,7 @@ impl fmt::Display for Vacuous {
     }
 }
 
-/// Why this command proves nothing, or none if it may.
+/// Returns why this command proves nothing; `None` if it may prove something.
 pub fn refuse(command: &str) -> Option<Vacuous> {
     let bare = command.trim_matches(|c: char| c.is_whitespace() || c == ';');
     if bare.is_empty() {
@@ -44,7 +44,7 @@ pub fn refuse(command: &str) -> Option<Vacuous> {
     let nodes = parse(bare)?;
     let statements = statements(&nodes);
     if statements.is_empty() {
-        // Only a comment.
+        // The line is only a comment.
         return Some(Vacuous::Empty);
     }
     let shell = Shell { pipefail: bare.contains("pipefail") };
@@ -53,15 +53,15 @@ pub fn refuse(command: &str) -> Option<Vacuous> {
     shell.passes(&statements).then_some(why)
 }
 
-/// Longer or deeper commands are taken as they are: the parser recurses.
+/// Longer or deeper commands are accepted unread, because the parser recurses.
 const LONGEST: usize = 16 * 1024;
 const MOST_OPENINGS: usize = 40;
-/// A list of commands nests to the left, one level for each separator.
+/// A list of commands nests to the left, one level per separator.
 const MOST_SEPARATORS: usize = 400;
 const OPENING_WORDS: [&str; 9] =
     ["if", "while", "until", "for", "case", "select", "coproc", "time", "!"];
 
-/// What the command line is made of; none where it does not parse, or is too long or too deep.
+/// Parses the command line; `None` if it does not parse, is too long or nests too deeply.
 pub(crate) fn parse(command: &str) -> Option<Vec<Node>> {
     let brackets = command.matches(['(', '{', '`']).count();
     let keywords = command.split_whitespace().filter(|word| OPENING_WORDS.contains(word)).count();
@@ -75,7 +75,7 @@ pub(crate) fn parse(command: &str) -> Option<Vec<Node>> {
     rable::parse(command, true).ok()
 }
 
-/// Commands that always succeed, for all that matters here.
+/// Commands that always succeed for our purposes.
 const TRIVIAL: [&str; 14] = [
     ":",
     "true",
@@ -93,19 +93,19 @@ const TRIVIAL: [&str; 14] = [
     "trap",
 ];
 
-/// Ends of a pipeline that pass on what they get and never fail.
+/// Ends of a pipeline that pass their input on and never fail.
 const FILTERS: [&str; 6] = ["tee", "cat", "head", "tail", "sort", "tr"];
 
 /// Commands joined by `&&` and `||`, up to a `;`, a `&` or the end of the line.
 #[derive(Default)]
 pub(crate) struct Statement<'a> {
     pub(crate) commands: Vec<&'a Node>,
-    /// What joins each command but the first to the one before it.
+    /// The operator between each command and the one before it.
     pub(crate) joins: Vec<ListOperator>,
     background: bool,
 }
 
-/// The statements of a command line, in their order.
+/// The statements of a command line, in order.
 pub(crate) fn statements(nodes: &[Node]) -> Vec<Statement<'_>> {
     let mut found = Vec::new();
     for node in nodes {
@@ -129,7 +129,7 @@ pub(crate) fn statements(nodes: &[Node]) -> Vec<Statement<'_>> {
     found
 }
 
-/// The parser nests lists to the left; what counts is the order of commands and what follows each.
+/// Flattens the left-nested lists into commands in order, each with the operator after it.
 fn flatten<'a>(
     node: &'a Node,
     after: Option<ListOperator>,
@@ -152,13 +152,13 @@ fn says_something(node: &Node) -> bool {
     !matches!(node.kind, NodeKind::Comment { .. } | NodeKind::Empty)
 }
 
-/// The statements of a group's body, which is one node.
+/// The statements in the body of a group, which is a single node.
 fn of_body(body: &Node) -> Vec<Statement<'_>> {
     statements(std::slice::from_ref(body))
 }
 
 impl<'a> Statement<'a> {
-    /// True if nothing in it does more than print: then there is no failure to hide.
+    /// True if all its commands only print: then there is no failure to hide.
     fn only_prints(&self) -> bool {
         self.commands.iter().all(|node| prints(node))
     }
@@ -170,7 +170,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// `exit 0` as a statement: nothing after it is reached.
+    /// True for `exit 0` as a statement: nothing after it runs.
     fn exits_well(&self) -> bool {
         self.only_command().is_some_and(|simple| {
             simple.name() == "exit" && simple.is_trivial() && simple.words.len() > 1
@@ -207,8 +207,8 @@ struct Shell {
 }
 
 impl Shell {
-    /// True if these statements, one after the other, always succeed. Without `set -e` only the
-    /// last one decides.
+    /// True if these statements, run in sequence, always succeed. Without `set -e`, only the last
+    /// one decides.
     fn passes(&self, statements: &[Statement<'_>]) -> bool {
         if statements.iter().any(Statement::sets_errexit) {
             return statements.iter().all(|statement| self.statement_passes(statement));
@@ -218,7 +218,7 @@ impl Shell {
     }
 
     fn statement_passes(&self, statement: &Statement<'_>) -> bool {
-        // Sent to the background, a command's exit code is nobody's.
+        // The exit code of a background command is lost.
         if statement.background {
             return true;
         }
@@ -251,7 +251,7 @@ impl Shell {
     }
 }
 
-/// A simple command with its words as they are written.
+/// A simple command with its words as written.
 struct Simple<'a> {
     assignments: &'a [Node],
     words: Vec<&'a str>,
@@ -284,7 +284,7 @@ impl<'a> Simple<'a> {
                 given.next() == Some("-c")
                     && given.next().is_some_and(|text| refuse(&unquoted(text)).is_some())
             }
-            // Assignments alone; one from `$(…)` may fail.
+            // Only assignments; one with `$(…)` may fail.
             "" => {
                 !self.assignments.iter().filter_map(written).any(|text| text.contains(['$', '`']))
             }
@@ -293,7 +293,7 @@ impl<'a> Simple<'a> {
     }
 }
 
-/// A word as it is written, quotes and all.
+/// A word as written, with its quotes.
 pub(crate) fn written(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Word { value, .. } => Some(value),
@@ -301,7 +301,7 @@ pub(crate) fn written(node: &Node) -> Option<&str> {
     }
 }
 
-/// A word without its quotes, as an argument; what is not literal proves nothing either way.
+/// A word without its quotes, as an argument; a word that is not literal stays as written.
 fn unquoted(word: &str) -> String {
     let reading = shell::read(&format!(": {word}"), &[]);
     let argument = reading.commands.iter().find_map(|simple| simple.arguments().first());

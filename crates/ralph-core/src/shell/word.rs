@@ -1,23 +1,23 @@
-//! Words: what a word of a command line stands for, as far as the text says.
+//! Expands the words of a command line, as far as their text is known.
 //!
-//! A word is kept as one text in which three characters that no path contains stand for what is
-//! not literal, so that a rule can compare it with a path from either end.
+//! A word is one string in which three characters that no path contains mark what is not literal,
+//! so that a rule can compare the word with a path from either end.
 
 use super::{BACKTICK, ShellReader, restored};
 use rable::{Node, NodeKind};
 use std::borrow::Cow;
 
-/// Stands for any text: a variable, the output of a command.
+/// Marks any text: a variable, the output of a command.
 pub const UNKNOWN: char = '\u{1}';
-/// Stands for an unquoted `*`.
+/// Marks an unquoted `*`.
 pub const STAR: char = '\u{2}';
-/// Stands for an unquoted `?` or `[…]`.
+/// Marks an unquoted `?` or `[…]`.
 pub const ONE: char = '\u{3}';
-/// Stands for the end of a word inside the value of a variable.
+/// Marks the end of a word inside the value of a variable.
 const SPLIT: char = '\u{4}';
 
-/// A text in which none of these stands already: to a shell they are letters like others, and here
-/// they would part a word, or make it one that nobody knows.
+/// Replaces these marks in a source text: a shell treats them as ordinary characters, but here they
+/// would split a word or make it unknown.
 pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
     let marks = [UNKNOWN, STAR, ONE, SPLIT, BACKTICK];
     match text.contains(marks) {
@@ -28,33 +28,33 @@ pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
 
 /// Longer values of variables count as unknown: `x=$x$x` doubles them.
 const LONGEST_VALUE: usize = 1024;
-/// `{a,b}{c,d}…` multiplies; beyond this the word counts as unknown.
+/// `{a,b}{c,d}…` multiplies; with more alternatives the word counts as unknown.
 const MOST_ALTERNATIVES: usize = 64;
 
 /// One word after quote removal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ShellWord {
-    /// Literal text, with [`UNKNOWN`], [`STAR`] and [`ONE`] where it is not literal.
+    /// The text, with [`UNKNOWN`], [`STAR`] and [`ONE`] for the parts that are not literal.
     pub text: String,
 }
 
 impl ShellWord {
-    /// A word without anything dynamic.
+    /// A word without special characters.
     pub fn plain(text: &str) -> ShellWord {
         ShellWord { text: text.to_owned() }
     }
 
-    /// A word of which nothing is known.
+    /// A word with unknown content.
     pub fn unknown() -> ShellWord {
         ShellWord { text: UNKNOWN.to_string() }
     }
 
-    /// The text, when all of it is literal.
+    /// The text, if all of it is literal.
     pub fn literal(&self) -> Option<&str> {
         (!self.text.contains([UNKNOWN, STAR, ONE])).then_some(self.text.as_str())
     }
 
-    /// The only one of several words, else unknown.
+    /// The only word of the list, or else unknown.
     pub(super) fn one_of(words: &[ShellWord]) -> ShellWord {
         match words {
             [only] => only.clone(),
@@ -64,7 +64,7 @@ impl ShellWord {
 }
 
 impl ShellReader {
-    /// The words that a word of the text becomes; scripts inside it are read.
+    /// Expands a word of the text into words; reads the scripts inside it.
     pub(super) fn expand(&mut self, node: &Node) -> Vec<ShellWord> {
         let NodeKind::Word { value, parts, .. } = &node.kind else {
             self.node(node, &super::Stdin::Inherited);
@@ -76,7 +76,7 @@ impl ShellReader {
             let alternatives = self.part(part, value, &mut quotes);
 
             words = combine(&words, &alternatives);
-            // Each step copies what there is so far.
+            // Each step copies the text so far.
             if !self.spend(words.iter().map(String::len).sum::<usize>() / 16) {
                 self.opaque(super::Opaque::TooLong);
                 return vec![ShellWord::unknown()];
@@ -107,7 +107,7 @@ impl ShellReader {
                 let value =
                     self.variables.get(param).filter(|word| word.text.len() <= LONGEST_VALUE);
                 let value = value.map_or(UNKNOWN.to_string(), |word| word.text.clone());
-                // Without quotes a value becomes as many words as it holds.
+                // An unquoted value splits into words at white space.
                 let splits = *quotes == Quotes::Plain && value.contains(char::is_whitespace);
                 vec![if splits {
                     value.replace(char::is_whitespace, &SPLIT.to_string())
@@ -138,7 +138,7 @@ impl ShellReader {
         }
     }
 
-    /// `${X:-text}`: the variable where it is known, else both the unknown and the default.
+    /// `${X:-text}`: the variable's value if known, or else the default, if that is known.
     fn with_default(&self, param: &str, op: Option<&str>, arg: Option<&str>) -> Vec<String> {
         let is_default = matches!(op, Some(":-" | "-" | ":=" | "="));
         match (self.variables.get(param), arg) {
@@ -157,7 +157,7 @@ impl ShellReader {
         }
     }
 
-    /// What a substitution prints, for the few commands of which that is plain.
+    /// The output of a substitution, for the few commands whose output is obvious.
     fn printed(&self, command: &Node) -> Option<String> {
         let last = self.reading.commands.last()?;
         if !matches!(command.kind, NodeKind::Command { .. }) || !last.redirects.is_empty() {
@@ -179,11 +179,11 @@ enum Quotes {
     Double,
 }
 
-/// Quote removal. Double quotes may open in one piece of a word and close in a later one.
+/// Removes quotes. Double quotes may open in one piece of a word and close in a later one.
 fn unquoted(raw: &str, quotes: &mut Quotes) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut letters = raw.chars().peekable();
-    // Brackets only match as a class when they close; `[` alone is the test command.
+    // Brackets form a class only if they close; `[` alone is the test command.
     let mut closings = raw.matches(']').count();
     while let Some(letter) = letters.next() {
         match (letter, *quotes) {
@@ -213,7 +213,7 @@ fn unquoted(raw: &str, quotes: &mut Quotes) -> String {
     text
 }
 
-/// `{a,b{c,d}}` as texts; none for sequences and for contents that are themselves expanded.
+/// Expands `{a,b{c,d}}`; `None` for sequences and for contents that need expansion themselves.
 fn alternatives(content: &str) -> Option<Vec<String>> {
     let inner = content.strip_prefix('{')?.strip_suffix('}')?;
     if inner.contains(['$', '`', '"', '\'', '\\']) {
@@ -237,7 +237,7 @@ fn alternatives(content: &str) -> Option<Vec<String>> {
     (found.len() <= MOST_ALTERNATIVES).then_some(found)
 }
 
-/// The parts of a brace expression, split at the commas of its own level.
+/// Splits a brace expression at the commas of its own level.
 fn members(inner: &str) -> Vec<&str> {
     let (mut depth, mut from, mut found) = (0usize, 0, Vec::new());
     for (at, letter) in inner.char_indices() {

@@ -1,8 +1,8 @@
-//! The state document in passing: what one line about a loop says of it, and nothing that would have to
-//! be kept in memory for that.
+//! A summary of the state document for one line of output, without the parts that the line does not
+//! show.
 //!
-//! Tasks and criteria are counted as they are read: a line is drawn after each answer of the model, in
-//! every session, and there may be thousands of tasks.
+//! Tasks and criteria are counted while they are read: the status line is drawn after each answer
+//! of the model, in every session, and there may be thousands of tasks.
 
 use super::{
     ClientProcess, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase,
@@ -15,7 +15,7 @@ use serde::{Deserialize, de};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a line needs to know of a loop. Each member is as in [`super::LoopState`].
+/// What one line of output needs from a loop. Fields as in [`super::LoopState`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "they are those of the whole document")]
@@ -45,7 +45,7 @@ pub struct Brief {
     pub client: Option<ClientProcess>,
 }
 
-/// What is absent is as in the whole document.
+/// Absent fields have the same defaults as in the whole document.
 impl Default for Brief {
     fn default() -> Self {
         Brief {
@@ -75,87 +75,74 @@ impl Default for Brief {
 }
 
 impl Brief {
-    /// As [`super::LoopState::awaits_decision`].
+    /// See [`super::LoopState::awaits_decision`].
     pub fn awaits_decision(&self) -> bool {
         let cause = self.pause.as_ref().map(|pause| &pause.cause);
         let is_live = self.phase.is_running() || self.phase == Phase::Paused;
         is_live && self.ralplan.as_ref().is_some_and(|plan| plan.phase.awaits_decision(cause))
     }
 
-    /// How the loop ended; none while it has not.
+    /// How the loop ended; `None` if it has not ended.
     pub fn ended(&self) -> Option<&EndingKind> {
         self.ending.as_ref().map(|ending| &ending.kind)
     }
 }
 
-/// Why a loop rests.
+/// The part of [`super::Pause`] that is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefPause {
-    /// As in [`super::Pause`].
     pub cause: PauseCause,
 }
 
-/// What a person must do.
+/// The part of [`super::Blocked`] that is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefBlocked {
-    /// As in [`super::Blocked`].
     pub what: String,
 }
 
-/// What a loop has used.
+/// The part of [`crate::transcript::tokens::Usage`] that is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefUsage {
-    /// As in [`crate::transcript::tokens::Usage`].
     pub tokens: Tokens,
 }
 
-/// How far a planning is.
+/// The part of [`super::Ralplan`] that is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefPlan {
-    /// As in [`super::Ralplan`].
     pub phase: PlanPhase,
-    /// As in [`super::Ralplan`].
     pub iteration: u32,
-    /// As in [`super::Ralplan`].
     pub max_iterations: u32,
 }
 
-/// How many criteria there are, and how many of them held when they were last run.
+/// The number of criteria, and how many held in their last run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Criteria {
-    /// All.
     pub total: usize,
-    /// Those that held.
     pub held: usize,
 }
 
-/// How many tasks there are, and the first that is worked on.
+/// The number of tasks, and the claimed ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
-    /// All.
     pub total: usize,
-    /// Those that are done.
     pub done: usize,
-    /// Those that are claimed, as far as the document says; a claim may have run out.
+    /// Tasks claimed according to the document; a claim may have expired.
     pub claimed: Vec<Claimed>,
 }
 
-/// A task that is claimed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claimed {
-    /// Its id.
     pub id: String,
-    /// In words.
     pub name: String,
-    /// When the claim ends by itself.
+    /// When the claim expires.
     pub until: Option<Timestamp>,
 }
 
-/// No loop has more workers; what is said is the first of them that still counts.
+/// No loop has more workers. Only the first claim that has not expired is shown.
 const CLAIMS_KEPT: usize = 64;
 
 #[derive(Deserialize)]
@@ -177,7 +164,7 @@ struct OneTask<'a> {
     lease_expires_at: Option<Timestamp>,
 }
 
-/// Takes the items of a list one by one.
+/// Deserializes a list item by item.
 struct Each<T, F>(F, std::marker::PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Each<T, F> {

@@ -1,5 +1,5 @@
-//! A glance at the state document: what a tool call needs, whose cost does not grow with what the
-//! document holds besides.
+//! A summary of the state document for tool calls. Its cost does not grow with the rest of the
+//! document.
 
 use super::{
     Brief, ClientProcess, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via,
@@ -7,57 +7,38 @@ use super::{
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
-/// What a tool call needs to know of a loop.
+/// What a tool call needs from a loop. Fields as in [`LoopState`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 pub struct Glance {
-    /// As in [`LoopState`].
     pub schema_version: u32,
-    /// As in [`LoopState`].
     pub session_id: String,
-    /// As in [`LoopState`].
     pub loop_id: String,
-    /// As in [`LoopState`].
     pub mode: Mode,
-    /// As in [`LoopState`].
     pub phase: Phase,
-    /// As in [`LoopState`].
     pub iteration: u32,
-    /// As in [`LoopState`].
     pub max_iterations: u32,
-    /// As in [`LoopState`].
     pub turn: Option<GlanceTurn>,
-    /// As in [`LoopState`].
     pub ending: Option<GlanceEnding>,
-    /// As in [`LoopState`].
     pub via: Option<Via>,
-    /// As in [`LoopState`].
     pub touched: bool,
-    /// As in [`LoopState`].
     pub let_finish: bool,
-    /// As in [`LoopState`].
     pub baseline_pending: bool,
-    /// As in [`LoopState`].
     pub project_root: String,
-    /// As in [`LoopState`].
     pub document: String,
-    /// As in [`LoopState`].
     pub ralplan: Option<GlancePlan>,
-    /// As in [`LoopState`].
     pub session: Option<GlanceSession>,
-    /// As in [`LoopState`].
     pub client: Option<ClientProcess>,
 }
 
-/// An orchestrated session, at a glance.
+/// The part of [`super::Orchestrated`] that a tool call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlanceSession {
-    /// As in [`super::Orchestrated`].
     pub id: String,
 }
 
-/// What is absent is as in the whole document.
+/// Absent fields have the same defaults as in the whole document.
 impl Default for Glance {
     fn default() -> Self {
         Glance {
@@ -83,61 +64,52 @@ impl Default for Glance {
     }
 }
 
-/// A consensus planning, at a glance.
+/// The part of [`super::Ralplan`] that a tool call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlancePlan {
-    /// As in [`super::Ralplan`].
     pub phase: PlanPhase,
-    /// As in [`super::Ralplan`].
     pub plan_path: String,
-    /// As in [`super::Ralplan`].
     pub plan_hash: String,
 }
 
-/// The turn that a loop drives, at a glance.
+/// The part of [`super::DrivenTurn`] that a tool call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlanceTurn {
-    /// As in [`super::DrivenTurn`].
     pub prompt_id: String,
-    /// As in [`super::DrivenTurn`].
     pub worked: bool,
 }
 
-/// How a loop ended, at a glance.
+/// The part of [`super::Ending`] that a tool call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlanceEnding {
-    /// As in [`super::Ending`].
     pub kind: EndingKind,
 }
 
-/// A view of the state document: the whole of it, or a glance.
+/// A view of the state document: the whole document or a [`Glance`].
 pub trait StateView: serde::de::DeserializeOwned {
-    /// Version of the document's schema.
     fn schema_version(&self) -> u32;
-    /// The session that the loop is bound to.
+    /// Id of the session that the loop is bound to.
     fn session_id(&self) -> &str;
-    /// How many times the loop went on, of how many: `3/25`.
+    /// Completed and maximum iterations: `3/25`.
     fn position(&self) -> String;
-    /// How far the loop is.
     fn phase(&self) -> &Phase;
-    /// Which rules drive the loop.
     fn mode(&self) -> Mode;
-    /// The loop's id; a document without one is no state.
+    /// The loop's id; a document without one is not a state.
     fn loop_id(&self) -> &str;
     /// The highest-ranking registration seen.
     fn via(&self) -> Option<Via>;
-    /// The folder of the project's own document, for a mode that has one. No name leads out of the
+    /// The folder of the project's own document, for modes that have one. Never outside the
     /// project.
     fn document(&self) -> Option<PathBuf>;
-    /// The client process that the loop was last seen in, while the loop is live.
+    /// The client process in which the loop was last seen, while the loop is live.
     fn live_client(&self) -> Option<&ClientProcess>;
-    /// The name of the orchestrated session that the loop drives.
+    /// The name of the orchestration that the loop drives.
     fn orchestrated(&self) -> Option<&str>;
 
-    /// Why no rule of ours is meant for this state; none where there is one.
+    /// Why none of our rules apply to this state; `None` if they do.
     fn strangeness(&self) -> Option<String> {
         match (self.loop_id(), self.phase(), self.mode()) {
             (_, Phase::Ended, _) => None,
@@ -148,21 +120,23 @@ pub trait StateView: serde::de::DeserializeOwned {
         }
     }
 
-    /// True when the loop is bound to this session. A session without a name has no loop, whatever
-    /// the document says.
+    /// True if the loop is bound to this session. A session without an id has no loop, whatever the
+    /// document says.
     fn is_of(&self, session_id: &str) -> bool {
         !session_id.is_empty() && self.session_id() == session_id
     }
 
-    /// True when it drives the orchestrated session that a client was started for, as its environment says: of several
-    /// such clients at once none is the session that the loop is bound to.
+    /// True if the loop drives the orchestration that a headless client was started for, according
+    /// to that client's environment. Several such clients may run at once; none of them is the
+    /// bound session.
     fn is_of_driven(&self, call: impl FnOnce() -> Option<String>) -> bool {
         let Some(id) = self.orchestrated() else { return false };
-        // The document is ours: the name stands in it once.
+        // We write the document, so a quoted match identifies the name.
         !id.is_empty() && call().is_some_and(|call| call.contains(&format!("\"{id}\"")))
     }
 
-    /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
+    /// True if a higher-ranking registration has been seen: its copy of the hook replies, this one
+    /// stays silent.
     fn outranks(&self, via: Via) -> bool {
         self.via().is_some_and(|seen| seen > via)
     }

@@ -1,31 +1,31 @@
-//! The mode of a loop with what only that mode keeps.
+//! The mode of a loop, with the state that only that mode needs.
 //!
-//! In the document they are two members: `mode` with the word, and one named after the mode's own state. An
-//! absent member has its defaults, as everywhere in the document. A later version's mode keeps its word here, and
-//! its member is among those that we do not know.
+//! The document has two members for it: `mode` with the word, and one named after the mode. An
+//! absent member gets its defaults, as everywhere in the document. For the mode of a newer version,
+//! the word is kept here and its member among the unknown ones.
 
 use super::{LoopState, Mode, Orchestrated, Ralplan, Refining};
 use crate::text::from_json::{FromJson, Members, Mistake};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Which rules drive a loop, and what they keep in its state.
+/// Which rules drive a loop, and the state that they need.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum ModeState {
-    /// The Ralph loop. It keeps nothing of its own.
+    /// The Ralph loop, which has no state of its own.
     #[default]
     Plain,
     /// Consensus planning.
     Ralplan(Box<Ralplan>),
-    /// The ralph-v2 system.
+    /// An orchestration (ralph-v2).
     Orchestration(Orchestrated),
     /// Refinement of a plan or of tasks.
     Refine(Refining),
-    /// A mode of a later version, by its word.
+    /// The mode of a newer version, by its word.
     Other(String),
 }
 
 impl ModeState {
-    /// The word that names the mode.
+    /// The word of the mode in the document.
     pub fn word(&self) -> Mode {
         match self {
             ModeState::Plain => Mode::Loop,
@@ -36,7 +36,7 @@ impl ModeState {
         }
     }
 
-    /// Takes the word and the mode's member out of the document.
+    /// Removes the word and the mode's member from the document.
     pub(super) fn take(members: &mut Members) -> Result<ModeState, Mistake> {
         fn own<T: FromJson + Default>(members: &mut Members, name: &str) -> Result<T, Mistake> {
             let mut read: Option<T> = None;
@@ -112,11 +112,11 @@ macro_rules! own {
 }
 
 own! {
-    /// What consensus planning keeps; `None` in every other mode.
+    /// The state of consensus planning; `None` in every other mode.
     ralplan ralplan_mut Ralplan Ralplan;
-    /// What an orchestration keeps; `None` in every other mode.
+    /// The state of an orchestration; `None` in every other mode.
     orchestration orchestration_mut Orchestration Orchestrated;
-    /// What refinement keeps; `None` in every other mode.
+    /// The state of a refinement; `None` in every other mode.
     refining refining_mut Refine Refining;
 }
 

@@ -1,8 +1,8 @@
-//! Tells a loop that moves from one that stands still, and in which way it does.
+//! Detects whether a loop makes progress, and how it stalls if it does not.
 //!
-//! Any change counts: the content of the tree, `HEAD`, the state of a task, the result of a check
-//! that the model ran. What does not count is a word in a message. Where there is no fingerprint
-//! (no repository, git failed) nothing is known, and nothing known is never called a stall.
+//! Any change counts as progress: tree content, `HEAD`, task states, the results of checks that the
+//! model ran. Text in a message does not. Without a fingerprint (no repository, or git failed),
+//! progress is unknown, and unknown is never a stall.
 
 use crate::evidence::receipt;
 use crate::state::{LoopState, Signal, TaskStatus};
@@ -10,64 +10,63 @@ use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Fingerprints kept in the state: enough to see a cycle of any length that makes sense.
+/// Fingerprints kept in the state: enough to detect any cycle of useful length.
 const KEPT: usize = 32;
 
-/// The longest cycle that is looked for.
+/// The longest cycle to detect.
 const LONGEST_CYCLE: usize = 8;
 
-/// What the last stops say about progress.
+/// Progress at the last stops.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Progress {
-    /// What the last stop said.
+    /// The signal at the last stop.
     pub signal: Signal,
-    /// The fingerprint at the end of the last stop, after any check that Ralph itself ran: a
-    /// check that rewrites files is no progress.
+    /// The fingerprint at the end of the last stop, after any checks that Ralph ran itself: a check
+    /// that rewrites files is not progress.
     pub left_at: String,
-    /// Stops in a row at which nothing had changed.
+    /// Consecutive stops without a change.
     pub standing: u32,
-    /// How many of these, up to the last one, were text only.
+    /// Of these, the consecutive text-only stops up to the last one.
     pub idle: u32,
     /// The failure for which completion was last refused.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub failure: String,
-    /// Requests in a row that were refused for that failure.
+    /// Consecutive requests refused for that failure.
     pub same_failure: u32,
 }
 
 from_json!(Progress { signal, left_at, standing, idle, failure, same_failure });
 
-/// What a stop shows about progress.
+/// The measurements of one stop.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ProgressSample<'a> {
-    /// The work outside the tree, as `print_of_work` puts it, when the turn wanted to end.
+    /// Hash of the work outside the tree, from [`print_of_work`], when the turn was about to end.
     pub work: &'a str,
     /// The same after the checks that Ralph ran at this stop.
     pub work_after_checks: &'a str,
-    /// Fingerprint of the tree when the turn wanted to end; none where there is none to be had.
+    /// Fingerprint of the tree when the turn was about to end; `None` if unavailable.
     pub tree: Option<&'a str>,
-    /// The same after the checks that Ralph ran at this stop; none if it ran none.
+    /// The same after the checks that Ralph ran at this stop; `None` if it ran none.
     pub tree_after_checks: Option<&'a str>,
-    /// Whether the turn called a tool; none where that cannot be known.
+    /// Whether the turn called a tool; `None` if unknown.
     pub worked: Option<bool>,
-    /// True when completion was requested and refused.
+    /// True if completion was requested and refused.
     pub refused: bool,
 }
 
-/// A loop that stands still, by which sign.
+/// A stalled loop, and the sign of the stall.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stall {
-    /// Which kind of standing still.
     pub cause: Signal,
-    /// In words.
+    /// The explanation for people.
     pub detail: String,
 }
 
-/// Notes what this stop shows, and says how the loop stalled if it did.
+/// Records this stop, and returns the stall if the loop has stalled.
 ///
-/// A stop counts towards the stall when it finds everything as the stop before had left it; the
-/// first stop has none before it. Without a fingerprint it counts if the turn did nothing.
+/// A stop counts towards a stall if nothing has changed since the previous stop; the first stop has
+/// no predecessor. Without a fingerprint, a stop counts if the turn called no tool.
 pub fn stalled(state: &mut LoopState, shown: &ProgressSample<'_>) -> Option<Stall> {
     let arrival = shown.tree.map(|tree| fingerprint(shown.work, tree));
     let left_at = shown.tree_after_checks.or(shown.tree);
@@ -91,7 +90,7 @@ pub fn stalled(state: &mut LoopState, shown: &ProgressSample<'_>) -> Option<Stal
     stall
 }
 
-/// True for paths that Ralph and its client write themselves: they are never progress.
+/// True for paths that Ralph and its client write themselves: changes there are never progress.
 pub fn is_ours(path: &str) -> bool {
     const FOLDERS: [&str; 3] = [".omc/", ".ralph-sessions/", ".claude/worktrees/"];
     const FILE: &str = ".claude/refine-sessions.json";
@@ -99,7 +98,7 @@ pub fn is_ours(path: &str) -> bool {
     FOLDERS.into_iter().any(below) || path == FILE || path.ends_with(&format!("/{FILE}"))
 }
 
-/// One value for all of the work that is not in the tree: task states and what checks said.
+/// Hashes all work outside the tree: task states and check results.
 pub fn print_of_work(state: &LoopState) -> String {
     let mut hash = Xxh3Default::new();
     let mut add = |part: &str| {
@@ -109,7 +108,7 @@ pub fn print_of_work(state: &LoopState) -> String {
     for task in &state.task_graph {
         add(&task.id);
         add(task.status.as_str());
-        // Of an open task it is a word of whoever left it, and no result.
+        // The result of an open task is a note from its last owner, not a result.
         let is_open = matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
         add(task.result.as_deref().filter(|_| !is_open).unwrap_or(""));
     }
@@ -129,9 +128,9 @@ fn fingerprint(work: &str, tree: &str) -> String {
 
 fn note_standing(progress: &mut Progress, arrival: Option<&str>, worked: Option<bool>) {
     let unchanged = match arrival {
-        // The first has nothing before it.
+        // At the first stop, `left_at` is empty and never equal.
         Some(arrival) => progress.left_at == arrival,
-        // Nothing to compare with: only a turn that is known to have done nothing counts.
+        // Nothing to compare with: only a turn that is known to have called no tool counts.
         None => worked == Some(false),
     };
     let idle = unchanged && worked == Some(false);
@@ -139,7 +138,7 @@ fn note_standing(progress: &mut Progress, arrival: Option<&str>, worked: Option<
     progress.idle = if idle { progress.idle + 1 } else { 0 };
 }
 
-/// One value for all failures of the last run of the checks; empty if none failed.
+/// One value for all failures in the last run of the checks; empty if none failed.
 fn failure(state: &LoopState) -> String {
     let signatures = state.acceptance_criteria.iter().filter_map(receipt::failure_signature);
     signatures.collect::<Vec<_>>().join(" ")
@@ -154,8 +153,8 @@ fn note_failure(progress: &mut Progress, failure: &str) {
     failure.clone_into(&mut progress.failure);
 }
 
-/// The length of the cycle that the last fingerprints go through, if they do: at least two
-/// different values, each back at least once, in as many stops as the limit asks for.
+/// The length of the cycle in the last fingerprints, if there is one: at least two different
+/// values, each repeated at least once, over as many stops as the limit requires.
 fn cycle(hashes: &[String], limit: usize) -> Option<usize> {
     (2..=LONGEST_CYCLE).find(|period| {
         let back =
@@ -224,7 +223,7 @@ mod tests {
         ProgressSample { work, work_after_checks: work, tree, ..ProgressSample::default() }
     }
 
-    /// Feeds the trees in turn; says at which stop the loop stalled, and by which sign.
+    /// Feeds the trees in turn; returns the stop at which the loop stalled, and the cause.
     #[track_caller]
     fn check(trees: &str, expected: Option<(usize, Signal)>) {
         let mut state = LoopState::default();
@@ -300,7 +299,7 @@ mod tests {
         let mut state = LoopState::default();
         let mut causes = Vec::new();
         for n in 0..4 {
-            // The check that Ralph ran at the stop before has left this tree.
+            // The check that Ralph ran at the previous stop left this tree.
             let (before, after) = (format!("tree {n}"), format!("tree {}", n + 1));
             let shown = ProgressSample { tree_after_checks: Some(&after), ..stop(&before, "") };
             causes.push(stalled(&mut state, &shown).map(|stall| stall.cause));

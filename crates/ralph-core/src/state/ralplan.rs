@@ -1,37 +1,37 @@
-//! A consensus planning, as the state keeps it.
+//! The state of consensus planning.
 //!
-//! The project's own document, `.omc/ralplan-state.json`, is a picture of this for people and other
-//! tools. Nothing is ever decided from the picture: who can write into the project could otherwise
-//! write an approval.
+//! The project's own document, `.omc/ralplan-state.json`, is a copy for people and other tools. No
+//! decision is based on the copy: anyone who can write to the project could forge an approval
+//! there.
 
 use super::{DecidedBy, DecisionKind, Extra, PlanPhase};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Rejections after which a plan goes to the person as it is.
+/// Rejections after which the plan goes to the user as it is.
 pub const MAX_REJECTIONS: u32 = 5;
 
-/// A planner, an architect and a critic at work on one plan.
+/// A planner, an architect and a critic working on one plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Ralplan {
-    /// Where it stands.
+    /// The phase of the planning.
     pub phase: PlanPhase,
-    /// How often a critic has rejected the plan since the person was last asked.
+    /// How many times a critic has rejected the plan since the user was last asked.
     pub iteration: u32,
-    /// Rejections after which the person is asked all the same.
+    /// Rejections after which the user is asked anyway.
     pub max_iterations: u32,
-    /// The plan's file, from the top of the project; empty until a planner names it.
+    /// The plan's file, relative to the project; empty until a planner names it.
     pub plan_path: String,
-    /// What is to be planned, in the person's words.
+    /// What to plan, in the user's words.
     pub task: String,
-    /// When it began.
+    /// When the planning began.
     pub started_at: Timestamp,
     /// Digest of the text that a planner reported and that passed the quality gates.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ready_hash: String,
-    /// Digest of the text that a critic judges or has judged; empty when there is none.
+    /// Digest of the text that a critic is judging or has judged; empty if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan_hash: String,
     /// The client's ids of all agents that reported as planners.
@@ -40,49 +40,49 @@ pub struct Ralplan {
     /// The client's ids of all agents that reported as critics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub critics: Vec<String>,
-    /// Agents whose report went back to them once; the next one is taken for what it is worth.
+    /// Agents whose report was sent back once; it is not sent back a second time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sent_back: Vec<String>,
     /// True once the gap finder has reported.
     #[serde(skip_serializing_if = "super::is_false")]
     pub consulted_gap_finder: bool,
-    /// What the gap finder said, for the planner.
+    /// The gap finder's report, for the planner.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gaps: String,
     /// Quality gates that the last reported plan failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_gates: Vec<String>,
-    /// Questions that the architect has yet to answer.
+    /// Questions that the architect has not answered yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
-    /// Answers of the architect that no plan has taken up yet.
+    /// Answers of the architect that no plan has used yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
-    /// What the planner has to mend: a critic's issues, or the person's words.
+    /// What the planner must fix: a critic's issues, or the user's feedback.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub feedback: String,
     /// The last verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<PlanVerdict>,
-    /// True where the person is asked though no critic has approved.
+    /// True if the user is asked although no critic has approved.
     #[serde(skip_serializing_if = "super::is_false")]
     pub forced: bool,
-    /// What was left open then.
+    /// Open concerns when the user was asked without an approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<String>,
-    /// What the person decided last.
+    /// The user's last decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<PlanDecision>,
-    /// How things stood when the session was last told at a stop what comes next; one value.
+    /// Summary of the state when a stop last told the session the next step.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub told_at: String,
-    /// At how many stops in a row they stood like that, after the first.
+    /// Consecutive stops at which that summary was unchanged.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub still: u32,
-    /// What happened, for people; the last lines of it.
+    /// The last lines of the event log, for people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
-    /// Lines of the log that the person has not been shown yet.
+    /// Lines of the log that the user has not seen yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<String>,
     /// Members that this version does not know.
@@ -130,7 +130,8 @@ impl Default for Ralplan {
 }
 
 impl Ralplan {
-    /// The loop of this planning is over. Without a person's consent it was cancelled, whatever ended it.
+    /// Ends the planning with its loop. Without the user's approval it counts as cancelled,
+    /// whatever ended the loop.
     pub(super) fn end(&mut self) {
         if !self.phase.is_over() {
             self.phase = PlanPhase::Cancelled;
@@ -139,37 +140,37 @@ impl Ralplan {
     }
 }
 
-/// What a critic said of a plan.
+/// A critic's verdict on a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct PlanVerdict {
     /// The client's id of the critic.
     pub agent: String,
-    /// Digest of the text that it judged.
+    /// Digest of the text that the critic judged.
     pub plan_hash: String,
     /// True for an approval.
     pub okay: bool,
-    /// What has to be mended.
+    /// What the planner must fix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<String>,
 }
 
 from_json!(PlanVerdict { agent, plan_hash, okay, issues });
 
-/// What a person decided about a plan.
+/// A user's decision about a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct PlanDecision {
-    /// Which way.
+    /// What the user decided.
     pub kind: DecisionKind,
-    /// In the person's words; empty where there were none.
+    /// The user's own words; empty if there were none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Digest of the plan as it was when the person decided.
+    /// Digest of the plan at the time of the decision.
     pub plan_hash: String,
-    /// By which way it was said.
+    /// How the user decided.
     pub by: DecidedBy,
-    /// When.
+    /// When the user decided.
     pub at: Timestamp,
 }
 

@@ -1,8 +1,8 @@
-//! Reads the state document and its tasks.
+//! Deserializes the state document and its tasks.
 //!
-//! By hand, since every hook that acts on a loop holds this code: what would be derived, with
-//! members kept that nobody knows, is ten times as long. Tasks are read as they come, because there
-//! may be thousands; everything else of the state comes once and goes through a value.
+//! Written by hand because every hook that acts on a loop links this code: the derived code, with
+//! unknown members kept, is ten times as long. Tasks are deserialized directly, because there may
+//! be thousands; the rest of the state goes through a `Value`.
 
 use super::{LoopState, ModeState, Task};
 use crate::text::from_json::{FromJson, Members, Mistake};
@@ -10,13 +10,13 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Vi
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The name of a member: its place among those that are known, or itself.
+/// A member's name: the index of a known name, or an unknown name itself.
 enum Name {
     Known(usize),
     Other(String),
 }
 
-/// Reads the name of a member without keeping a copy of one that is known.
+/// Reads a member's name without allocating for a known one.
 struct Among(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Among {
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for LoopState {
     }
 }
 
-/// Everything but the tasks. What is absent has its default.
+/// Reads everything but the tasks. Absent members get their defaults.
 fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     let mut read = LoopState::default();
     macro_rules! take {

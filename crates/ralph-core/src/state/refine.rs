@@ -1,32 +1,32 @@
-//! A refinement in a conversation, as its loop keeps it.
+//! The state of a refinement that runs in a session.
 //!
-//! Rounds and what came of them stand in the project's document. Here is only what the hooks decide from:
-//! which session of that document it is, and what the conversation has done for it.
+//! The project's document holds the rounds and their results. This is only what the hooks decide
+//! from: which refinement in that document it is, and what the session has done for it.
 
 use super::Extra;
 use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
-/// What the loop of a conversation knows of its refinement. `iteration` of the loop is the number of rounds
-/// that are done.
+/// What the loop of a session keeps about its refinement. The loop's `iteration` is the number of
+/// completed rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Refining {
-    /// The session's name in the project's document.
+    /// The refinement's name in the project's document.
     pub name: String,
-    /// The same, as a shell reads it.
+    /// The same name, quoted for a shell.
     pub word: String,
-    /// Rounds of that session that were done when this loop began.
+    /// Completed rounds of that refinement when this loop began.
     pub from: u32,
-    /// Rounds that the same conversation had made before, for other sessions.
+    /// Rounds that the same session made before, for other refinements.
     pub earlier: u32,
-    /// The round that is open; 0 for none.
+    /// The open round; 0 if none is open.
     pub open: u32,
-    /// The client's ids of all calls of the Agent tool that were let through.
+    /// The client's ids of all calls of the Agent tool that were allowed.
     pub calls: Vec<String>,
-    /// How far it was at the last stop: rounds and calls together.
+    /// Completed rounds plus calls at the last stop.
     pub told_at: u32,
-    /// At how many stops in a row it stood there, after the first.
+    /// Consecutive stops at which that number was unchanged.
     pub still: u32,
     /// Members that this version does not know.
     #[serde(flatten)]

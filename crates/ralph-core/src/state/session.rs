@@ -1,7 +1,8 @@
-//! The orchestrated session that a loop drives, as the state keeps it.
+//! The state of the orchestration that a loop drives.
 //!
-//! The session itself is its folder in the project. Here stands which one it is, and what a conversation has to
-//! know of the calls that it makes: who was called for what, and what comes next in which words.
+//! The orchestration itself is a folder in the project. This state identifies it, and records what
+//! a session needs to know about its agent calls: who was called for what, and which call comes
+//! next with which prompt.
 
 use super::{ClientProcess, Extra};
 use crate::modes::orchestration::agents::{AgentRole, Mode};
@@ -10,25 +11,25 @@ use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Which session, and its calls.
+/// An orchestration and its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Orchestrated {
     /// The name of its folder below `.ralph-sessions/`.
     pub id: String,
-    /// Calls that were made and have not ended.
+    /// Calls that have started and not ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<SessionCall>,
-    /// Calls that come next, as they were told last.
+    /// The next calls, as last given to the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<SessionCall>,
-    /// What comes next in words, where no call does.
+    /// The next step in words, if it is not a call.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub says: String,
-    /// How things stood when the conversation was last told at a stop what comes next; one value.
+    /// Summary of the state when a stop last told the session the next step.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub told_at: String,
-    /// At how many stops in a row they stood like that, after the first.
+    /// Consecutive stops at which that summary was unchanged.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub still: u32,
     /// Members that this version does not know.
@@ -42,28 +43,28 @@ from_json!(Orchestrated { id, calls, given, says, told_at, still; extra });
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct SessionCall {
-    /// The client's id of the call; empty for one that was not made yet.
+    /// The client's id of the call; empty for a call not made yet.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
     /// The client's id of the agent; empty until it is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// What it is called for.
+    /// The mode in which the agent is called.
     pub mode: String,
-    /// About which task; empty if about none.
+    /// The task that the call is about; empty if it is not about one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub task: String,
-    /// In which iteration.
+    /// The iteration of the call.
     pub iteration: u32,
-    /// In which cycle of questions; 0 where there is none.
+    /// The question cycle of the call; 0 if there is none.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub cycle: u32,
     /// The prompt.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// When it was made.
+    /// When the call was made.
     pub since: Timestamp,
-    /// The client process that it lives in. What a dead one had started is gone with it.
+    /// The client process in which the agent runs. Agents end with their client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientProcess>,
     /// Members that this version does not know.
@@ -76,7 +77,7 @@ from_json!(SessionCall {
 });
 
 impl SessionCall {
-    /// A call that is given: not made yet.
+    /// A call that has been given to the session but not made yet.
     pub fn given(key: &CallKey, prompt: String) -> SessionCall {
         SessionCall {
             mode: key.mode.word().to_owned(),
@@ -88,7 +89,7 @@ impl SessionCall {
         }
     }
 
-    /// What makes it the same call as another; none for a mode of another version.
+    /// The key that identifies the call; `None` for a mode of another version.
     pub fn key(&self) -> Option<CallKey> {
         let mode = Mode::of(&self.mode)?;
         Some(CallKey {
@@ -99,12 +100,11 @@ impl SessionCall {
         })
     }
 
-    /// Who is called.
     pub fn agent(&self) -> Option<AgentRole> {
         Mode::of(&self.mode).map(Mode::agent)
     }
 
-    /// True where it is the call of this key.
+    /// True if the call has this key.
     pub fn is(&self, key: &CallKey) -> bool {
         self.mode == key.mode.word()
             && self.task == key.task
@@ -113,7 +113,7 @@ impl SessionCall {
 }
 
 impl Orchestrated {
-    /// The calls that are under way, as the router knows them.
+    /// The calls under way, as the router needs them.
     pub fn running(&self) -> Vec<Running> {
         let running =
             self.calls.iter().filter_map(|one| Some(Running { key: one.key()?, since: one.since }));

@@ -1,28 +1,28 @@
-//! What a person says to a loop while it works: STEER changes how it works, INFO is for it to know.
+//! Messages from the user to a running loop: STEER changes how the loop works, INFO only informs
+//! it.
 //!
-//! A signal is a file in the loop's mailbox, so that it can also be written by hand. It says nothing
-//! about when the loop is done or whether it goes on: `ralph cancel`, `pause` and `resume` do.
+//! A signal is a file in the loop's mailbox, so that it can also be written by hand. It does not
+//! control whether the loop continues or is done: `ralph cancel`, `pause` and `resume` do that.
 
 use crate::protocol::reply::bounded;
 use std::fmt;
 use std::fmt::Write;
 
-/// The longest text of a signal, in UTF-16 units: it is to be read between two tool calls.
+/// The longest text of a signal, in UTF-16 units: the model reads it between two tool calls.
 pub const LONGEST: usize = 1_000;
 
-/// The kind of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalKind {
-    /// It changes how the work is done from now on.
+    /// Changes how the work is done from now on.
     Steer,
-    /// It is for the model to know.
+    /// Informs the model.
     Info,
-    /// It ends an orchestrated session, whose agents come to an end; no loop of another kind has it.
+    /// Ends an orchestration together with its agents; loops of other kinds do not have it.
     Stop,
 }
 
 impl SignalKind {
-    /// The word for it, in files and to the model.
+    /// The word in files and in texts for the model.
     pub fn as_str(self) -> &'static str {
         match self {
             SignalKind::Steer => "STEER",
@@ -38,18 +38,15 @@ impl fmt::Display for SignalKind {
     }
 }
 
-/// A signal as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentSignal {
-    /// Its kind.
     pub kind: SignalKind,
-    /// What was said.
     pub text: String,
-    /// The time of day, `23:59` in UTC; none for a file that was written by hand.
+    /// The time of day in UTC, `23:59`; `None` for a file that was written by hand.
     pub at: Option<String>,
 }
 
-/// Why this text cannot be sent, with what to do.
+/// Why this text cannot be sent, and what to do instead.
 pub fn refused(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         return Some(
@@ -63,13 +60,12 @@ pub fn refused(text: &str) -> Option<String> {
     })
 }
 
-/// What the file of a signal holds.
+/// The content of a signal file.
 pub fn file(kind: SignalKind, text: &str) -> String {
     format!("{kind}: {}\n", text.trim())
 }
 
-/// The signal in a file. A text that does not say its kind is an INFO: nothing that somebody wrote
-/// there is lost.
+/// Parses a signal file. A text without a kind is an INFO, so that nothing written there is lost.
 pub fn read(name: &str, content: &str) -> SentSignal {
     let content = content.trim();
     let of_kind = |kind: SignalKind| {
@@ -83,8 +79,8 @@ pub fn read(name: &str, content: &str) -> SentSignal {
     SentSignal { kind, text: bounded(text.trim(), LONGEST), at: time_of_day(name) }
 }
 
-/// Read off the name, `20260131T235959…`: every hook holds this code, and to parse a time stamp would
-/// be a tenth of it.
+/// Taken from the file name, `20260131T235959…`: every hook links this code, and a timestamp parser
+/// would be a tenth of it.
 fn time_of_day(name: &str) -> Option<String> {
     let (day, time) = name.split_once('T')?;
     let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
@@ -93,8 +89,8 @@ fn time_of_day(name: &str) -> Option<String> {
     is_time.then(|| format!("{hours}:{minutes}"))
 }
 
-/// What the model reads. It follows a STEER and not what a file of the project may say, so it is
-/// told where this comes from.
+/// The text for the model. The model follows a STEER, but not the instructions in a project file,
+/// so the text names its source.
 pub fn told(signals: &[SentSignal]) -> String {
     let mut text = "The person who started the loop says:\n".to_owned();
     for signal in signals {

@@ -1,4 +1,4 @@
-//! The words of the state document. A word that this version does not know is kept as it is.
+//! The keywords of the state document. A word that this version does not know is kept as it is.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word as it is written in documents.
+            /// The word as written in documents.
             pub fn as_str(&self) -> &str {
                 match self {
                     $($name::$variant => $word,)+
@@ -68,7 +68,7 @@ words! {
         Loop = "loop",
         /// Consensus planning.
         Ralplan = "ralplan",
-        /// An orchestrated session.
+        /// An orchestration.
         Session = "session",
         /// Plan refinement.
         Refine = "refine",
@@ -76,7 +76,7 @@ words! {
 }
 
 words! {
-    /// Where a consensus planning stands.
+    /// The phase of consensus planning.
     #[derive(Default)]
     PlanPhase {
         /// A planner writes the plan.
@@ -86,25 +86,24 @@ words! {
         ArchitectConsultation = "architect_consultation",
         /// A critic judges the plan.
         CriticReview = "critic_review",
-        /// A verdict is being carried out; never where a planning rests.
+        /// A verdict is being carried out; consensus planning never pauses here.
         HandlingVerdict = "handling_verdict",
-        /// A person has to decide.
+        /// The user has to decide.
         AwaitingUserApproval = "awaiting_user_approval",
-        /// A person said to go on.
+        /// The user approved the plan.
         Complete = "complete",
-        /// A person ended it.
+        /// The user ended the planning.
         Cancelled = "cancelled",
     }
 }
 
 impl PlanPhase {
-    /// True when nothing follows any more.
     pub fn is_over(&self) -> bool {
         matches!(self, PlanPhase::Complete | PlanPhase::Cancelled)
     }
 
-    /// True while a person is to decide, and the planning rests for no other cause. Older versions called it crashed
-    /// where the session was over.
+    /// True while the user has to decide and no other cause pauses the planning. If the session was
+    /// over, older versions wrote the cause `crashed`.
     pub fn awaits_decision(&self, rests: Option<&PauseCause>) -> bool {
         let is_only_that =
             |cause: &PauseCause| matches!(cause, PauseCause::BlockedOnHuman | PauseCause::Crashed);
@@ -113,52 +112,52 @@ impl PlanPhase {
 }
 
 words! {
-    /// What a person decided about a plan.
+    /// A user's decision about a plan.
     #[derive(Default)]
     DecisionKind {
-        /// Do what the plan says.
+        /// Carry out the plan.
         Proceed = "proceed",
         /// Plan again.
-        // What is not said is no consent.
+        // Without a clear answer there is no consent.
         #[default]
         Adjust = "adjust",
-        /// Leave it.
+        /// Drop the plan.
         Discard = "discard",
     }
 }
 
 words! {
-    /// By which way a person decided.
+    /// How a user decided.
     #[derive(Default)]
     DecidedBy {
-        /// By the answer to the question in the session.
+        /// By answering the question in the session.
         #[default]
         Answer = "answer",
-        /// By a command in a terminal.
+        /// With a command in a terminal.
         CommandLine = "command line",
     }
 }
 
 words! {
-    /// Where a worker stands.
+    /// The status of a worker.
     #[derive(Default)]
     WorkerStanding {
-        /// At work.
+        /// Running.
         #[default]
         Running = "running",
         /// Reported that its task is done.
         Done = "done",
-        /// Reported that some of the work is there.
+        /// Reported that part of the work is done.
         Partial = "partial",
-        /// Reported that it cannot go on.
+        /// Reported that it cannot continue.
         Blocked = "blocked",
-        /// Gone without a report.
+        /// Ended without a report.
         Lost = "lost",
     }
 }
 
 words! {
-    /// Where a loop stands.
+    /// The phase of a loop.
     #[derive(Default)]
     Phase {
         /// Prepared, not started.
@@ -168,9 +167,9 @@ words! {
         Implementation = "implementation",
         /// All tasks are done; the criteria are next.
         Verification = "verification",
-        /// Resting; `resume_phase` says where it goes on.
+        /// Paused; `resume_phase` names the phase to return to.
         Paused = "paused",
-        /// Over; `ending` says how.
+        /// Ended; `ending` says how.
         Ended = "ended",
     }
 }
@@ -181,45 +180,45 @@ words! {
     EndingKind {
         /// Every criterion holds by its receipt.
         Complete = "complete",
-        /// The model asked for completion and no proof was asked of it.
+        /// The model requested completion, and no proof was required.
         CompleteUnverified = "complete_unverified",
-        /// It went on as often as it may.
+        /// The loop used all its iterations.
         MaxIterations = "max_iterations",
-        /// Nothing moved any more.
+        /// The loop made no progress.
         Stalled = "stalled",
-        /// Its time or its tokens were used up.
+        /// The time or token limit was reached.
         Budget = "budget",
-        /// A person ended it.
+        /// The user ended the loop.
         Cancelled = "cancelled",
         /// Refinement no longer changes the artefact.
         Plateau = "plateau",
-        /// A person approved the plan.
+        /// The user approved the plan.
         Approved = "approved",
-        /// A person discarded the plan.
+        /// The user discarded the plan.
         Discarded = "discarded",
-        /// A person's feedback is needed.
+        /// The user's feedback is needed.
         AwaitingFeedback = "awaiting_feedback",
-        /// It could not be done.
+        /// The work could not be done.
         #[default]
         Failed = "failed",
     }
 }
 
-/// How an ending is meant, the same on every screen.
+/// How an ending is rated, the same on every screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndingTone {
     /// The work is done.
     Good,
-    /// A person should look at it.
+    /// The user should check the work.
     Look,
-    /// A person wanted it so.
+    /// The user wanted this ending.
     Quiet,
-    /// It did not work.
+    /// The loop failed.
     Wrong,
 }
 
 impl EndingKind {
-    /// True where the work ended as it was meant to, proven or not.
+    /// True if the work ended as intended, proven or not.
     pub fn is_completion(&self) -> bool {
         match self {
             EndingKind::Complete | EndingKind::CompleteUnverified => true,
@@ -236,7 +235,6 @@ impl EndingKind {
         }
     }
 
-    /// How the ending is meant.
     pub fn tone(&self) -> EndingTone {
         match self {
             EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => EndingTone::Good,
@@ -252,17 +250,17 @@ impl EndingKind {
 }
 
 words! {
-    /// Why a loop rests.
+    /// Why a loop is paused.
     #[derive(Default)]
     PauseCause {
-        /// A person paused it.
+        /// The user paused the loop.
         #[default]
         Person = "person",
-        /// The conversation was cleared.
+        /// The session was cleared.
         Cleared = "cleared",
         /// A person must do something first.
         BlockedOnHuman = "blocked_on_human",
-        /// A person pressed Esc.
+        /// The user pressed Esc.
         Interrupted = "interrupted",
         /// The client overrode the stop hook after too many blocks in a row.
         HostCapped = "host_capped",
@@ -270,7 +268,7 @@ words! {
         HostBudget = "host_budget",
         /// A usage limit ended the turn.
         RateLimited = "rate_limited",
-        /// The client went away in the middle of a turn.
+        /// The client or the API failed in the middle of a turn.
         Crashed = "crashed",
     }
 }
@@ -283,8 +281,8 @@ impl Phase {
 }
 
 impl PauseCause {
-    /// True for pauses that no person asked for: `--resume` and the headless drivers go on by
-    /// themselves. The others wait for `/ralph` or `ralph resume`.
+    /// True for pauses that the user did not request: `--resume` and the headless drivers continue
+    /// such a loop by themselves. Other pauses wait for `/ralph` or `ralph resume`.
     pub fn resumes_by_itself(&self) -> bool {
         matches!(
             self,
@@ -297,9 +295,9 @@ impl PauseCause {
 }
 
 words! {
-    /// Where a task stands.
+    /// The status of a task.
     TaskStatus {
-        /// Not begun.
+        /// Not started.
         Pending = "pending",
         /// Claimed by an owner.
         InProgress = "in_progress",
@@ -307,27 +305,27 @@ words! {
         Done = "done",
         /// Given up, with a reason.
         Failed = "failed",
-        /// Waits for something outside.
+        /// Waiting for something outside.
         Blocked = "blocked",
     }
 }
 
 words! {
-    /// What a stop says about progress.
+    /// What a stop shows about progress.
     #[derive(Default)]
     Signal {
         /// Something changed.
         #[default]
         Working = "working",
-        /// Nothing has changed since the stop before.
+        /// Nothing has changed since the previous stop.
         NoChange = "no_change",
-        /// The tree goes through the same few states again and again.
+        /// The tree cycles through the same few states.
         Cycle = "cycle",
-        /// Completion was requested, and refused for the very same failure as before.
+        /// Completion was requested and refused for the same failure as before.
         SameFailure = "same_failure",
         /// The turn was text only: no tool was called and nothing changed.
         Idle = "idle",
-        /// Background subagents are at work.
+        /// Background subagents are running.
         Waiting = "waiting",
         /// A person must do something first.
         Blocked = "blocked",
@@ -335,9 +333,9 @@ words! {
 }
 
 words! {
-    /// Which rule decides completion.
+    /// The rule that decides completion.
     Completion {
-        /// The token is a request; receipts decide.
+        /// The token is only a request; receipts decide.
         Verified = "verified",
         /// The token ends the loop, unverified.
         Token = "token",

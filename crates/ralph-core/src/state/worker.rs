@@ -1,56 +1,56 @@
-//! A worker of a loop, as the state keeps it.
+//! The state of a worker of a loop.
 
 use super::{ClientProcess, Extra, WorkerStanding};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// An agent that works beside the session, or a client that works without one.
+/// A subagent of the session, or a separate headless client.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Worker {
-    /// What tells it from all others: the id of the call by which it was started.
+    /// Unique id: the id of the call that started the worker.
     pub call: String,
-    /// The client's id of the agent; empty until it is known. Of a worker with a client of its own, the
-    /// id of its loop.
+    /// The client's id of the agent; empty until it is known. For a headless worker, the id of its
+    /// loop.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// Which agent: `ralph-worker` …
+    /// The agent's type: `ralph-worker` …
     pub kind: String,
-    /// Its task; empty for one that has none.
+    /// The worker's task; empty if it has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub task: String,
-    /// What it is for, in the words of who started it.
+    /// The purpose of the worker, in the words of its starter.
     pub about: String,
-    /// When it was started.
+    /// When the worker was started.
     pub at: Timestamp,
-    /// The client process that it lives in. What a dead one had started is gone with it.
+    /// The client process in which the worker runs. Subagents end with their client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientProcess>,
-    /// Where it stands.
+    /// The status of the worker.
     pub standing: WorkerStanding,
-    /// True once its report was sent back; it is taken as it is the second time.
+    /// True once its report was sent back; the second report is taken as it is.
     #[serde(skip_serializing_if = "super::is_false")]
     pub sent_back: bool,
-    /// Its worktree; empty for one that has none.
+    /// Its worktree; empty if it has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub worktree: String,
     /// The branch of its worktree.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub branch: String,
-    /// The commit from which its worktree began.
+    /// The commit at which its worktree began.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub base: String,
-    /// What it has really changed, as git tells; at most [`crate::modes::parallel::FILES_KEPT`].
+    /// The files it has changed according to git; at most [`crate::modes::parallel::FILES_KEPT`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The commit that holds all of its work, once that was merged or kept out.
+    /// The commit that holds all of its work, once that was merged or rejected.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub commit: String,
-    /// The commit on the loop's branch by which its work was merged.
+    /// The commit on the loop's branch that merged its work.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub merged: String,
-    /// Why its work was not merged, and will not be as it is.
+    /// Why its work was not merged, and will not be merged as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kept_out: String,
     /// Members that this version does not know.
@@ -64,12 +64,11 @@ from_json!(Worker {
 });
 
 impl Worker {
-    /// True while it is at work.
     pub fn is_running(&self) -> bool {
         self.standing == WorkerStanding::Running
     }
 
-    /// True where there is work of it that its loop's branch does not have yet, and may get.
+    /// True if the worker has finished work that is neither merged nor rejected.
     pub fn awaits_merge(&self) -> bool {
         self.standing == WorkerStanding::Done
             && !self.files.is_empty()

@@ -1,21 +1,21 @@
-//! What a stop asks of a mode. The defaults are what a plain loop does.
+//! The decisions at a stop that depend on the mode. The defaults are those of a plain loop.
 
 use super::{StopInputs, StopVerdict, TaskProgress, asks_for_completion, plain};
 use crate::state::LoopState;
 
-/// The rules of one mode at a stop.
+/// The stop rules of one mode.
 pub trait AtStop: Sync {
     /// Whether the decision needs the fingerprint of the tree.
     fn wants_tree(&self) -> bool {
         true
     }
 
-    /// Whether the criteria are run before the decision. Asked only where the turn may not end anyway.
+    /// Whether the criteria run before the decision. Called only if the turn may not end anyway.
     fn wants_proof(&self, state: &LoopState, seen: &StopInputs) -> bool {
         asks_for_completion(state, seen)
     }
 
-    /// Decides, where neither a person's wish nor a worker lets the turn end.
+    /// Decides if neither a user's command nor a worker lets the turn end.
     fn at_stop(
         &self,
         state: &mut LoopState,
@@ -25,6 +25,6 @@ pub trait AtStop: Sync {
         plain(state, work, seen)
     }
 
-    /// What the model is told when its turn goes on.
+    /// The text for the model if its turn continues.
     fn next_step(&self, state: &LoopState, seen: &StopInputs) -> String;
 }

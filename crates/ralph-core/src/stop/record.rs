@@ -1,44 +1,42 @@
-//! What a decision about a stop was made from, and what came of it, as the journal keeps both.
+//! The inputs and the outcome of a stop decision, as stored in the journal.
 //!
-//! By it a decision can be explained, and made again by the rules of another day. So it holds all
-//! that the rules read, and nothing of what they do not: a state may hold thousands of tasks.
+//! With the record, a decision can be explained, or repeated under later rules. It therefore holds
+//! everything that the rules read and nothing else: a state may hold thousands of tasks.
 
 use super::{AtStop, StopInputs, StopVerdict, TaskProgress, rule};
 use crate::state::{LoopState, Phase, Signal};
 use serde::{Deserialize, Serialize};
 
-/// A decision and all that it was made from.
+/// A decision with all its inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StopRecord {
-    /// The state before, without what the decision does not read.
+    /// The state before the decision, without the parts that the decision does not read.
     pub before: LoopState,
-    /// The tasks.
     pub work: TaskProgress,
-    /// What the hook saw.
+    /// What the hook observed.
     pub seen: StopInputs,
-    /// What came of it.
     pub outcome: RecordedOutcome,
 }
 
-/// What came of a decision, as far as two of them are compared. Texts are not: a better wording
-/// is no other decision.
+/// The parts of an outcome that are compared. Texts are not among them: better wording is not a
+/// different decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedOutcome {
     /// The verdict, as [`StopVerdict::describe`] puts it.
     pub verdict: String,
-    /// The phase of the loop after it.
+    /// The loop's phase after the decision.
     pub phase: Phase,
-    /// How many times the loop had gone on after it.
+    /// Iterations after the decision.
     pub iteration: u32,
-    /// What the stop said about progress.
+    /// The progress signal of the stop.
     pub signal: Signal,
-    /// For a stall, its cause.
+    /// For a stall: its cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Signal>,
 }
 
 impl RecordedOutcome {
-    /// What came of a verdict that left the state like this.
+    /// The outcome of a verdict that left the state like this.
     pub fn of(verdict: &StopVerdict, after: &LoopState) -> RecordedOutcome {
         RecordedOutcome {
             verdict: verdict.describe(),
@@ -51,7 +49,7 @@ impl RecordedOutcome {
 }
 
 impl StopRecord {
-    /// Decides again, by the rules of today.
+    /// Repeats the decision under the current rules.
     pub fn decide_again(&self, mode: &dyn AtStop) -> RecordedOutcome {
         let mut state = self.before.clone();
         let verdict = rule(mode, &mut state, &self.work, &self.seen);
@@ -71,7 +69,7 @@ pub(super) fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
         ..LoopState::default()
     };
     let mut slim = state.clone();
-    // How far each transcript was read decides nothing; the sum does.
+    // The read offsets of the transcripts do not affect the decision; the total does.
     slim.usage.sources.clear();
     if let Some(session) = slim.orchestration_mut() {
         (session.given, session.calls) = (Vec::new(), Vec::new());

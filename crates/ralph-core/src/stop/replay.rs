@@ -1,7 +1,7 @@
-//! Makes a recorded decision again, by the rules of today, and says in what the two differ.
+//! Repeats a recorded decision under the current rules and reports the differences.
 //!
-//! It takes a line of the journal as it stands there: which record it holds goes by its event, and
-//! a record of another version that cannot be read is an answer like the others, not a failure.
+//! The input is one line of the journal: its event tells which record it holds. A record of another
+//! version that cannot be parsed is an ordinary result, not an error.
 
 use crate::guard::{self, Ruling};
 use crate::state::LoopState;
@@ -11,29 +11,29 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A decision made again.
+/// The result of repeating a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Again {
-    /// It could be made; these are the differences.
+    /// The decision was repeated; these are the differences.
     Decided(Vec<Difference>),
-    /// The line keeps nothing to decide from: a person's command, an event that only reports.
+    /// The line has no inputs: a user's command, or an event that only reports.
     NoRecord,
-    /// It keeps something, and this is why nothing can be decided from it.
+    /// The line has a record, but nothing can be decided from it; with the reason.
     Unusable(String),
 }
 
-/// One thing that would be decided otherwise today.
+/// One part of the decision that is different under the current rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What differs: `verdict`, `phase`, `iteration`, `signal`, `cause`, `request`, `ruling`.
     pub what: &'static str,
-    /// What the journal says.
+    /// The value in the journal.
     pub recorded: String,
-    /// What the rules say today.
+    /// The value under the current rules.
     pub today: String,
 }
 
-/// What of a stop's message the journal keeps beside the record.
+/// The part of a stop's message that the journal keeps next to the record.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct KeptMessage {
@@ -41,10 +41,10 @@ struct KeptMessage {
     cut: bool,
 }
 
-/// Finds the rules of a loop's mode at a stop.
+/// Finds the stop rules for a loop's mode.
 pub type RulesOf = fn(&LoopState) -> &'static dyn AtStop;
 
-/// Makes the decision of one line again: its event, what a reader was shown, and its record.
+/// Repeats the decision of one line: its event, the details shown to a reader, and its record.
 pub fn again(event: &str, seen: &Value, record: Option<&Value>, rules: RulesOf) -> Again {
     let Some(record) = record else { return Again::NoRecord };
     let decided = match event {
@@ -68,8 +68,8 @@ fn of_stop(mut record: stop::StopRecord, seen: &Value, rules: RulesOf) -> Vec<Di
     let recorded = record.seen.request;
     if let Some(today) = request_today(&record, seen) {
         compare(&mut found, "request", word(recorded), word(today));
-        // Proof was gathered only where completion was requested, so a request that only today's
-        // rules see cannot be decided to its end.
+        // Proof was gathered only if completion was requested, so a request that only the current
+        // rules detect cannot be decided fully.
         if today != CompletionRequest::Made {
             record.seen.request = today;
         }
@@ -88,7 +88,7 @@ fn of_stop(mut record: stop::StopRecord, seen: &Value, rules: RulesOf) -> Vec<Di
     found
 }
 
-/// The request, read again from the message; none where the journal does not hold it whole.
+/// Reads the request again from the message; `None` if the journal does not hold the whole message.
 fn request_today(record: &stop::StopRecord, seen: &Value) -> Option<CompletionRequest> {
     let kept = KeptMessage::deserialize(seen).ok()?;
     let message = kept.message.filter(|_| !kept.cut)?;
@@ -128,7 +128,7 @@ mod tests {
     use crate::stop::StopInputs;
     use serde_json::json;
 
-    /// The record of a stop of a loop that has criteria of no kind.
+    /// The record of a stop of a loop without criteria.
     fn stop(message: &str) -> Value {
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         let phase = Phase::Implementation;
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(found[..2], told);
         let cut = json!({"message": "not RALPH_COMPLETE", "cut": true});
         check("Stop", cut, stop("RALPH_COMPLETE"), &[]);
-        // Nobody looked for the proof then, so no verdict is made up from it.
+        // No proof was gathered then, so no verdict is invented.
         let seen = json!({"message": "RALPH_COMPLETE"});
         check("Stop", seen, stop("working"), &["request: none -> made"]);
     }

@@ -1,28 +1,29 @@
-//! What follows when a client has ended: the round is over, or it is tried again, and when.
+//! Decides what follows when a headless client has exited: the round is over, or is retried, and
+//! when.
 //!
-//! The client itself has tried up to ten times by then, for some minutes. So an attempt here is a new
-//! process, and the pauses between two are long.
+//! By then the client itself has retried up to ten times, for some minutes. An attempt here is a
+//! new process, so the pauses between attempts are long.
 
 use crate::transcript::stream::{Account, Reason};
 use jiff::{SignedDuration, Timestamp};
 use std::time::Duration;
 
-/// How patient a loop is.
+/// How patiently a loop retries.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
-    /// How many processes a round may take, the first one included.
+    /// Maximum number of processes per round, including the first.
     pub attempts: u32,
-    /// The pause before the second attempt; each later one is twice as long.
+    /// The pause before the second attempt; doubles for each later one.
     pub first_pause: Duration,
-    /// No pause is longer.
+    /// Maximum length of a pause.
     pub longest_pause: Duration,
-    /// A subscription's limit is waited out.
+    /// Whether to wait until a subscription's limit resets.
     pub waits_for_limits: bool,
-    /// A limit that is reset later than this is not waited for.
+    /// Limits that reset later than this are not waited for.
     pub longest_wait: Duration,
-    /// How long after the time of reset the next attempt is made: clocks differ.
+    /// Delay between the reset time and the next attempt: clocks differ.
     pub margin: Duration,
-    /// How long after its last result the client, and what it started, may live on.
+    /// How long the client and its child processes may run after the last result.
     pub grace: Duration,
 }
 
@@ -33,7 +34,7 @@ impl Default for Policy {
             first_pause: Duration::from_secs(20),
             longest_pause: Duration::from_secs(600),
             waits_for_limits: false,
-            // A weekly limit, and a day.
+            // A weekly limit plus one day.
             longest_wait: Duration::from_secs(8 * 24 * 3600),
             margin: Duration::from_secs(30),
             grace: Duration::from_secs(5),
@@ -41,55 +42,55 @@ impl Default for Policy {
     }
 }
 
-/// How a client's process ended.
+/// How a client's process exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself.
+    /// It exited by itself.
     Code(i32),
-    /// By a signal that was not ours.
+    /// A signal that was not ours killed it.
     Signal(i32),
-    /// By us, after its last result: it, or what it had started, lived on.
+    /// We ended it after its last result: it, or its child processes, kept running.
     Leftovers,
-    /// By us, because a person wanted it at once.
+    /// We ended it because the user wanted to stop at once.
     Interrupted,
 }
 
-/// What an attempt came to.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Showed {
-    /// The model had its turn, or the client said why it could not have one.
+    /// The model had its turn, or the client reported why not.
     Finished,
-    /// The subscription's limit is reached, or the money is used up; until then, where it is known.
+    /// The subscription's limit or the credit is used up; with the reset time, if known.
     Limited(Option<Timestamp>),
-    /// The API does not answer, for now.
+    /// The API is temporarily unavailable.
     Busy(Busy),
-    /// The client ended without a result.
+    /// The client exited without a result.
     Crashed(String),
-    /// A person ended it.
+    /// The user ended it.
     Interrupted,
 }
 
-/// Why the API does not answer.
+/// Why the API is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Busy {
-    /// It is overloaded, fails, or cannot be reached.
+    /// It is overloaded, failed, or unreachable.
     Overloaded,
-    /// There were too many requests.
+    /// Too many requests.
     RateLimited,
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextRound {
     /// Nothing: the round is over.
     Over,
-    /// Another attempt, after this long.
+    /// Retry after this time.
     AgainAfter(Duration),
-    /// Another attempt, at this time.
+    /// Retry at this time.
     AgainAt(Timestamp),
 }
 
-/// What the attempt came to, by its lines, its end, and the last words of its standard error.
+/// The result of an attempt, from its lines, its exit and the end of its standard error.
 pub fn showed(account: &Account, exit: &Exit, last_words: &str) -> Showed {
     match (account.reason(), exit) {
         (_, Exit::Interrupted) => Showed::Interrupted,
@@ -111,8 +112,8 @@ fn why_crashed(exit: &Exit, last_words: &str) -> String {
     if words.is_empty() { how } else { format!("{how}: {words}") }
 }
 
-/// What follows on attempt number `attempt` (from 1). `chance` is from 0 to 1: builders that were
-/// refused together must not come back together.
+/// The next step after attempt number `attempt` (from 1). `chance` is between 0 and 1: builders
+/// that were refused at the same time must not retry at the same time.
 pub fn next(
     showed: &Showed,
     attempt: u32,
@@ -124,11 +125,11 @@ pub fn next(
         Showed::Finished | Showed::Crashed(_) | Showed::Interrupted => NextRound::Over,
         Showed::Busy(_) if attempt >= policy.attempts => NextRound::Over,
         Showed::Busy(_) => NextRound::AgainAfter(pause(attempt, policy, chance)),
-        // How often it is waited for is not counted: each time costs hours, and the loop has a clock.
+        // These waits are not counted: each takes hours, and the loop has a time limit.
         Showed::Limited(Some(until)) if policy.waits_for_limits => {
             let wait = until.duration_since(now).max(SignedDuration::ZERO);
             let far = SignedDuration::try_from(policy.longest_wait).unwrap_or(SignedDuration::MAX);
-            // Twice the margin at most, by chance.
+            // Between one and two margins late, at random.
             let late = policy.margin.mul_f64(1.0 + chance.clamp(0.0, 1.0));
             match until.checked_add(late) {
                 Ok(at) if wait <= far => NextRound::AgainAt(at.max(now)),
@@ -139,7 +140,7 @@ pub fn next(
     }
 }
 
-/// Doubling, between half and all of its full length.
+/// Doubles with each attempt; at random between half and all of its full length.
 fn pause(attempt: u32, policy: &Policy, chance: f64) -> Duration {
     let doublings = attempt.saturating_sub(1).min(31);
     let full = policy.first_pause.saturating_mul(1 << doublings).min(policy.longest_pause);
@@ -190,7 +191,7 @@ mod tests {
         let at = |time: &str| NextRound::AgainAt(time.parse().unwrap());
         check(limited("2026-01-01T14:00:00Z"), 1, 0.0, at("2026-01-01T14:00:30Z"));
         check(limited("2026-01-01T14:00:00Z"), 99, 1.0, at("2026-01-01T14:01:00Z"));
-        // It was reset before we heard of it.
+        // The limit was reset before we read about it.
         check(limited("2026-01-01T11:00:00Z"), 1, 0.0, at(NOW));
         check(limited("2026-01-10T12:00:00Z"), 1, 0.0, NextRound::Over);
         check(Showed::Limited(None), 1, 0.0, NextRound::Over);

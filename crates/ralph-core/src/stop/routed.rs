@@ -1,38 +1,38 @@
-//! What the router of an orchestration says, as far as a stop is decided from it.
+//! The part of an orchestration router's output that a stop decision needs.
 
 use serde::{Deserialize, Serialize};
 
-/// What is due in a session.
+/// The next step of an orchestration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Due {
-    /// Agents are to be called.
+    /// Agents must be called.
     Call,
-    /// Nothing, until a call ends or a moment comes.
+    /// Nothing, until a call ends or a set time arrives.
     Wait,
-    /// Nothing until a person says something else: they said PAUSE.
+    /// Nothing until the user's next signal: the user sent PAUSE.
     Paused,
-    /// Its end: a person said STOP.
+    /// The end: the user sent STOP.
     Stopped,
-    /// Its end: all is done.
+    /// The end: all work is done.
     Complete,
-    /// Its end for now: a person says what comes next.
+    /// The end for now: the user decides what comes next.
     AwaitingFeedback,
-    /// Its end: it does not go on.
+    /// The end: the orchestration cannot continue.
     Failed,
 }
 
-/// What the router says, as far as anything is decided from it.
+/// The router's output, as far as decisions need it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routed {
-    /// What is due.
+    /// The next step.
     pub due: Due,
-    /// The same in words.
+    /// The next step in words.
     pub says: String,
-    /// One value for how far the session is.
+    /// Hash of the orchestration's progress.
     #[serde(default)]
     pub stands: String,
-    /// The signals that are used up once this has taken effect, by their names.
+    /// Names of the signals that are consumed once this takes effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The stop decision, rule by rule, on loops from a short description.
+//! The stop decision, rule by rule, for loops built from a short description.
 
 use super::*;
 use crate::evidence::receipt::{self, Receipt};
@@ -12,7 +12,7 @@ fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// A loop from a short description: `implementation 3/25`.
+/// Builds a loop from a short description: `implementation 3/25`.
 fn loop_state(description: &str) -> LoopState {
     let (phase, position) = description.split_once(' ').unwrap();
     let (iteration, max_iterations) = position.split_once('/').unwrap();

@@ -1,15 +1,15 @@
-//! Reads the small documents inside the state from values of JSON.
+//! Reads the small documents in the state file from JSON values.
 //!
-//! A hook holds the code for every document that it may meet. What is derived costs some three
-//! hundred bytes for each member and reads a thousand tasks fast; this costs some forty and is for
-//! all that comes in ones and twos.
+//! Every hook links the code for every document that it may meet. A derived `Deserialize` costs
+//! about 300 bytes per member and reads a thousand tasks fast; this costs about 40 and is for
+//! documents that come in ones and twos.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A value of another shape than it should have: where, and which one was wanted.
+/// A JSON value of the wrong type: where it is, and the type that was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     at: String,
@@ -23,7 +23,7 @@ impl fmt::Display for Mistake {
 }
 
 impl Mistake {
-    /// The same, of a member of this name.
+    /// Prefixes the path with the name of the enclosing member.
     #[inline(never)]
     pub(crate) fn inside(mut self, name: &str) -> Mistake {
         let dot = if self.at.is_empty() { "" } else { "." };
@@ -32,27 +32,23 @@ impl Mistake {
     }
 }
 
-/// That a value has another shape than this one.
+/// Builds the error for a value of the wrong type.
 pub(crate) fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
     Err(Mistake { at: String::new(), wanted })
 }
 
-/// What can be read from a value.
+/// A type that can be read from a JSON value.
 pub trait FromJson: Sized {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// When the value, or one inside it, has another shape.
+    /// # Errors If the value, or a value inside it, has the wrong type.
     fn from_json(value: Value) -> Result<Self, Mistake>;
 }
 
-/// The members of an object, to be taken out one by one.
+/// The members of an object, removed one by one as they are read.
 #[derive(Debug)]
 pub struct Members(Map<String, Value>);
 
 impl Members {
-    /// # Errors
-    /// When the value is no object.
+    /// # Errors If the value is not an object.
     pub fn of(value: Value) -> Result<Members, Mistake> {
         match value {
             Value::Object(members) => Ok(Members(members)),
@@ -60,10 +56,9 @@ impl Members {
         }
     }
 
-    /// Moves a member to its place. An absent one leaves what is there.
+    /// Moves a member into `place`. If the member is absent, `place` keeps its value.
     ///
-    /// # Errors
-    /// When it has another shape.
+    /// # Errors If the member has the wrong type.
     #[inline(never)]
     pub fn take<T: FromJson>(&mut self, name: &str, place: &mut T) -> Result<(), Mistake> {
         let Some(value) = self.remove(name) else { return Ok(()) };
@@ -74,15 +69,15 @@ impl Members {
         Ok(())
     }
 
-    // Apart from `take`, of which there is one for each type.
+    // Not inlined into `take`, which is instantiated once per type.
     #[inline(never)]
     fn remove(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name)
     }
 
-    /// The members that nobody took.
+    /// Returns the members that were not taken.
     pub fn rest(self) -> BTreeMap<String, Value> {
-        // Not collected: that would sort what comes sorted, and bring the code for it.
+        // No `collect`: it would sort members that are already sorted, and link the code for that.
         let mut rest = BTreeMap::new();
         for (name, value) in self.0 {
             rest.insert(name, value);
@@ -91,8 +86,8 @@ impl Members {
     }
 }
 
-/// Reads a structure member by member; what is absent has its default. `extra` gets the others. A function
-/// behind the list has the last word.
+/// Implements [`FromJson`] member by member. Absent members get their default, `extra` collects
+/// unknown members, and an optional function adjusts the result.
 macro_rules! from_json {
     ($name:ident { $($field:ident),+ $(,)? $(; $extra:ident)? } $($then:expr)?) => {
         impl $crate::text::from_json::FromJson for $name {
@@ -169,7 +164,7 @@ impl FromJson for crate::state::Via {
 
 impl FromJson for Timestamp {
     fn from_json(value: Value) -> Result<Self, Mistake> {
-        // The library's own words on what is wrong with a time are the largest part of it.
+        // jiff's own error texts are the largest part of its parser.
         String::from_json(value)?
             .parse()
             .or_else(|_| mistake("a time such as 2026-01-31T23:59:59Z"))

@@ -1,10 +1,10 @@
-//! Matches the paths of a work tree against the patterns of `paths` and `receipt_ignore`.
+//! Matches paths in the work tree against the patterns of `paths` and `receipt_ignore`.
 //!
-//! A pattern means a file or all that is below a folder, so `src` and `src/` and `src/**` all hold
-//! `src/a/b.rs`. `?` and `*` stay within a name, `**` as a whole name stands for any folders, none
-//! included. Paths are bytes, since a file may have any name.
+//! A pattern matches a file, or everything below a folder, so `src`, `src/` and `src/**` all match
+//! `src/a/b.rs`. `?` and `*` stay within one name; `**` as a whole name matches any number of
+//! folders, including zero. Paths are bytes because a file name can be any bytes.
 
-/// True if the pattern, read from the top of the tree, means the path or a folder above it.
+/// True if the pattern, anchored at the top of the tree, matches the path or a folder above it.
 pub fn holds(pattern: &[u8], path: &[u8]) -> bool {
     let only_folders = pattern.ends_with(b"/");
     let pattern = pattern.strip_suffix(b"/").unwrap_or(pattern);
@@ -14,8 +14,8 @@ pub fn holds(pattern: &[u8], path: &[u8]) -> bool {
     is_below(pattern, path) || names_match(&names(pattern), &names(path), only_folders)
 }
 
-/// True if the pattern means the path as a line of a `.gitignore` at the top of the tree would: one
-/// without a slash before its end means the name in any folder.
+/// True if a `.gitignore` at the top of the tree with this line would ignore the path: a pattern
+/// with no slash before its end matches the name in any folder.
 pub fn ignores(pattern: &[u8], path: &[u8]) -> bool {
     let inner = pattern.strip_suffix(b"/").unwrap_or(pattern);
     if let Some(from_top) = pattern.strip_prefix(b"/") {
@@ -27,8 +27,8 @@ pub fn ignores(pattern: &[u8], path: &[u8]) -> bool {
     !inner.is_empty() && holds(&[b"**/", pattern].concat(), path)
 }
 
-/// A pattern of `paths` as it reads from the top of the repository: the project may be a folder
-/// below it. None if it leads out of the repository.
+/// Rewrites a pattern of `paths` relative to the top of the repository; the project may be a folder
+/// below it. Returns `None` if the pattern leads out of the repository.
 pub fn from_top(base: &[u8], pattern: &[u8]) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = names(base);
     for name in names(pattern) {
@@ -41,7 +41,7 @@ pub fn from_top(base: &[u8], pattern: &[u8]) -> Option<Vec<u8>> {
     Some(parts.join(&b'/'))
 }
 
-/// Word for word, also where the path ends in a slash, as git writes some folders.
+/// Literal comparison; also matches paths that end in a slash, as git writes some folders.
 fn is_below(folder: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(b"/"))
 }
@@ -50,14 +50,14 @@ fn names(path: &[u8]) -> Vec<&[u8]> {
     path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect()
 }
 
-/// Goes back to the last `**` only: what an earlier one could take, the last one can take too, so
-/// the work is the product of the lengths and never more.
+/// Backtracks to the last `**` only: whatever an earlier `**` could match, the last one can too.
+/// The cost is at most the product of the lengths.
 fn names_match(pattern: &[&[u8]], path: &[&[u8]], only_folders: bool) -> bool {
     let (mut at, mut name) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
         if at == pattern.len() {
-            // The pattern means a folder above the path, or the path itself.
+            // The pattern matched a folder above the path, or the path itself.
             return name < path.len() || !only_folders;
         }
         if pattern[at] == b"**" {
@@ -73,7 +73,7 @@ fn names_match(pattern: &[&[u8]], path: &[&[u8]], only_folders: bool) -> bool {
     }
 }
 
-/// One name; a run of `*` takes any bytes. Goes back to the last star only, as above.
+/// Matches one name; a run of `*` matches any bytes. Backtracks to the last star only, as above.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut byte) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -97,7 +97,8 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|rest| *rest == b'*')
 }
 
-/// How many bytes the letter has that begins with this one, so that `?` is a letter and no byte.
+/// Length in bytes of the UTF-8 character that starts with this byte, so that `?` matches a
+/// character.
 fn letter_length(first: u8) -> usize {
     match first {
         0xc0..=0xdf => 2,

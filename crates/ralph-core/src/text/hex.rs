@@ -1,4 +1,4 @@
-//! Bytes as hexadecimal digits.
+//! Hexadecimal encoding and SHA-256 digests.
 
 use sha2::{Digest, Sha256};
 
@@ -7,7 +7,7 @@ pub fn hex(bytes: impl AsRef<[u8]>) -> String {
     bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The SHA-256 digest of some bytes.
+/// The SHA-256 digest in hexadecimal.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex(Sha256::digest(bytes))
 }

@@ -1,22 +1,22 @@
-//! Cuts a JSON document down to what a rule can use, while it streams past.
+//! Truncates long strings in a JSON document while it streams through.
 //!
-//! A hook may be handed megabytes of file content it never looks at. Every string longer than a
-//! limit keeps its head and loses its tail; everything else passes unchanged, so the result is the
-//! same document with shorter strings, and memory stays bounded however large the payload is.
-//! Lone surrogates, which the client may send and a strict parser refuses, become U+FFFD, so that
-//! a rule cannot be dodged by a string that does not parse.
+//! The payload of a hook may hold megabytes of file content that no rule reads. Every string longer
+//! than the limit keeps its head and loses its tail; everything else passes unchanged. The result
+//! is the same document with shorter strings, and memory stays bounded whatever the size of the
+//! payload. Lone surrogates, which the client may send and a strict parser rejects, become U+FFFD,
+//! so that a string that does not parse cannot bypass a rule.
 
-/// A streaming reader of one JSON document.
+/// Truncates one JSON document, fed in pieces.
 #[derive(Debug)]
 pub struct Squeezer {
     limit: usize,
     bound: usize,
     kept: Vec<u8>,
     place: JsonPosition,
-    /// Bytes of the current string already kept.
+    /// Bytes of the current string kept so far.
     length: usize,
     cut: bool,
-    /// A high surrogate that waits for its other half.
+    /// A high surrogate waiting for its low half.
     high: Option<[u8; 4]>,
 }
 
@@ -28,24 +28,23 @@ enum JsonPosition {
     Hex { digits: [u8; 4], seen: usize },
 }
 
-/// What is left of a document.
+/// The truncated document.
 #[derive(Debug)]
 pub struct Squeezed {
-    /// The document, its long strings cut.
     pub bytes: Vec<u8>,
-    /// True if any string was cut: a rule that must see the whole of one has to refuse.
+    /// True if any string was cut: a rule that needs the whole string must refuse.
     pub cut: bool,
-    /// True if the document was larger than the bound even so, and the rest was dropped.
+    /// True if the document exceeded the bound even after truncation, and the rest was dropped.
     pub overflow: bool,
 }
 
 impl Squeezer {
-    /// Keeps `limit` bytes of each string and at most `bound` bytes in all.
+    /// Keeps at most `limit` bytes of each string and `bound` bytes in total.
     pub fn new(limit: usize, bound: usize) -> Squeezer {
         Squeezer {
             limit,
             bound,
-            // Most payloads fit: to grow step by step costs more than to read them.
+            // Most payloads fit: growing step by step costs more than reading them.
             kept: Vec::with_capacity(4096),
             place: JsonPosition::Outside,
             length: 0,
@@ -54,7 +53,7 @@ impl Squeezer {
         }
     }
 
-    /// Takes the next piece of the document, wherever it was split.
+    /// Feeds the next piece; the document may be split anywhere.
     pub fn feed(&mut self, mut piece: &[u8]) {
         while !piece.is_empty() {
             if self.kept.len() > self.bound {
@@ -70,7 +69,7 @@ impl Squeezer {
         }
     }
 
-    /// The document as far as it came.
+    /// Returns what has been read so far.
     pub fn finish(self) -> Squeezed {
         let overflow = self.kept.len() > self.bound;
         Squeezed { bytes: self.kept, cut: self.cut, overflow }
@@ -152,14 +151,14 @@ impl Squeezer {
         1
     }
 
-    /// A high surrogate that nothing followed.
+    /// Replaces a high surrogate that has no low half.
     fn flush_high(&mut self) {
         if self.high.take().is_some() {
             self.keep("\u{fffd}".as_bytes());
         }
     }
 
-    /// Keeps as much of a run without escapes as the limit leaves room for, whole characters only.
+    /// Keeps as much of an escape-free run as the limit allows, in whole characters.
     fn keep_plain(&mut self, run: &[u8]) {
         let room = self.limit.saturating_sub(self.length);
         if run.len() <= room {
@@ -172,7 +171,7 @@ impl Squeezer {
         self.close_cut();
     }
 
-    /// Keeps an escape or a replacement whole, or not at all.
+    /// Keeps an escape or a replacement character whole, or not at all.
     fn keep(&mut self, unit: &[u8]) {
         if self.length + unit.len() > self.limit {
             self.close_cut();
@@ -182,7 +181,7 @@ impl Squeezer {
         }
     }
 
-    /// Drops the beginning of a character whose end was cut off, wherever the pieces were split.
+    /// Drops the start of a character whose end was cut off, wherever the pieces were split.
     fn trim_half_character(&mut self) {
         let is_continuation = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
         let tail = self.kept.iter().rev().take(3).take_while(|byte| is_continuation(byte)).count();
@@ -198,7 +197,7 @@ impl Squeezer {
         }
     }
 
-    /// From here on the string takes nothing more.
+    /// Stops keeping bytes of the current string.
     fn close_cut(&mut self) {
         self.length = self.limit;
         self.cut = true;
@@ -226,7 +225,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// Feeds the document in every possible pair of pieces; all must agree.
+    /// Feeds the document in every possible pair of pieces; all results must agree.
     fn squeeze(document: &str, limit: usize) -> Squeezed {
         let whole = pieces(&[document.as_bytes()], limit);
         for at in 0..document.len() {

@@ -1,4 +1,4 @@
-//! Numbers as people write them: `1 criterion`, `2 criteria`, `5,000,000 tokens`, `7 h 5 min`.
+//! Formats numbers for people: `1 criterion`, `2 criteria`, `5,000,000 tokens`, `7 h 5 min`.
 
 /// `5,000,000`.
 pub fn grouped(number: u64) -> String {
@@ -13,17 +13,17 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
-/// The number with the noun that fits it.
+/// Formats the number with the matching noun.
 pub fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n as u64), noun(n, one, many))
 }
 
-/// The noun that fits a number: `1 task`, `2 tasks`, `0 of 1 task`.
+/// Chooses the noun for a number: `1 task`, `2 tasks`, `0 of 1 task`.
 pub fn noun<'a, N: PartialEq + From<u8>>(n: N, one: &'a str, many: &'a str) -> &'a str {
     if n == N::from(1) { one } else { many }
 }
 
-/// A time in seconds: `40 s`, `12 min`, `7 h 5 min`, `8 h`.
+/// Formats a duration in seconds: `40 s`, `12 min`, `7 h 5 min`, `8 h`.
 pub fn lasted(seconds: i64) -> String {
     match (seconds / 3600, seconds / 60 % 60) {
         _ if seconds < 60 => format!("{} s", seconds.max(0)),

@@ -1,7 +1,7 @@
-//! Takes secrets out of a stream of bytes: the values of the environment's secret variables, also encoded,
-//! wrapped or coloured, and what is a secret by its shape.
+//! Redacts secrets in a stream of bytes: the values of secret environment variables, also when
+//! encoded, wrapped or coloured, and anything with the shape of a secret.
 //!
-//! The cost is linear in the length of the stream. No more than 128 KiB are held back.
+//! The cost is linear in the length of the stream. At most 128 KiB are held back.
 
 mod assigned;
 mod encoded;
@@ -12,16 +12,16 @@ mod values;
 use memchr::memmem::Finder;
 use values::Values;
 
-/// So much is held back before shapes are looked for: a private key is seen as a whole.
+/// Bytes held back before the search for shapes, so that a whole private key is in view.
 const BLOCK: usize = 128 << 10;
 
-/// So much of what comes after a place is seen before it is decided on.
+/// Bytes of lookahead needed to decide on a position.
 const AHEAD: usize = 16 << 10;
 
-/// An encoded or wrapped value that is shorter is found in too many innocent places.
+/// A shorter value, once encoded or wrapped, appears in too many innocent places.
 const SHORTEST_ENCODED: usize = 8;
 
-/// A stream on its way from a command to a file.
+/// Redacts one stream, fed in pieces.
 #[derive(Debug)]
 pub struct Redactor {
     values: Values,
@@ -30,8 +30,8 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Replaces each value by `[redacted NAME]`, and what has the shape of a secret by `[redacted]`. An
-    /// empty value is ignored.
+    /// Replaces each value by `[redacted NAME]`, and anything with the shape of a secret by
+    /// `[redacted]`. Ignores empty values.
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Redactor {
         let secrets: Vec<(&str, &[u8])> = secrets.into_iter().collect();
         let parts = secrets.iter().flat_map(|(name, value)| {
@@ -61,14 +61,14 @@ impl Redactor {
         }
     }
 
-    /// Takes the next piece; appends to `out` what is known to be no part of a secret.
+    /// Feeds the next piece; appends to `out` the bytes that cannot belong to a secret.
     pub fn feed(&mut self, piece: &[u8], out: &mut Vec<u8>) {
         self.values.feed(piece, &mut self.between);
         self.shapes.feed(&self.between, out);
         self.between.clear();
     }
 
-    /// Gives out what was still held back. The stream is over.
+    /// Ends the stream and appends the bytes that were held back.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.values.finish(&mut self.between);
         self.shapes.feed(&self.between, out);
@@ -77,7 +77,7 @@ impl Redactor {
     }
 }
 
-/// A text without what is a secret by its shape.
+/// Redacts everything in the text that has the shape of a secret.
 pub fn by_shape(text: &str) -> String {
     let mut redactor = Redactor::new([]);
     let mut out = Vec::with_capacity(text.len());
@@ -86,14 +86,14 @@ pub fn by_shape(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A place that is replaced.
+/// A range to replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Span {
-    /// Where that begins by which it is known.
+    /// Where the text that identifies the secret begins (a name before the value, for example).
     known_from: usize,
     start: usize,
     end: usize,
-    /// Which needle was found; none for a shape.
+    /// The needle that was found; `None` for a shape.
     needle: Option<usize>,
 }
 
@@ -107,7 +107,7 @@ struct Needle {
 struct Shapes {
     needles: Vec<Needle>,
     held: Vec<u8>,
-    /// How many bytes of `held` belong to a secret that was already replaced.
+    /// Bytes of `held` that belong to a secret already replaced.
     covered: usize,
     /// The byte before `held`.
     before: u8,
@@ -189,7 +189,7 @@ enum Without {
     EscapesAndBreaks,
 }
 
-/// The text without what colours and what wraps it, and where each byte of it stood.
+/// Returns the text without colours or line wraps, and the original position of each byte.
 fn without(held: &[u8], what: Without) -> (Vec<u8>, Vec<u32>) {
     let mut text = Vec::with_capacity(held.len());
     let mut places = Vec::with_capacity(held.len());
@@ -203,7 +203,7 @@ fn without(held: &[u8], what: Without) -> (Vec<u8>, Vec<u32>) {
             b'\n' | b'\r' if what == Without::EscapesAndBreaks => {}
             byte => {
                 text.push(*byte);
-                // A block is far smaller than what this can hold.
+                // Cannot truncate: a block is far smaller than `u32::MAX`.
                 places.push(at as u32);
             }
         }
@@ -212,7 +212,7 @@ fn without(held: &[u8], what: Without) -> (Vec<u8>, Vec<u32>) {
     (text, places)
 }
 
-/// The length of the terminal's control sequence that begins here.
+/// Length of the terminal control sequence that begins here.
 fn escape(text: &[u8]) -> usize {
     let until = |from: usize, is_end: fn(u8) -> bool| {
         let end = text.iter().skip(from).take(256).position(|byte| is_end(*byte));

@@ -1,13 +1,13 @@
-//! The end of a program's output as plain text, for people, for the model and for a document.
+//! Turns program output into plain text for people, the model and documents.
 //!
-//! A program may print anything: escape sequences that would move a terminal's cursor, bytes that
-//! are no text, a progress bar that overwrites itself. What is left of it are letters and line ends.
+//! A program may print anything: escape sequences that move the cursor, bytes that are not text, a
+//! progress bar that overwrites itself. Only characters and line ends remain.
 
 use std::borrow::Cow;
 
-/// True for a character that acts on a terminal, or on how its neighbours read, instead of being
-/// read itself: control characters, marks that turn the direction of a line around, and characters
-/// without a width, by which a text can say to a model what no person sees.
+/// True for a character that acts on the terminal or on the text around it: control characters,
+/// bidirectional marks, and zero-width characters, which can carry text to the model that a person
+/// cannot see.
 pub fn acts(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -16,13 +16,13 @@ pub fn acts(letter: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// True if nothing in the text acts but line feeds, as far as one look at its bytes can tell: false
-/// for any letter beyond ASCII. A list of ten thousand tasks is a megabyte of such text.
+/// Quick check: true if every byte is printable ASCII or a line feed. False for any character
+/// beyond ASCII, even a harmless one. A list of ten thousand tasks is a megabyte of such text.
 pub fn is_quiet(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
 }
 
-/// The text with everything that acts made visible: `\u{1b}`. Line feeds and tabs stay.
+/// Makes every acting character visible, as in `\u{1b}`. Keeps line feeds and tabs.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_shown = |letter: char| acts(letter) && !matches!(letter, '\n' | '\t');
     if is_quiet(text) || !text.contains(is_shown) {
@@ -38,7 +38,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::from(shown)
 }
 
-/// The last `letters` characters, without escape sequences and control characters.
+/// Returns the last `letters` characters, without escape sequences and control characters.
 pub fn end_of(output: &[u8], letters: usize) -> String {
     let text = plain(&String::from_utf8_lossy(output));
     let text = text.trim_end();
@@ -46,14 +46,14 @@ pub fn end_of(output: &[u8], letters: usize) -> String {
     text.chars().skip(length.saturating_sub(letters)).collect()
 }
 
-/// The text without escape sequences and control characters; line ends and tabs stay.
+/// Removes escape sequences and control characters; keeps line ends and tabs.
 pub(crate) fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(letter) = rest.next() {
         match letter {
             '\u{1b}' => skip_escape(&mut rest),
-            // A line that is written over is told from the next one.
+            // Separates a line that is overwritten from the next one.
             '\r' if rest.peek() == Some(&'\n') => {}
             '\r' => kept.push('\n'),
             '\n' | '\t' => kept.push(letter),
@@ -64,13 +64,13 @@ pub(crate) fn plain(text: &str) -> String {
     kept
 }
 
-/// Reads to the end of the sequence that an escape character began.
+/// Skips the rest of an escape sequence.
 fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match rest.next() {
         // Colours and cursor movements: parameters, then one final letter.
         Some('[') => drop(rest.find(|letter| ('@'..='~').contains(letter))),
-        // Titles, links and the like: up to a bell, or an escape and a backslash. Never further
-        // than the line: one that was cut off must not hide what comes after it.
+        // Titles, links and the like: up to a bell, or an escape and a backslash. Never past the
+        // end of the line: a truncated sequence must not hide the text after it.
         Some(']' | 'P' | '_' | '^' | 'X') => {
             while let Some(letter) = rest.next() {
                 let ended = letter == '\u{1b}' && rest.next_if_eq(&'\\').is_some();
@@ -79,7 +79,7 @@ fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
                 }
             }
         }
-        // The choice of a character set has one more letter.
+        // Character set selection takes one more letter.
         Some('(' | ')' | '#' | '%') => drop(rest.next()),
         _ => {}
     }

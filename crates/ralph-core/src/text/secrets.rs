@@ -1,13 +1,13 @@
-//! Which variables of the environment are secrets, told by their names.
+//! Identifies environment variables that hold secrets, by their names.
 //!
-//! Two questions with two answers: the client's own secrets are taken away from a command that we
-//! run, since no project needs them; the project's secrets stay, because its tests may need them,
-//! but their values are not written into what is stored.
+//! The client's own secrets are removed from the environment of the commands that we run, since no
+//! project needs them. The project's secrets stay, because its tests may need them, but their
+//! values are redacted in everything that is stored.
 
-/// A shorter value is found in too many innocent places to be taken out of a text.
+/// A shorter value occurs in too many innocent places to be redacted.
 const SHORTEST_VALUE: usize = 6;
 
-/// True for a variable of the client that gives access to its account or to its session.
+/// True for a client variable that gives access to its account or its session.
 pub fn is_clients_secret(name: &str) -> bool {
     let of_client = name.strip_prefix("CLAUDE_CODE_").unwrap_or_default();
     name.starts_with("ANTHROPIC_")
@@ -15,7 +15,7 @@ pub fn is_clients_secret(name: &str) -> bool {
         || of_client.contains("TOKEN")
 }
 
-/// Parts of names of variables that hold secrets.
+/// Substrings of the names of secret variables.
 const PARTS: [&str; 18] = [
     "PASSWORD",
     "PASSWD",
@@ -37,13 +37,13 @@ const PARTS: [&str; 18] = [
     "BEARER",
 ];
 
-/// Endings of such names, and whole names.
+/// Suffixes of such names, and whole names.
 const ENDINGS: [&str; 22] = [
     "_KEY", "_PASS", "_PWD", "_PW", "_AUTH", "_DSN", "_SESSION", "_JWT", "_SIG", "_SAS", "_URI",
     "PASS", "AUTH", "DSN", "JWT", "KEY", "SESSION", "_PAT", "_CREDS", "_HMAC", "_SALT", "_WEBHOOK",
 ];
 
-/// Endings of names of variables that say where a secret is, or something about it.
+/// Suffixes of variables that hold the location of a secret, or a fact about one.
 const ABOUT: [&str; 23] = [
     "_DESCRIPTOR",
     "_FILE",
@@ -70,7 +70,7 @@ const ABOUT: [&str; 23] = [
     "_TOKENS",
 ];
 
-/// Variables whose names only look like a secret's.
+/// Variables that only look secret.
 const NONE: [&str; 7] = [
     "PWD",
     "OLDPWD",
@@ -81,7 +81,7 @@ const NONE: [&str; 7] = [
     "SSH_AUTH_SOCK",
 ];
 
-/// Values that are set where there is nothing to keep: taken out, they would make an output unreadable.
+/// Common values that protect nothing: redacting them would make output unreadable.
 const COMMON: [&str; 20] = [
     "postgres",
     "password",
@@ -105,7 +105,7 @@ const COMMON: [&str; 20] = [
     "ubuntu",
 ];
 
-/// True for a variable whose value nobody wants to find in a file.
+/// True for a variable whose value must not appear in a file.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_about =
@@ -117,14 +117,15 @@ pub fn is_secret(name: &str) -> bool {
     !is_about && (PARTS.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(is_named))
 }
 
-/// True if the value of this variable is to be taken out of a command's output.
+/// True if the value of this variable must be redacted in command output.
 ///
-/// A plain number among the client's variables is a setting (`CLAUDE_CODE_MAX_OUTPUT_TOKENS`), and
-/// would be found in many a test's output. Of a variable of any name an address with a password is one.
+/// A plain number in a client variable is a setting (`CLAUDE_CODE_MAX_OUTPUT_TOKENS`) and would
+/// match in much test output. An address with a password is secret whatever the name of the
+/// variable.
 pub fn is_redacted(name: &str, value: &[u8]) -> bool {
     let number = value.iter().all(u8::is_ascii_digit);
     let is_common = COMMON.iter().any(|common| value.eq_ignore_ascii_case(common.as_bytes()));
-    // A path is where a secret may be, and in many a line.
+    // A path is only the location of a secret, and occurs in many lines.
     let is_path = value.starts_with(b"/")
         && value.iter().filter(|byte| **byte == b'/').count() > 1
         && !value.iter().any(|byte| matches!(byte, b'+' | b'='));
@@ -133,7 +134,7 @@ pub fn is_redacted(name: &str, value: &[u8]) -> bool {
         && (is_named || is_clients_secret(name) && !number || has_password(value))
 }
 
-/// True for an address with a name and a password before the host.
+/// True for an address with a user name and a password before the host.
 fn has_password(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     let Some((_, rest)) = text.split_once("://") else { return false };
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn each_name_is_what_the_table_says() {
         const TABLE: [(&str, bool, bool); 25] = [
-            // name, the client's, a value to be redacted
+            // name, client secret, redacted value
             ("ANTHROPIC_API_KEY", true, true),
             ("ANTHROPIC_AUTH_TOKEN", true, true),
             ("ANTHROPIC_BASE_URL", true, false),

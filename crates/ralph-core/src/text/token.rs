@@ -1,17 +1,17 @@
 //! Recognises the model's request for completion.
 //!
-//! The token counts only alone on the last non-empty line, outside code fences and quotes: in every
-//! other place it is a word that someone wrote about. Emphasis marks and a `<promise>` tag around
-//! it are allowed, because models add them.
+//! The token counts only if it is alone on the last non-empty line, outside code fences and quotes;
+//! anywhere else, the text is about the token. Emphasis marks and a `<promise>` tag around it are
+//! allowed, because models add them.
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-/// What the last message says about completion.
+/// Whether the last message requests completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionRequest {
-    /// The token stands alone on the last line.
+    /// The token is alone on the last line.
     Made,
     /// The token is in the message, but not as a request.
     OnlyMentioned,
@@ -19,7 +19,7 @@ pub enum CompletionRequest {
     None,
 }
 
-/// Reads the last message of the main conversation.
+/// Reads the request from the last message of the main conversation.
 pub fn request(message: &str, token: &str) -> CompletionRequest {
     if token.is_empty() || memmem::find(message.as_bytes(), token.as_bytes()).is_none() {
         return CompletionRequest::None;
@@ -30,7 +30,7 @@ pub fn request(message: &str, token: &str) -> CompletionRequest {
     }
 }
 
-/// The last non-empty line, unless it stands inside a code fence or is a quotation.
+/// The last non-empty line, unless it is inside a code fence or a quotation.
 pub(crate) fn last_line(message: &str) -> Option<&str> {
     let mut fence: Option<(char, usize)> = None;
     let mut last = None;
@@ -57,14 +57,14 @@ pub(crate) fn last_line(message: &str) -> Option<&str> {
     last
 }
 
-/// The mark that opens or closes a code fence, if the line begins with one.
+/// The marker that opens or closes a code fence, if the line begins with one.
 fn fence_mark(line: &str) -> Option<(char, usize)> {
     let letter = line.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
     let length = line.chars().take_while(|c| *c == letter).count();
     (length >= 3).then_some((letter, length))
 }
 
-/// The line without emphasis marks and a promise tag around it.
+/// Strips emphasis marks and a promise tag from the line.
 fn bare<'a>(mut line: &'a str, token: &str) -> &'a str {
     const AROUND: [(&str, &str); 5] =
         [("<promise>", "</promise>"), ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_")];

@@ -1,6 +1,7 @@
-//! The beginning or the end of a text that is too long.
+//! Truncates long texts at the end or at the beginning.
 
-/// The beginning, in at most `limit` UTF-16 units as Claude Code counts them; a cut text ends in an ellipsis.
+/// Keeps the beginning, at most `limit` UTF-16 units as Claude Code counts them; a cut text ends in
+/// `…`.
 pub fn bounded(text: &str, limit: usize) -> String {
     if text.len() <= limit || text.encode_utf16().count() <= limit {
         return text.to_owned();
@@ -18,9 +19,9 @@ pub fn bounded(text: &str, limit: usize) -> String {
     kept
 }
 
-/// The end, on one line, for a journal or a message.
+/// Keeps the last `letters` characters, joined into one line, for a journal or a message.
 pub fn tail(text: &str, letters: usize) -> String {
-    // From the end: the text may be a megabyte.
+    // Searches from the end: the text may be a megabyte.
     let begins = text.char_indices().rev().take(letters).last().map_or(text.len(), |(at, _)| at);
     let folded = text[begins..].split_whitespace().collect::<Vec<_>>().join(" ");
     if begins > 0 { format!("…{folded}") } else { folded }

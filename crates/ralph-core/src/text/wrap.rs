@@ -1,9 +1,9 @@
-//! A text in lines of whole words.
+//! Wraps text at whole words.
 
 use unicode_width::UnicodeWidthStr;
 
-/// The lines, of at most so many columns: the first line has its own bound. A word that is wider has a line
-/// of its own, and a command between backticks is one word, so that it can be copied.
+/// Returns lines of at most `others` columns, the first of at most `first`. A wider word gets its
+/// own line, and a command between backticks is one word, so that it can be copied.
 pub fn wrap(text: &str, first: usize, others: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {

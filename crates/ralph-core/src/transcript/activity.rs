@@ -1,33 +1,31 @@
-//! Whether the rows of a transcript show the main conversation at work: a call of a tool; and which.
+//! Detects tool calls of the main conversation in transcript rows.
 
 use crate::transcript::row::TranscriptRow;
 use crate::transcript::stream;
 use jiff::Timestamp;
 use memchr::memmem;
 
-/// True when one of these lines is a tool call of the main conversation, made then or later.
+/// True if one of these lines is a tool call of the main conversation, made at or after `at`.
 pub fn since<'a>(at: Timestamp, mut lines: impl Iterator<Item = &'a [u8]>) -> bool {
     lines.any(|line| calls_a_tool(at, line).unwrap_or_default())
 }
 
-/// The last tool that the main conversation has called.
+/// The last tool that the main conversation called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doing {
-    /// Its name.
     pub tool: String,
-    /// What it is about: a command, a file.
+    /// The subject of the call: a command, a file.
     pub about: String,
-    /// When it was called.
     pub at: Option<Timestamp>,
-    /// True while no result of it has come.
+    /// True until the result arrives.
     pub goes_on: bool,
 }
 
-/// What the last of these rows show: the last tool that has no result, else the last one.
+/// Reads the last row that calls a tool: its last call without a result, or else its last call.
 pub fn doing<'a>(lines: impl DoubleEndedIterator<Item = &'a [u8]>) -> Option<Doing> {
     let mut answered: Vec<String> = Vec::new();
     for line in lines.rev() {
-        // A result that fills megabytes is looked at only for whose it is.
+        // Cheap filter before parsing: a tool result may be megabytes long.
         if memmem::find(line, b"\"tool_use").is_none() {
             continue;
         }
@@ -61,7 +59,7 @@ pub fn doing<'a>(lines: impl DoubleEndedIterator<Item = &'a [u8]>) -> Option<Doi
 }
 
 fn calls_a_tool(at: Timestamp, line: &[u8]) -> Option<bool> {
-    // Unescaped quotes: what a text or a result quotes is no block of its own.
+    // Quotes inside a text or a result are escaped, so a quoted block does not match.
     memmem::find(line, b"\"tool_use\"")?;
     let row = TranscriptRow::parse(line)?;
     let of_the_conversation = row.kind() == "assistant" && !row.is("isSidechain");

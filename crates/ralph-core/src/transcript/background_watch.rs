@@ -1,7 +1,7 @@
-//! Background workers: how long a session is left to wait for them, and what wakes it then.
+//! How long a session waits for background workers, and what wakes it after that.
 //!
-//! A worker that hangs gives no event, and the client waits for it without an end. Nothing is
-//! counted and nothing is ended here: the model is told, and decides.
+//! A worker that hangs sends no event, and the client waits for it forever. Ralph neither counts
+//! nor ends such a worker: it tells the model, and the model decides.
 
 use crate::protocol::event::BackgroundTask;
 use crate::state::LoopState;
@@ -10,37 +10,37 @@ use crate::text::sanitize;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// How long a session is left to wait, unless the settings say less. More than this cannot be had:
-/// the client ends the hook soon after.
+/// Default and maximum of the waiting time: the client ends the hook soon after.
 pub const LONGEST_MINUTES: u64 = 30;
 
-/// The longest that is told of one worker, in characters: the model itself described it.
+/// Longest description of a worker, in characters: the model wrote it.
 const LONGEST_NAME: usize = 100;
 
-/// More workers than this are counted and not named.
+/// Workers beyond this number are counted but not named.
 const MOST_NAMED: usize = 10;
 
-/// Why there is nothing left to wait for.
+/// Why there is no reason left to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MovedOn {
-    /// The loop is paused, over or gone.
+    /// The loop is paused, has ended, or is gone.
     NotRunning,
-    /// Another prompt is being worked on.
+    /// The session is working on another prompt.
     AnotherTurn,
-    /// The client has something for the session: a worker's report, or what a person typed.
+    /// The client has news for the session: a worker's report, or a prompt that the user typed.
     News,
-    /// A later stop is waited for by another copy.
+    /// Another hook process waits for a later stop.
     LaterStop,
 }
 
-/// The minutes that a loop's session waits for its workers, as they were frozen when it started.
+/// Minutes that the loop's session waits for its workers, from the settings at the start of the
+/// loop.
 pub fn minutes(state: &LoopState) -> u64 {
     let set = state.settings.get("background_minutes").and_then(Value::as_u64);
     set.unwrap_or(LONGEST_MINUTES).min(LONGEST_MINUTES)
 }
 
-/// Whether the loop has left the stop at which its session began to wait, in the turn of this
-/// prompt. While nothing is outstanding the loop names no turn, or still this one.
+/// Whether the loop has moved on from the stop at which its session began to wait, in the turn of
+/// this prompt. While no reply is outstanding, the loop names no turn or still this one.
 pub fn moved_on(state: &LoopState, prompt_id: &str) -> Option<MovedOn> {
     match &state.turn {
         _ if !state.is_running() => Some(MovedOn::NotRunning),
@@ -49,7 +49,7 @@ pub fn moved_on(state: &LoopState, prompt_id: &str) -> Option<MovedOn> {
     }
 }
 
-/// What the model is told when the time is over: one line.
+/// The one-line text for the model when the time is up.
 pub fn report(workers: &[BackgroundTask], minutes: u64) -> String {
     let mut names = String::new();
     for (n, worker) in workers.iter().take(MOST_NAMED).enumerate() {

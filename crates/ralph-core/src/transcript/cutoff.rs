@@ -1,4 +1,4 @@
-//! What the rows of a transcript say that no event does: a command that waits, a turn that was cut.
+//! Finds facts that no event reports: a waiting command, or how a turn was cut.
 
 use crate::guard::scheduled;
 use crate::protocol::registration::COMMANDS;
@@ -7,7 +7,8 @@ use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Reads one line. Most rows are large and say nothing to us: only those that may are parsed.
+/// Parses one line. Most rows are large and irrelevant, so only lines with one of these markers are
+/// parsed.
 pub fn telling(line: &[u8]) -> Option<TranscriptRow> {
     const TELLING: [&[u8]; 5] = [
         b"queue-operation",
@@ -20,8 +21,8 @@ pub fn telling(line: &[u8]) -> Option<TranscriptRow> {
     tells.then(|| TranscriptRow::parse(line)).flatten()
 }
 
-/// The texts of a message that the client wrote in the person's name. A tool's result, which may
-/// quote anything, is no text of it.
+/// The texts of a message that the client wrote in the user's name. Tool results are excluded: they
+/// may quote anything.
 fn texts(row: &TranscriptRow) -> impl Iterator<Item = &str> {
     const CONTENT: [&str; 2] = ["message", "content"];
     let plain = row.at(&CONTENT).and_then(Value::as_str);
@@ -29,31 +30,30 @@ fn texts(row: &TranscriptRow) -> impl Iterator<Item = &str> {
     plain.into_iter().chain(blocks)
 }
 
-/// Whether a text occurs in the rows, found in one pass.
+/// True if the text occurs in the rows; one pass.
 pub fn holds(rows: &[u8], text: &str) -> bool {
     memchr::memmem::find(rows, text.as_bytes()).is_some()
 }
 
-/// False when no row of these is about the queue of typed input, as at nearly every stop: found
-/// out in one pass over the text.
+/// False if none of the rows is about the queue of typed input, as at nearly every stop; one pass.
 pub fn may_hold_queue_rows(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"queue-operation").is_some()
 }
 
-/// True when the queue of typed input holds a `/ralph…` command, by whatever prefix, that the model has not
-/// scheduled.
+/// True if the queue of typed input holds a `/ralph…` command, with any prefix, that the model has
+/// not scheduled.
 pub fn command_waits(rows: impl Iterator<Item = TranscriptRow>, scheduled: &[String]) -> bool {
     queue(rows)
         .iter()
         .any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
 }
 
-/// True when the queue holds anything: what a person typed, or a background worker's report.
+/// True if the queue is not empty: it may hold a typed prompt or a background worker's report.
 pub fn anything_waits(rows: impl Iterator<Item = TranscriptRow>) -> bool {
     !queue(rows).is_empty()
 }
 
-/// What was put into the queue and not taken out of it.
+/// Replays the queue operations and returns the remaining entries.
 fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<String> {
     let mut queue: Vec<String> = Vec::new();
     for row in rows.filter(|row| row.kind() == "queue-operation") {
@@ -71,7 +71,8 @@ fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<String> {
     queue
 }
 
-/// True for `/ralph`, `/ralph-…`, `/ralplan` and the same with a plugin's prefix, with or without arguments.
+/// True for `/ralph`, `/ralph-…`, `/ralplan` and the other [`COMMANDS`], with or without the
+/// plugin's prefix and arguments.
 pub fn is_our_command(prompt: &str) -> bool {
     let name =
         prompt.trim_start().strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
@@ -81,8 +82,8 @@ pub fn is_our_command(prompt: &str) -> bool {
     })
 }
 
-/// How the turn was cut, by the latest mark between `since` and now. A mark without a time is not the client's. A
-/// turn that the client has ended was not interrupted as well.
+/// How the turn was cut, from the latest mark between `since` and `now`. A mark without a time is
+/// not the client's. A turn that the client ended does not also count as interrupted.
 pub fn cut_by(
     rows: impl DoubleEndedIterator<Item = TranscriptRow>,
     since: Option<Timestamp>,
@@ -95,12 +96,12 @@ pub fn cut_by(
     marks.iter().find(|cause| **cause == PauseCause::HostCapped).or(marks.first()).cloned()
 }
 
-/// The text of an interruption, letter for letter.
+/// The exact texts of an interruption.
 const INTERRUPTIONS: [&str; 2] =
     ["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
 
-/// Whether a row has all that the client writes of an interruption. The transcript is a file that the model can
-/// write: this keeps off what is merely echoed into it, and no rule rests on such a row alone.
+/// True if a row has everything that the client writes for an interruption. The model can write to
+/// the transcript file: this only rejects echoed text, and no rule depends on such a row alone.
 fn is_interruption(row: &TranscriptRow) -> bool {
     let named = |name: &str| !row.text(&[name]).is_empty();
     let texts: Vec<&str> = texts(row).collect();
@@ -115,7 +116,7 @@ fn is_interruption(row: &TranscriptRow) -> bool {
         && INTERRUPTIONS.contains(&texts[0])
 }
 
-/// What a row that the client itself writes says of the end of a turn.
+/// The cause in a row that the client itself writes at the end of a turn.
 fn mark(row: &TranscriptRow) -> Option<PauseCause> {
     match row.kind() {
         "user" => is_interruption(row).then_some(PauseCause::Interrupted),
@@ -130,7 +131,7 @@ fn mark(row: &TranscriptRow) -> Option<PauseCause> {
     }
 }
 
-/// The pause that an API error of the client's own kinds means.
+/// The pause cause for a kind of API error, as named by the client.
 pub fn api_error(kind: &str) -> PauseCause {
     match kind {
         "rate_limit" | "billing_error" => PauseCause::RateLimited,

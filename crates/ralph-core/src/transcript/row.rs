@@ -1,50 +1,50 @@
-//! One row of a transcript: a document of the client's own, of which a few members tell something.
+//! One row of a transcript: a JSON document in the client's format, of which a few members matter.
 
 use crate::text::from_json::FromJson;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// A row as it was read.
+/// A parsed row.
 #[derive(Debug, Clone, Default)]
 pub struct TranscriptRow(Value);
 
 impl TranscriptRow {
-    /// Reads one line; none if it is not a whole row (the first line of a tail seldom is).
+    /// Parses one line; `None` if it is not a complete row (the first line of a tail seldom is).
     pub fn parse(line: &[u8]) -> Option<TranscriptRow> {
         serde_json::from_slice(line).ok().filter(Value::is_object).map(TranscriptRow)
     }
 
-    /// What kind of row it is.
+    /// The `type` of the row.
     pub fn kind(&self) -> &str {
         self.text(&["type"])
     }
 
-    /// When it was written; none for kinds that do not say.
+    /// When the row was written; `None` for kinds without a timestamp.
     pub fn time(&self) -> Option<Timestamp> {
         Timestamp::from_json(self.at(&["timestamp"])?.clone()).ok()
     }
 
-    /// A member, by the names on the way to it.
+    /// The value at this path of member names.
     pub fn at(&self, path: &[&str]) -> Option<&Value> {
         path.iter().try_fold(&self.0, |value, name| value.get(*name))
     }
 
-    /// A text, by the names on the way to it; empty if there is none.
+    /// The string at this path; empty if there is none.
     pub fn text(&self, path: &[&str]) -> &str {
         self.at(path).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// True where a member says so.
+    /// True if the member is `true`.
     pub fn is(&self, name: &str) -> bool {
         self.at(&[name]).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// A number, by the names on the way to it; zero if there is none.
+    /// The number at this path; 0 if there is none.
     pub fn number(&self, path: &[&str]) -> u64 {
         self.at(path).and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// The items of a list, by the names on the way to it; none if it is no list.
+    /// The items of the list at this path; empty if it is not a list.
     pub fn items(&self, path: &[&str]) -> impl Iterator<Item = &Value> {
         self.at(path).and_then(Value::as_array).into_iter().flatten()
     }

@@ -1,8 +1,8 @@
-//! What the client prints line by line while it works without a terminal (`--output-format stream-json`).
+//! Parses the lines that a headless client prints (`--output-format stream-json`).
 //!
-//! Measured with 2.1.328; a line that says nothing to us, or that a newer client has invented, is
-//! [`StreamEvent::Other`] and never an error. Every turn ends with a result of its own: where workers are
-//! still busy in the background, more lines and another result follow the first.
+//! Measured with 2.1.328. A line that does not matter to us, or that a newer client introduced, is
+//! [`StreamEvent::Other`], never an error. Each turn ends with its own result line: while workers
+//! run in the background, more lines and another result follow the first.
 
 mod account;
 mod ended;
@@ -18,90 +18,86 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// The session began.
+    /// The session started.
     Began {
-        /// The session's id.
         session_id: String,
-        /// The mode in which permissions are asked for, as the client understood it.
+        /// The permission mode that the client uses.
         permission_mode: String,
     },
-    /// The model said something, or called tools.
+    /// The model wrote text or called tools.
     Model(Model),
     /// A tool has ended.
     ToolEnded,
-    /// The API failed and the client tries again by itself.
+    /// The API failed and the client retries by itself.
     Retry(Retry),
-    /// How much of a subscription is used.
+    /// The state of a subscription's limit.
     Limit(Limit),
-    /// A tool call would have needed a person's permission, or was forbidden.
+    /// A tool call needed the user's permission or was forbidden.
     Denied {
-        /// The tool's name.
         tool: String,
-        /// The call.
+        /// The client's id of the call.
         call: String,
-        /// Why, in the client's words.
+        /// The reason, in the client's words.
         why: String,
     },
-    /// All that now runs in the background.
+    /// All background work that is running now.
     Background(Vec<Background>),
-    /// Something that the client would have a person read.
+    /// A message from the client that the user should read.
     Warning(String),
-    /// A turn is over.
     Ended(Box<TurnResult>),
-    /// Nothing that we need.
+    /// A line that we do not need.
     Other,
 }
 
-/// A piece of the model's answer.
+/// One piece of the model's answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Model {
-    /// The message that it belongs to; pieces of one message share it, and its tokens.
+    /// Id of the message. All pieces of a message share the id and the token counts.
     pub message_id: String,
-    /// The tools that it calls, each with a few words on what for.
+    /// The tools called, each with a short description of the call.
     pub tools: Vec<(String, String)>,
-    /// The tokens of the message.
+    /// The tokens of the whole message.
     pub tokens: Tokens,
-    /// A worker's, and not the session's own.
+    /// True if a worker wrote it, not the session itself.
     pub is_workers: bool,
-    /// Set where these are the client's words about a failed request, and not the model's.
+    /// Set if the text is the client's report about a failed request, not the model's.
     pub error: Option<String>,
 }
 
-/// A request that failed and is made again.
+/// A failed request that the client will repeat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Retry {
-    /// Which attempt has failed, from 1.
+    /// The attempt that failed, from 1.
     pub attempt: u64,
-    /// How many the client makes.
+    /// The maximum number of attempts.
     pub most: u64,
-    /// When it makes the next one.
+    /// The delay before the next attempt.
     pub after: Duration,
-    /// The kind of error in the client's words: `overloaded`, `rate_limit`, `server_error`…
+    /// The kind of error in the client's words: `overloaded`, `rate_limit`, `server_error` …
     pub error: String,
 }
 
-/// How a subscription stands.
+/// The state of a subscription's limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// Requests are refused.
+    /// True if requests are rejected.
     pub is_reached: bool,
-    /// When it is reset.
+    /// When the limit resets.
     pub resets_at: Option<Timestamp>,
 }
 
-/// Something that runs in the background.
+/// A task in the background.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Background {
-    /// What it is called.
     pub name: String,
     /// True for a worker, whose report the session waits for; false for a shell.
     pub reports: bool,
 }
 
-/// Reads a line; none if it is no document at all.
+/// Parses a line; `None` if it is not a JSON object.
 pub fn read(line: &[u8]) -> Option<StreamEvent> {
     let row = TranscriptRow::parse(line)?;
     Some(match (row.kind(), row.text(&["subtype"])) {
@@ -156,13 +152,13 @@ fn retry(row: &TranscriptRow) -> Retry {
 }
 
 fn background(task: &Value) -> Background {
-    // The others are workers by different names; what runs elsewhere needs nobody here.
+    // All other kinds are workers under various names. The session does not wait for off-host work.
     let is_shell = task.get("task_type").is_some_and(|kind| kind == "local_bash");
     let is_away = task.get("off_host").and_then(Value::as_bool).unwrap_or_default();
     Background { name: text_of(task.get("description")), reports: !is_shell && !is_away }
 }
 
-/// What the client has been told of a subscription; it writes the same where a request was refused.
+/// Parses the state of a subscription; the client also writes it when a request was rejected.
 fn limit(info: &Value) -> Limit {
     let resets_at = info.get("resetsAt").and_then(Value::as_i64);
     Limit {
@@ -194,7 +190,7 @@ fn call(block: &Value) -> Option<(String, String)> {
     Some((name?.as_str()?.to_owned(), about(block.get("input")?)))
 }
 
-/// The part of a call's input by which a person recognises it.
+/// The part of a call's input by which a person recognises the call.
 pub(crate) fn about(input: &Value) -> String {
     const TELLING: [&str; 7] =
         ["command", "file_path", "notebook_path", "url", "pattern", "skill", "description"];

@@ -1,8 +1,8 @@
-//! Tokens that a loop has used, summed from the rows of its transcripts as they grow.
+//! Sums the tokens that a loop has used from the rows of its growing transcripts.
 //!
-//! The client writes one row for each block of a message and repeats the message's usage in each:
-//! a message is counted once. What a row merely quotes has its quotes escaped and is never taken
-//! for a number of its own.
+//! The client writes one row per block of a message and repeats the message's usage in each row, so
+//! each message is counted once. Quotes inside a quoted row are escaped, so numbers in quoted text
+//! are never counted.
 
 use crate::text::from_json::from_json;
 use crate::transcript::row::TranscriptRow;
@@ -11,20 +11,20 @@ use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A longer row is passed over: none that carries usage is known to come near.
+/// Longer rows are skipped; rows with usage are known to be much shorter.
 const LONGEST_ROW: usize = 8 << 20;
 
-/// Tokens of the four kinds that the client reports.
+/// Token counts of the four kinds that the client reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Tokens {
-    /// Of the prompt, neither written to nor read from the cache.
+    /// Tokens of the prompt, neither written to nor read from the cache.
     pub input: u64,
-    /// Of the prompt, written to the cache.
+    /// Tokens of the prompt, written to the cache.
     pub cache_creation: u64,
-    /// Of the prompt, read from the cache.
+    /// Tokens of the prompt, read from the cache.
     pub cache_read: u64,
-    /// Of the reply.
+    /// Tokens of the reply.
     pub output: u64,
 }
 
@@ -40,13 +40,13 @@ impl Tokens {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Tokens) -> Tokens {
         self.join(other, u64::saturating_add)
     }
 
-    /// All kinds together, as tools that show "total tokens" count them.
+    /// The sum of all kinds, as tools count "total tokens".
     pub fn total(&self) -> u64 {
         [self.cache_creation, self.cache_read, self.output]
             .into_iter()
@@ -54,7 +54,7 @@ impl Tokens {
     }
 }
 
-/// What a loop has used, and how far each of its transcripts was read.
+/// The tokens of a loop, and how far each of its transcripts was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Usage {
@@ -66,22 +66,22 @@ pub struct Usage {
 
 from_json!(Usage { tokens, sources });
 
-/// One transcript: how far it was read.
+/// How far one transcript was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Source {
-    /// Where the first row begins that was not read yet.
+    /// Offset of the first unread row.
     pub offset: u64,
-    /// The file's number in its file system: another one is another file.
+    /// Inode number of the file: another number means another file.
     pub file: u64,
     /// The last message that was counted; a later row may belong to it.
     pub message_id: String,
-    /// As which it was counted.
+    /// The tokens counted for that message.
     pub counted: Tokens,
-    /// Time of the last row that was counted.
+    /// Time of the last counted row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// Set where the file was replaced and is read anew: rows up to this time had been counted.
+    /// Set if the file was replaced and is read again: rows up to this time were already counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_until: Option<Timestamp>,
 }
@@ -89,7 +89,7 @@ pub struct Source {
 from_json!(Source { offset, file, message_id, counted, at, counted_until });
 
 impl Source {
-    /// Begins the file anew: it was replaced, or has lost its end.
+    /// Reads the file from the start again: it was replaced or truncated.
     pub fn read_anew(&mut self, file: u64) {
         self.offset = 0;
         self.file = file;
@@ -98,12 +98,12 @@ impl Source {
 }
 
 impl Usage {
-    /// All tokens of all kinds.
+    /// The sum over all transcripts and kinds.
     pub fn total(&self) -> u64 {
         self.tokens.total()
     }
 
-    /// Counts from here on; what was read stays read.
+    /// Resets the totals but keeps the read offsets.
     pub fn forget(&mut self) {
         self.tokens = Tokens::default();
         for source in self.sources.values_mut() {
@@ -112,25 +112,25 @@ impl Usage {
     }
 }
 
-/// Counts one transcript, fed to it piece by piece.
+/// Counts one transcript, fed in pieces.
 #[derive(Debug)]
 pub struct Counter<'a> {
     sum: &'a mut Tokens,
     source: &'a mut Source,
     since: Timestamp,
-    /// The beginning of a row whose end has not come yet.
+    /// The start of a row whose end has not arrived.
     begun: Vec<u8>,
-    /// True within a row that is too long: what has come of it was passed over.
+    /// True within a row that is too long: its start was skipped.
     passes_over: bool,
 }
 
 impl<'a> Counter<'a> {
-    /// Goes on where the source says. Rows from before `since` do not count.
+    /// Continues at the offset in `source`. Ignores rows from before `since`.
     pub fn new(sum: &'a mut Tokens, source: &'a mut Source, since: Timestamp) -> Counter<'a> {
         Counter { sum, source, since, begun: Vec::new(), passes_over: false }
     }
 
-    /// Takes the next piece. A row that has not ended is left for the next time.
+    /// Feeds the next piece. An incomplete row is read again next time.
     pub fn feed(&mut self, mut piece: &[u8]) {
         while let Some(end) = memchr(b'\n', piece) {
             let (row, rest) = (&piece[..end], &piece[end + 1..]);
@@ -150,7 +150,7 @@ impl<'a> Counter<'a> {
 
     fn begin(&mut self, part: &[u8]) {
         if self.passes_over || self.begun.len() + part.len() > LONGEST_ROW {
-            // Not left for the next time: the rest of a row is no row, and counts as nothing.
+            // Not read again next time: the rest of a row does not parse and counts as nothing.
             self.source.offset += (self.begun.len() + part.len()) as u64;
             self.begun = Vec::new();
             self.passes_over = true;
@@ -177,13 +177,13 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// Time of a row, wherever it stands in a transcript; none if it is not a whole row or has none.
+/// The time of any row; `None` if the row is incomplete or has no time.
 pub fn time_of(line: &[u8]) -> Option<Timestamp> {
     TranscriptRow::parse(line)?.time()
 }
 
-/// A row that reports what a message has used. Most rows are large and report nothing: only those
-/// that may are parsed.
+/// Parses a row that reports usage. Most rows are large and report nothing, so only candidates are
+/// parsed.
 fn reporting(line: &[u8]) -> Option<TranscriptRow> {
     let holds = |words: &[u8]| memmem::find(line, words).is_some();
     if !holds(b"\"usage\":") || !holds(b"\"assistant\"") {
@@ -193,7 +193,7 @@ fn reporting(line: &[u8]) -> Option<TranscriptRow> {
     row.at(&["message", "usage"])?.is_object().then_some(row)
 }
 
-/// As the client reports it. A kind that is absent, or no number, is none.
+/// The usage that the client reports. A kind that is absent or not a number counts as 0.
 fn tokens(row: &TranscriptRow) -> Tokens {
     let number = |name| row.number(&["message", "usage", name]);
     Tokens {
@@ -238,7 +238,7 @@ mod tests {
         let mut whole = Usage::default();
         feed(&mut whole, at(0), &[text]);
         assert_eq!(whole.tokens, expected);
-        // However the text is cut, and also when each piece is read at another time.
+        // However the text is split, and also if each piece is read at a different time.
         let mut cut = Usage::default();
         let pieces: Vec<&str> = text.split_inclusive(':').collect();
         feed(&mut cut, at(0), &pieces);
@@ -294,7 +294,7 @@ mod tests {
             "cache_creation_input_tokens": "7"});
         let row = json!({"type": "assistant", "timestamp": "2026-01-01T00:00:01Z",
             "message": {"usage": usage}});
-        // Without an id each row is a message of its own.
+        // Without an id, each row counts as a message of its own.
         check(&format!("{row}\n{row}\n"), [0, 0, 0, 8]);
     }
 

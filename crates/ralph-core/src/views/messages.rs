@@ -1,4 +1,4 @@
-//! What people are told, in one line each.
+//! One-line messages for people.
 
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::modes::mode;
@@ -6,12 +6,12 @@ use crate::state::{Criterion, EndingKind, LoopState, ModeState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph, text::plural};
 use jiff::Timestamp;
 
-/// A message under our name, as the client shows it.
+/// A message with our name in front, as the client shows it.
 pub fn line(text: &str) -> String {
     format!("Ralph: {text}")
 }
 
-/// `paused at 3/25 (interrupted); /ralph continues`. A loop that needs a person says for what.
+/// `paused at 3/25 (interrupted); /ralph continues`. If a person must do something, says what.
 pub fn paused(state: &LoopState) -> String {
     let (cause, what) = match &state.pause {
         Some(pause) if pause.cause == PauseCause::BlockedOnHuman => {
@@ -27,18 +27,19 @@ pub fn paused(state: &LoopState) -> String {
     format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode))
 }
 
-/// What a person types in the session of a paused loop to continue it.
+/// The command that the user types in the session to continue a paused loop.
 pub fn command(mode: &ModeState) -> &'static str {
     mode::of(mode).resume_command()
 }
 
-/// What it is called, and how far it came in its own count: a planning counts rejections.
+/// The noun for the loop and its position in its own count: consensus planning counts
+/// rejections.
 pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
     let mode = mode::of(&state.mode);
     (mode.noun(), mode.position(state))
 }
 
-/// How the loop ended, what was achieved and what not, how long it took, and what to do next.
+/// How the loop ended, what was and was not achieved, how long it took, and what to do next.
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
     let kind = match &ending.cause {
@@ -62,7 +63,7 @@ pub fn ended(state: &LoopState) -> String {
     text
 }
 
-/// What is added where the loop ended before the model had heard all that the person sent.
+/// Added if the loop ended before the model had received all signals from the user.
 pub fn undelivered(n: usize) -> String {
     match n {
         0 => String::new(),
@@ -71,13 +72,13 @@ pub fn undelivered(n: usize) -> String {
     }
 }
 
-/// The time from the start of the loop: `40 s`, `12 min`, `7 h 5 min`.
+/// The time since the start of the loop: `40 s`, `12 min`, `7 h 5 min`.
 pub fn lasted(state: &LoopState, until: Timestamp) -> String {
     let began = state.started_at.unwrap_or(state.created_at);
     plural::lasted(until.duration_since(began).as_secs())
 }
 
-/// The tasks that are done, the criteria that hold, and what is wrong with the others.
+/// The finished tasks, the proven criteria, and what is wrong with the others.
 pub fn achieved(state: &LoopState) -> String {
     let mut parts = Vec::new();
     let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
@@ -100,7 +101,7 @@ pub fn achieved(state: &LoopState) -> String {
 
 fn unproven(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
-        // It held when it was last run; nobody has asked since.
+        // It held in its last run and has not been checked since.
         ReceiptStatus::Holds if receipt::is_of_proof(criterion) => {
             format!("{} held when it was last run", criterion.id)
         }
@@ -111,7 +112,7 @@ fn unproven(criterion: &Criterion) -> String {
     }
 }
 
-/// What a person must know who reads `complete`.
+/// What the user must know besides `complete`.
 pub fn warnings(state: &LoopState) -> String {
     let mut parts = completion_feedback::changes(state);
     let environments = completion_feedback::environments(state);
@@ -133,7 +134,7 @@ pub fn warnings(state: &LoopState) -> String {
     parts.join(" ")
 }
 
-/// What a person would type after the loop has ended.
+/// The command to type after the loop has ended.
 pub fn next_command(state: &LoopState) -> String {
     let id = &state.loop_id;
     let Some(ending) = &state.ending else { return String::new() };

@@ -1,8 +1,9 @@
-//! What became of a loop, a session or a refinement, for people who were not there: a page, and Markdown for a pull request.
+//! Reports on a loop, an orchestration or a refinement for people who did not watch: an HTML page,
+//! and Markdown for a pull request.
 //!
-//! A [`Report`] is made from what is kept anyway: the state, the journal, a session's files. Every text in
-//! it is bounded and made visible when it is taken up, so that both forms only have to escape it. Nothing in
-//! it is judged anew: a standing is the one that a rule recorded or that the caller has looked up.
+//! A [`Report`] is built from stored data: the state, the journal, the files of an orchestration.
+//! Every text is bounded and made visible when it is added, so both formats only escape it. The
+//! report judges nothing anew: each status was recorded by a rule or looked up by the caller.
 
 pub mod history;
 pub mod line;
@@ -27,66 +28,64 @@ use history::History;
 use jiff::Timestamp;
 use spent::Spent;
 
-/// All that both forms show.
+/// Everything that both formats show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// `loop`, `planning`, `session` or `refinement`.
     pub kind: &'static str,
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// What was asked for, with its lines.
+    /// The request, with its line breaks.
     pub goal: String,
-    /// How it ended, or where it stands.
+    /// How it ended, or its current phase.
     pub outcome: ReportOutcome,
-    /// What else is said in its head, each with a label.
+    /// Other facts for the head, each with a label.
     pub facts: Vec<(&'static str, String)>,
-    /// How far it came, in numbers.
+    /// Progress in numbers.
     pub gauges: Vec<Gauge>,
-    /// What its ending rests on: each criterion with its last receipt.
+    /// The evidence for the ending: each criterion with its last receipt.
     pub evidence: Vec<Evidence>,
-    /// What a person must know who reads the outcome.
+    /// What the user must know besides the outcome.
     pub notes: Vec<String>,
-    /// What a person would do next; commands stand between backticks.
+    /// What to do next; commands are between backticks.
     pub next: String,
-    /// The rounds of a refinement.
     pub rounds: Rounds,
-    /// What each criterion was worth over time.
+    /// The status of each criterion over time.
     pub history: History,
-    /// The tasks, in the order of the list.
+    /// The tasks, in list order.
     pub tasks: Vec<TaskShown>,
-    /// Tasks that are counted and not shown.
+    /// Tasks that are counted but not shown.
     pub n_tasks_left_out: usize,
-    /// Time and tokens of each iteration.
     pub spent: Vec<Spent>,
-    /// Tokens of the four kinds, each with its label; nothing where none were counted.
+    /// Tokens of the four kinds, each with its label; empty if none were counted.
     pub tokens: Vec<(&'static str, u64)>,
-    /// What happened, by iterations.
+    /// Events by iteration.
     pub timeline: Vec<ReportTurn>,
-    /// Decisions that are counted and not shown.
+    /// Decisions that are counted but not shown.
     pub n_left_out: usize,
-    /// What was in the way, by kinds.
+    /// Problems, by kind.
     pub trouble: Vec<Trouble>,
-    /// When the report was made; none for what is over, so that it says the same whenever it is made.
+    /// When the report was made; `None` for finished work, so that its report is always the same.
     pub made_at: Option<Timestamp>,
 }
 
-/// How something is to be taken, at a glance. Colour is never the only sign of it.
+/// The rating of an entry. Colour is never its only sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// As it should be.
     Good,
-    /// Something wants attention.
+    /// Needs attention.
     Warn,
     /// Something is wrong.
     Bad,
-    /// Under way.
+    /// In progress.
     Live,
-    /// Neither.
+    /// Neutral.
     Quiet,
 }
 
 impl Tone {
-    /// The word for a class.
+    /// The name of the CSS class.
     fn word(self) -> &'static str {
         match self {
             Tone::Good => "good",
@@ -98,106 +97,95 @@ impl Tone {
     }
 }
 
-/// How it ended, or where it stands.
+/// How the work ended, or its current phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportOutcome {
-    /// In a word or two: `complete`, `max iterations`, `implementation`.
+    /// One or two words: `complete`, `max iterations`, `implementation`.
     pub word: String,
-    /// How that is to be taken.
     pub tone: Tone,
-    /// Why, in words.
+    /// The reason.
     pub detail: String,
 }
 
-/// A number, and how much of a whole it is.
+/// A number as part of a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gauge {
-    /// Of what.
     pub label: &'static str,
     /// The number, with its unit.
     pub value: String,
-    /// The whole: `of 25`; empty where there is none.
+    /// The whole: `of 25`; empty if there is none.
     pub of: String,
-    /// The share, in hundredths; none where there is no whole.
+    /// The share in percent; `None` if there is no whole.
     pub share: Option<u8>,
-    /// How that is to be taken.
     pub tone: Tone,
 }
 
-/// A criterion and its last receipt.
+/// A criterion with its last receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// Its id.
     pub id: String,
-    /// In words.
+    /// The description.
     pub about: String,
-    /// The command that shows it.
+    /// The command that proves it.
     pub command: String,
-    /// What it is worth: `holds`, `failed` …
+    /// Its status: `holds`, `failed` …
     pub standing: &'static str,
-    /// How that is to be taken.
     pub tone: Tone,
-    /// What the receipt says, or what is wrong: exit code, tests, time, tree.
+    /// A summary of the receipt or of what is wrong: exit code, tests, time, tree.
     pub receipt: String,
-    /// The end of what a failing command printed.
+    /// The end of a failing command's output.
     pub tail: String,
 }
 
-/// A task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskShown {
-    /// Its id.
     pub id: String,
-    /// In words.
     pub name: String,
-    /// Where it stands.
     pub standing: TaskStanding,
-    /// In which wave, counted from 1; none for one that is in no wave.
+    /// Number of its wave, from 1; `None` if it is in no wave.
     pub wave: Option<usize>,
-    /// The places in the list of those that it depends on.
+    /// Indexes of its dependencies in the list.
     pub after: Vec<usize>,
-    /// Who has it, and what came of it.
+    /// The owner and the result.
     pub remark: String,
 }
 
-/// One iteration: from the stop before to the stop that ended it.
+/// One iteration: from the previous stop to the stop that ended it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportTurn {
     /// `Iteration 2`, `Last turn`.
     pub title: String,
-    /// When it ended; none where that is not known.
+    /// When it ended; `None` if unknown.
     pub at: Option<Timestamp>,
-    /// How long it took and what it used.
+    /// Its duration and token use.
     pub sum: String,
-    /// What happened in it.
+    /// The events in it.
     pub steps: Vec<ReportStep>,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportStep {
-    /// When; none where that is not known.
+    /// When it happened; `None` if unknown.
     pub at: Option<Timestamp>,
-    /// In a few words.
+    /// A few words.
     pub what: String,
-    /// How that is to be taken.
     pub tone: Tone,
-    /// Why, on one line.
+    /// The reason, on one line.
     pub why: String,
-    /// All else that is known, each with its label.
+    /// All other details, each with its label.
     pub rows: Vec<(String, String)>,
 }
 
-/// Things of one kind that were in the way.
+/// Problems of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// Of which kind.
+    /// The kind.
     pub title: &'static str,
-    /// How that is to be taken.
     pub tone: Tone,
-    /// Each with where it was: `2/5`.
+    /// Each problem with its position: `2/5`.
     pub items: Vec<(String, String)>,
-    /// How many more there were.
+    /// Number of problems that are not listed.
     pub more: usize,
 }
 

@@ -1,37 +1,36 @@
-//! What one line says about a session's loop: where it stands, how far it is, what it works on.
+//! The status line for a session's loop: its phase, its progress, and the current task.
 //!
-//! From the state alone, so a criterion counts as it was when it was last run.
+//! It uses only the state, so a criterion counts as in its last run.
 
 use crate::state::{Brief, EndingTone, Mode, PauseCause, Phase};
 use crate::text::sanitize;
 use jiff::Timestamp;
 
-/// More of a task's name, or of what a person has to do, does not help to recognise it.
+/// Longest part of a task's name or of a blocker; more does not help to recognise it.
 const LONGEST: usize = 40;
 
-/// A piece of the line.
+/// A part of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatuslinePart {
-    /// What it says; nothing in it acts on a terminal.
+    /// The text, without characters that act on a terminal.
     pub text: String,
-    /// How it is meant.
     pub tone: Tone,
 }
 
-/// How a piece is meant, for who can show it.
+/// The rating of a part, for terminals with colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// It goes well.
+    /// All is well.
     Good,
-    /// It waits for a person, or soon will.
+    /// Waiting for a person, or soon will be.
     Waits,
-    /// It went wrong.
+    /// Something went wrong.
     Wrong,
-    /// For the sake of completeness.
+    /// Neutral information.
     Plain,
 }
 
-/// The line's pieces; the first says whose they are.
+/// The parts of the line; the first has our name.
 pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
     let mut parts = vec![head(state)];
     let mut add = |text: String, tone| {
@@ -63,9 +62,9 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
     parts
 }
 
-/// Its name and where it stands.
+/// The name and the position.
 fn head(state: &Brief) -> StatuslinePart {
-    // A planning counts rejections; the others count how often they went on.
+    // Consensus planning counts rejections; other modes count iterations.
     let (what, position) = match &state.ralplan {
         Some(plan) => (
             format!(" planning {}", plan.phase),
@@ -101,7 +100,7 @@ fn head(state: &Brief) -> StatuslinePart {
     StatuslinePart { text: sanitize::visible(&text).into_owned(), tone }
 }
 
-/// The mode as it is called, and which session it is about.
+/// The name of the mode, followed by the id of the orchestration, if there is one.
 fn mode(state: &Brief) -> String {
     let id = state.session.as_ref().map_or("", |session| session.id.as_str());
     format!("{} {}", short(state.mode.as_str()), short(id)).trim_end().to_owned()
@@ -111,7 +110,7 @@ fn of(what: &str, done: usize, total: usize) -> String {
     if total == 0 { String::new() } else { format!("{what} {done}/{total}") }
 }
 
-/// The first task that is claimed, and how many others are.
+/// The first claimed task, and the number of the others.
 fn task(state: &Brief, now: Timestamp) -> String {
     let holds = |until: Option<Timestamp>| until.is_none_or(|until| until > now);
     let mut claimed = state.tasks.claimed.iter().filter(|task| holds(task.until));
@@ -123,7 +122,7 @@ fn task(state: &Brief, now: Timestamp) -> String {
     format!("{} {}{others}", short(&first.id), short(&first.name))
 }
 
-/// From nine tenths on a bound is worth a look.
+/// A limit needs attention from nine tenths on.
 fn near(used: u64, most: u64) -> Tone {
     let is_near = used.saturating_mul(10) >= most.saturating_mul(9);
     if is_near { Tone::Waits } else { Tone::Plain }
@@ -137,7 +136,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// `999`, `12k`, `5.1M`: a line has no room for more.
+/// `999`, `12k`, `5.1M`: the line has no room for more.
 fn thousands(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),

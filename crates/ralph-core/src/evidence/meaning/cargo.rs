@@ -1,11 +1,11 @@
-//! cargo: aliases, its configuration, and what `Cargo.toml` says of tests.
+//! cargo: aliases, configuration, and the settings of `Cargo.toml` for tests.
 
 use super::resolve::{At, Resolver, upwards};
 use super::text::{self, join};
 use super::{Weight, node};
 use serde_json::Value;
 
-/// Tables of `.cargo/config.toml` that decide where things come from and how they are told.
+/// Tables of `.cargo/config.toml` that only affect sources and output.
 const HARMLESS: [&str; 11] = [
     "net",
     "http",
@@ -130,7 +130,7 @@ fn configuration(
     }
 }
 
-/// `Cargo.toml` of the package, of its workspace, and of the members.
+/// Reads `Cargo.toml` of the package, of its workspace, and of the members.
 fn manifests(resolver: &mut Resolver<'_>, folder: &str, tables: &[&str]) {
     let mut open: Vec<String> = Vec::new();
     for above in upwards(folder) {
@@ -176,7 +176,7 @@ fn one(resolver: &mut Resolver<'_>, path: &str, manifest: &Value, tables: &[&str
                         || target["test"] == false
                         || target["doctest"] == false
                         || target.get("required-features").is_some();
-                    // A target of its own tests more, unless it says that it does not.
+                    // A new target adds tests, unless it disables them.
                     let weight = if weakens { Weight::Frozen } else { Weight::Grows };
                     let name = target["name"].as_str().unwrap_or_default();
                     let told = text::value(target, &["doc", "edition", "proc-macro", "crate-type"]);

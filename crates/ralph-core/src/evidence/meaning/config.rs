@@ -1,15 +1,15 @@
-//! The configuration of runners and checkers: in files of their own, or in a section of another's.
+//! The configuration of runners and checkers: their own files, or sections in other files.
 
 use super::resolve::{At, Resolver, upwards};
 use super::text::{self, join};
 use super::{Weight, python, tasks};
 use serde_json::Value;
 
-/// Where a tool's configuration stands.
+/// Where a tool's configuration can be.
 #[derive(Debug, Clone, Copy)]
 struct ToolConfig {
     names: &'static [&'static str],
-    /// Files in the folder and above; one that ends in `.*` stands for every kind of code.
+    /// Files in the folder and its parents; a name that ends in `.*` matches every code extension.
     files: &'static [&'static str],
     /// Keys of `package.json`.
     package: &'static [&'static str],
@@ -192,10 +192,10 @@ const TOOLS: [ToolConfig; 38] = [
     },
 ];
 
-/// Kinds of code in which a configuration is written.
+/// Extensions of code that can hold a configuration.
 const CODE: [&str; 8] = ["js", "cjs", "mjs", "ts", "cts", "mts", "jsx", "tsx"];
 
-/// Keys that say how something is told, built or found, and not what is tested.
+/// Keys that affect output, builds or discovery, not what is tested.
 const HARMLESS: [&str; 46] = [
     "verbose",
     "coverageDirectory",
@@ -245,7 +245,7 @@ const HARMLESS: [&str; 46] = [
     "publish",
 ];
 
-/// Options of the compiler that do not decide what is reported.
+/// Compiler options that do not affect which errors are reported.
 const OF_COMPILER: [&str; 24] = [
     "paths",
     "baseUrl",
@@ -321,7 +321,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, name: &str, words: &[&str], at
     }
 }
 
-/// What a file says that decides what is tested; none where that is nothing.
+/// The part of a file that decides what is tested; `None` if there is no such part.
 fn told(resolver: &Resolver<'_>, path: &str, source: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let kind = name.rsplit('.').next().unwrap_or_default();
@@ -352,7 +352,7 @@ fn compiler(mut value: Value) -> Option<String> {
     text::value(&value, &["$schema", "ts-node"])
 }
 
-/// Sections of files that belong to others.
+/// Reads a tool's sections in files of other tools.
 fn sections(resolver: &mut Resolver<'_>, tool: &ToolConfig, folder: &str) {
     if !tool.package.is_empty()
         && let Some(path) = join(folder, "package.json")
@@ -402,7 +402,7 @@ fn sections(resolver: &mut Resolver<'_>, tool: &ToolConfig, folder: &str) {
     }
 }
 
-/// Parts of a `pom.xml` that say what is built from, and by whom.
+/// Parts of a `pom.xml` about dependencies and project metadata.
 const OF_POM: [&str; 13] = [
     "dependencies",
     "dependencyManagement",
@@ -500,7 +500,7 @@ fn gradle(resolver: &mut Resolver<'_>, at: &At) {
     lines_with(resolver, &files, &words, &At { folder: String::new(), ..at.clone() });
 }
 
-/// `go.work`, and what takes the place of a package's own start of its tests.
+/// Reads `go.work`, and functions that replace or precede the start of a package's tests.
 fn go(resolver: &mut Resolver<'_>, at: &At) {
     lines_with(resolver, &["go.work"], &["use", "./", "replace"], at);
     let top = resolver.names(&at.folder);
@@ -524,7 +524,7 @@ fn go(resolver: &mut Resolver<'_>, at: &At) {
             let starts = source.find("func TestMain(").or_else(|| source.find("func init()"));
             let Some(body) = starts.and_then(|from| source.get(from..)) else { continue };
             let body = text::code(body.split("\n}").next().unwrap_or_default());
-            // One that runs the tests and reports what came of them is no shortcut.
+            // A `TestMain` that runs the tests and returns their result is not a shortcut.
             let harmless = body.contains("os.Exit(m.Run())")
                 || !(body.contains("Exit(") || body.contains("TestMain"));
             let weight = if harmless { Weight::Named } else { Weight::Frozen };
@@ -555,7 +555,7 @@ fn cmake(resolver: &mut Resolver<'_>, at: &At) {
     lines_with(resolver, &files, &words, at);
 }
 
-/// Lines of a build file that speak of tests, with what is in their brackets.
+/// Keeps the lines of a build file that mention tests, with the content of their brackets.
 fn lines_with(resolver: &mut Resolver<'_>, files: &[&str], words: &[&str], at: &At) {
     for name in files {
         let path =
@@ -565,7 +565,7 @@ fn lines_with(resolver: &mut Resolver<'_>, files: &[&str], words: &[&str], at: &
         let mut kept = Vec::new();
         let mut depth = 0_usize;
         for line in source.lines() {
-            // What tests depend on is no part of what they are.
+            // Dependencies of tests are not part of the tests.
             let depends = [
                 "testImplementation",
                 "testRuntimeOnly",

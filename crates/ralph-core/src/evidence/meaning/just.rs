@@ -1,4 +1,4 @@
-//! The recipes of a justfile.
+//! Recipes of a justfile.
 
 use super::Weight;
 use super::resolve::{At, Resolver};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
 struct Justfile {
-    /// The line of each recipe and what is below it.
+    /// Each recipe's line and the lines below it.
     recipes: BTreeMap<String, (String, Vec<String>)>,
     first: Option<String>,
     variables: BTreeMap<String, String>,
@@ -48,7 +48,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, words: &[&str], at: &At) {
         resolver.meaning.add(format!("settings of {path}"), Weight::Frozen, Some(told));
     }
     let mut seen = BTreeSet::new();
-    // Words after the first may be arguments; those that are no recipe are.
+    // Words after the first are recipes or arguments: a word that names no recipe is an argument.
     let mut open: Vec<String> = goals
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! The recipes of a makefile: a target, what it needs, and the variables that its recipes use.
+//! Recipes of a makefile: a target, its prerequisites, and the variables that its recipes use.
 
 use super::Weight;
 use super::resolve::{At, Resolver};
@@ -7,10 +7,10 @@ use crate::project::recipes::MAKEFILES;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MOST_TARGETS: usize = 200;
-/// Files that include each other are read this deep.
+/// How deep makefiles may include each other.
 const DEEPEST: usize = 5;
 
-/// Variables that decide how a recipe is run.
+/// Variables that affect how recipes run.
 const SETTINGS: [&str; 10] = [
     "SHELL",
     ".SHELLFLAGS",
@@ -24,7 +24,7 @@ const SETTINGS: [&str; 10] = [
     "MFLAGS",
 ];
 
-/// Targets that change how others are made.
+/// Special targets that change how other targets are made.
 const SPECIAL: [&str; 8] = [
     ".IGNORE",
     ".ONESHELL",
@@ -64,7 +64,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, words: &[&str], at: &At) {
             }
             "-f" | "--file" | "--makefile" => file = rest.next().map(|file| (*file).to_owned()),
             "-j" | "-l" | "-o" | "-W" | "-I" => {
-                // The number may be left out.
+                // The number is optional.
                 if rest.clone().next().is_some_and(|next| next.chars().all(|c| c.is_ascii_digit()))
                 {
                     rest.next();
@@ -157,7 +157,7 @@ impl Makefile {
         }
     }
 
-    /// A variable or a rule; true if recipes may follow.
+    /// Reads a variable or a rule; returns true if recipe lines may follow.
     fn statement(&mut self, file: &str, line: &str) -> bool {
         let exported =
             ["export ", "unexport ", "override "].iter().any(|word| line.starts_with(word));
@@ -200,7 +200,7 @@ impl Makefile {
         true
     }
 
-    /// Adds what a target means; returns the targets that it needs.
+    /// Adds the meaning of a target; returns its prerequisites.
     fn target(
         &self,
         resolver: &mut Resolver<'_>,
@@ -251,7 +251,7 @@ impl Makefile {
         needs
     }
 
-    /// The names of the variables that a text uses, and those that they use.
+    /// Collects the variables that a text uses, directly or through other variables.
     fn used(&self, text: &str, found: &mut BTreeSet<String>) {
         let words =
             text.split("$(").skip(1).filter_map(|rest| rest.split([')', ' ', ':', ',']).next());
@@ -264,7 +264,7 @@ impl Makefile {
         }
     }
 
-    /// With the values of variables, as far as they are plain text.
+    /// Expands variables whose values are plain text.
     fn expanded(&self, text: &str) -> String {
         let mut text = text.replace("$(MAKE)", "make").replace("${MAKE}", "make");
         for _ in 0..6 {
@@ -286,7 +286,7 @@ impl Makefile {
     }
 }
 
-/// Lines with those that they go on with.
+/// Joins continuation lines.
 fn logical(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;
@@ -315,7 +315,7 @@ fn included(resolver: &Resolver<'_>, folder: &str, name: &str) -> Vec<String> {
     names.iter().take(20).filter_map(|name| join(&below, name)).collect()
 }
 
-/// True where a name of a rule, which may be a pattern, means this target.
+/// True if a target name in a rule, which may be a pattern, matches this target.
 fn fits(name: &str, target: &str) -> bool {
     match name.split_once('%') {
         Some((before, after)) => {

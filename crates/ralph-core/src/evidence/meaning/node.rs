@@ -1,11 +1,11 @@
-//! Scripts of `package.json`, and what package managers read before they run one.
+//! Scripts of `package.json`, and the files that package managers read before they run one.
 
 use super::resolve::{At, Resolver};
 use super::text::{self, join};
 use super::{Weight, peel};
 use serde_json::Value;
 
-/// Keys of `.npmrc` that decide what runs; the others say where packages come from.
+/// Keys of `.npmrc` that affect what runs; all others are about package sources.
 const NPMRC: [&str; 18] = [
     "script-shell",
     "shell",
@@ -27,7 +27,7 @@ const NPMRC: [&str; 18] = [
     "node-path",
 ];
 
-/// Options with a value as a word of its own.
+/// Options that take a separate value.
 const WITH_VALUE: [&str; 12] = [
     "--prefix",
     "-C",
@@ -43,7 +43,7 @@ const WITH_VALUE: [&str; 12] = [
     "--from",
 ];
 
-/// Words that are the manager's own commands and no script's name.
+/// The package manager's own commands, which are not script names.
 const COMMANDS: [&str; 12] =
     ["install", "i", "ci", "add", "audit", "exec", "dlx", "x", "build", "node", "config", "why"];
 
@@ -110,7 +110,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, manager: &str, words: &[&str],
     }
 }
 
-/// The script of a package, with those that run before and after it. False where there is none.
+/// Reads a script of a package with its `pre` and `post` scripts. False if there is no such script.
 pub(super) fn package(
     resolver: &mut Resolver<'_>,
     folder: &str,
@@ -184,7 +184,7 @@ fn several(resolver: &mut Resolver<'_>, folder: &str, script: &str, at: &At) {
     }
 }
 
-/// The folders of a workspace's packages.
+/// The folders of the packages in a workspace.
 fn workspace(resolver: &Resolver<'_>, top: &str) -> Vec<String> {
     let path = |name: &str| join(top, name).unwrap_or_default();
     let package = resolver.json(&path("package.json")).unwrap_or_default();
@@ -204,7 +204,7 @@ fn workspace(resolver: &Resolver<'_>, top: &str) -> Vec<String> {
     patterns.iter().flat_map(|pattern| folders(resolver, top, pattern)).collect()
 }
 
-/// The folders that a pattern of workspace members means.
+/// The folders that match a pattern of workspace members.
 pub(super) fn folders(resolver: &Resolver<'_>, top: &str, pattern: &str) -> Vec<String> {
     let pattern = pattern.trim_end_matches('/');
     match pattern.split_once('*') {
@@ -280,7 +280,7 @@ fn settings(resolver: &mut Resolver<'_>, manager: &str, folder: &str) {
     }
 }
 
-/// A file given to an interpreter.
+/// A file passed to an interpreter.
 pub(super) fn interpreter(resolver: &mut Resolver<'_>, name: &str, words: &[&str], at: &At) {
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {

@@ -1,10 +1,10 @@
-//! Takes off what only starts another program of the project: `npx`, `uv run`, `bundle exec`.
+//! Removes wrappers that start another program of the project: `npx`, `uv run`, `bundle exec`.
 
 use super::Weight;
 use super::resolve::{At, Resolver};
 use super::text::join;
 
-/// The first words, and options that take a value as a word of its own.
+/// The wrapper's words, and its options that take a separate value.
 const STARTERS: [(&[&str], &[&str]); 44] = [
     (&["npx"], &["-p", "--package"]),
     (&["bunx"], &["-p", "--package"]),
@@ -64,7 +64,7 @@ const STARTERS: [(&[&str], &[&str]); 44] = [
     (&["gtimeout"], &["-k", "-s"]),
 ];
 
-/// The words without what starts them.
+/// Removes the wrappers from a command.
 pub(super) fn peel<'w>(resolver: &mut Resolver<'_>, words: &[&'w str], at: &At) -> Vec<&'w str> {
     let mut words = words.to_vec();
     for _ in 0..8 {
@@ -74,7 +74,7 @@ pub(super) fn peel<'w>(resolver: &mut Resolver<'_>, words: &[&'w str], at: &At) 
             break;
         };
         let mut rest = words.get(starter.len()..).unwrap_or_default();
-        // The task of a project's own file has the name of no program.
+        // The name of a task in a project file is not a program name.
         if let ["pdm" | "pipenv" | "rye" | "pixi" | "hatch" | "devbox", "run"] = starter {
             let named = rest.iter().find(|word| !word.starts_with('-'));
             if let (Some(tool), Some(task)) = (starter.first(), named) {
@@ -110,8 +110,8 @@ pub(super) fn peel<'w>(resolver: &mut Resolver<'_>, words: &[&'w str], at: &At) 
     words
 }
 
-/// What `node_modules/.bin` starts under a name. A link, or what a package manager wrote for one, is
-/// told by where it leads and not by its version.
+/// Records what `node_modules/.bin` starts under a name. Digits are ignored, so that a link or a
+/// package manager's shim is identified by its target and not by its version.
 pub(super) fn installed(resolver: &mut Resolver<'_>, program: &str, folder: &str) {
     if program.contains('/') {
         return;

@@ -1,12 +1,12 @@
-//! Python: modules that stand in the way of a runner's own, tox and nox, and the hooks of pytest.
+//! Python: modules that shadow a runner's own, tox and nox, and pytest hooks.
 
 use super::resolve::{At, Resolver, upwards};
 use super::text::{self, join};
 use super::{Weight, tasks};
 use serde_json::Value;
 
-/// Modules that the runners import. One of the same name in the folder in which Python runs is
-/// imported in their place.
+/// Modules that the runners import. A module of the same name in Python's working folder shadows
+/// them.
 const IMPORTED: &str = "unittest pytest _pytest pluggy iniconfig nose nose2 tox nox coverage django \
     sitecustomize usercustomize abc argparse ast asyncio atexit base64 bdb bisect builtins cmd code \
     codecs collections concurrent configparser contextlib contextvars copy copyreg csv dataclasses \
@@ -48,7 +48,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, words: &[&str], at: &At) {
     }
 }
 
-/// Files of a folder that are imported in the place of what a runner imports.
+/// Records files in a folder that shadow the modules of a runner.
 pub(super) fn shadows(resolver: &mut Resolver<'_>, folder: &str) {
     if !resolver.is_first(&format!("shadows in {folder}")) {
         return;
@@ -63,7 +63,7 @@ pub(super) fn shadows(resolver: &mut Resolver<'_>, folder: &str) {
             let is_folder = ending.is_empty();
             let inner = if is_folder { join(&path, "__init__.py") } else { Some(path.clone()) };
             let told = inner.and_then(|path| resolver.text(&path)).unwrap_or_default();
-            // A folder without code, such as `coverage/`, is imported only where nothing else is.
+            // A folder without code, such as `coverage/`, is imported only if nothing else matches.
             if is_folder
                 && told.is_empty()
                 && !resolver.names(&path).iter().any(|name| name == "__init__.py")
@@ -85,7 +85,7 @@ pub(super) fn shadows(resolver: &mut Resolver<'_>, folder: &str) {
     }
 }
 
-/// What of a `conftest.py` decides which tests count. Fixtures do not.
+/// Records the parts of a `conftest.py` that decide which tests count; fixtures do not.
 pub(super) fn hooks_of_pytest(resolver: &mut Resolver<'_>, folder: &str) {
     let mut folders = upwards(folder);
     for name in ["tests", "test", "testing", "src"] {
@@ -104,7 +104,7 @@ pub(super) fn hooks_of_pytest(resolver: &mut Resolver<'_>, folder: &str) {
                 inside = names.iter().any(|name| line.starts_with(name))
                     || leaves.iter().any(|word| line.contains(word));
             }
-            // Leaving in the middle of a run is no business of a fixture.
+            // A fixture has no reason to exit in the middle of a run.
             if inside
                 || ["sys.exit(", "os._exit(", "pytest.exit("].iter().any(|word| line.contains(word))
             {
@@ -112,7 +112,7 @@ pub(super) fn hooks_of_pytest(resolver: &mut Resolver<'_>, folder: &str) {
                 told.push('\n');
             }
         }
-        // Options that a plugin adds and what it reports change nothing in what is proven.
+        // Options that a plugin adds, and its reports, do not change what is proven.
         if !told.is_empty() {
             let told = text::indented(&told, "#");
             resolver.meaning.add(format!("hooks in {path}"), Weight::Frozen, Some(told));
@@ -120,7 +120,7 @@ pub(super) fn hooks_of_pytest(resolver: &mut Resolver<'_>, folder: &str) {
     }
 }
 
-/// Keys of tox that say what is installed, and how it is told.
+/// Keys of tox about installation and output.
 const OF_TOX: [&str; 12] = [
     "deps",
     "description",
@@ -185,7 +185,7 @@ fn sections_of_tox(resolver: &mut Resolver<'_>, path: &str, text: &str, prefix: 
     }
 }
 
-/// Every command that stands as a list of words, or as a text, below a key of that name.
+/// Follows every command below such a key, given as a list of words or as a string.
 pub(super) fn commands_within(resolver: &mut Resolver<'_>, value: &Value, at: &At) {
     match value {
         Value::String(line) => resolver.line(line, &at.deeper(&at.folder)),
@@ -205,7 +205,7 @@ pub(super) fn commands_within(resolver: &mut Resolver<'_>, value: &Value, at: &A
     }
 }
 
-/// `nox -s tests`: each session, which is a function.
+/// `nox -s tests`: each nox session is a function.
 pub(super) fn nox(resolver: &mut Resolver<'_>, words: &[&str], at: &At) {
     let file =
         words.windows(2).find(|pair| matches!(pair[0], "-f" | "--noxfile")).map(|pair| pair[1]);

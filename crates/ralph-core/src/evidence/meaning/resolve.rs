@@ -1,4 +1,4 @@
-//! Follows a command to the scripts and files that it runs, to a bounded depth.
+//! Follows a command to the scripts and files that it runs, up to a limited depth.
 
 use super::text::{self, join};
 use super::{Files, Meaning, Weight, config, peel, runners};
@@ -8,11 +8,11 @@ use crate::shell::{ONE, STAR, UNKNOWN};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Scripts that run scripts are followed this far.
+/// How deep scripts that run scripts are followed.
 const DEEPEST: usize = 6;
-/// A command that runs more commands than this is not followed further.
+/// Maximum number of commands followed.
 const MOST_COMMANDS: usize = 2_000;
-/// Files that are read for one command.
+/// Maximum number of files read per command.
 const MOST_FILES: usize = 400;
 
 pub(super) fn resolve(command: &str, files: &dyn Files) -> Meaning {
@@ -35,14 +35,14 @@ pub(super) struct Resolver<'a> {
     seen: BTreeSet<String>,
 }
 
-/// Where a command stands.
+/// The context of a command.
 #[derive(Debug, Clone)]
 pub(super) struct At {
-    /// The folder in which it runs, below the project.
+    /// The folder in which it runs, relative to the project.
     pub(super) folder: String,
-    /// How many scripts lie between it and the criterion.
+    /// Number of scripts between the criterion and the command.
     pub(super) depth: usize,
-    /// True while nothing diverts what it prints or hides whether it runs.
+    /// True while nothing redirects its output or makes its execution conditional.
     pub(super) plain: bool,
 }
 
@@ -53,7 +53,7 @@ impl At {
 }
 
 impl Resolver<'_> {
-    /// Follows every command of a line or a script.
+    /// Follows every command in a line or a script.
     pub(super) fn line(&mut self, command: &str, at: &At) {
         if at.depth > DEEPEST {
             return;
@@ -65,7 +65,7 @@ impl Resolver<'_> {
             all.push(simple.words.iter().map(|word| without_marks(&word.text)).collect());
         }
         if all.is_empty() {
-            // What cannot be read is taken word by word.
+            // An unreadable command line is split into words.
             let parts = command.split([';', '&', '|', '(', ')', '\n', '`']);
             all = parts
                 .map(|part| {
@@ -85,7 +85,7 @@ impl Resolver<'_> {
             {
                 match join(&at.folder, into) {
                     Some(folder) => at.folder = folder,
-                    // It leads out of the project: what is there is not the project's.
+                    // The path leads out of the project, so the files there do not belong to it.
                     None => return,
                 }
                 continue;
@@ -122,7 +122,7 @@ impl Resolver<'_> {
         runners::follow(self, &name, &words, at);
     }
 
-    /// A script file that is run: what it says, and what it runs in turn.
+    /// Follows a script file: records its text and the commands that it runs.
     pub(super) fn script(&mut self, path: &str, at: &At) {
         let Some(path) = join(&at.folder, path).filter(|path| !path.is_empty()) else { return };
         if !self.seen.insert(format!("script {path}")) {
@@ -141,19 +141,19 @@ impl Resolver<'_> {
         };
         let checks = self.meaning.runners.len();
         if shell {
-            // A script may come to its runner or not.
+            // A script with branches may not reach its runner.
             let branches = ["if ", "case ", "for ", "while ", "exec >", "trap "];
             let plain = !branches.iter().any(|word| source.contains(word));
             let inner = At { plain: at.plain && plain, ..at.deeper(&at.folder) };
             self.line(&source, &inner);
         }
         let is_check = at.depth > 0 || self.meaning.runners.len() > checks;
-        // A test is often the work itself.
+        // A test file is often the work itself.
         let is_test = !shell && crate::evidence::pinned::is_test_file(&path);
         let weight = match (is_check, is_test) {
             (_, true) => return,
             (true, _) => Weight::Frozen,
-            // Something else looks at what it prints, or printing is all that it does.
+            // Another program reads its output, or the script only prints.
             _ if !at.plain || crate::shell::vacuous::refuse(&told).is_some() => Weight::Named,
             _ => Weight::Direct,
         };
@@ -163,7 +163,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The text of a file, while not too many were read.
+    /// Reads a file, up to the maximum number of files.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         let read = self.read.get() + 1;
         self.read.set(read);
@@ -185,19 +185,19 @@ impl Resolver<'_> {
         self.files.toml(&text)
     }
 
-    /// The nearest folder, from this one upwards, that has such a file.
+    /// The nearest folder, from this one upwards, that has this file.
     pub(super) fn nearest(&self, folder: &str, name: &str) -> Option<String> {
         upwards(folder)
             .into_iter()
             .find(|folder| join(folder, name).is_some_and(|path| self.text(&path).is_some()))
     }
 
-    /// True once for each name.
+    /// True the first time that a name is passed.
     pub(super) fn is_first(&mut self, name: &str) -> bool {
         self.seen.insert(name.to_owned())
     }
 
-    /// A known runner is run.
+    /// Records that a known runner is run.
     pub(super) fn runs(&mut self, runner: &'static str, reports: bool) {
         self.meaning.runners.insert(runner);
         if reports && self.meaning.reporter.is_none() {
@@ -206,7 +206,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The folder and those above it, up to the project's.
+/// The folder and its parents, up to the project's folder.
 pub(super) fn upwards(folder: &str) -> Vec<String> {
     let mut folders = vec![folder.to_owned()];
     let mut rest = folder;
@@ -217,7 +217,7 @@ pub(super) fn upwards(folder: &str) -> Vec<String> {
     folders
 }
 
-/// The program's name: `/usr/bin/python3.12` as `python`.
+/// The program's name: `python` for `/usr/bin/python3.12`.
 fn program(word: &str) -> String {
     let name = word.rsplit('/').next().unwrap_or(word);
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -231,7 +231,7 @@ fn without_marks(text: &str) -> String {
     text.chars().map(|c| if matches!(c, UNKNOWN | STAR | ONE) { '*' } else { c }).collect()
 }
 
-/// False where what a runner prints may go elsewhere, or where it may not be run at all.
+/// False if the output may be redirected or the command may not run.
 fn is_plain(command: &str) -> bool {
     let text = command.replace("2>&1", "").replace("1>&2", "").replace(">&2", "");
     let diverts = ["|", ">", "`", "$("].iter().any(|mark| text.contains(mark));

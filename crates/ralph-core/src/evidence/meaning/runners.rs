@@ -1,16 +1,17 @@
-//! Which runner a command starts, whether it must report its tests, and how test files are called.
+//! Identifies the test runner of a command, whether it must report its tests, and how it names test
+//! files.
 
 use super::resolve::{At, Resolver};
 use super::text::join;
 
-/// How a runner calls the files in which it looks for tests.
+/// How a runner names the files in which it looks for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Naming {
     /// `test*.py`
     Unittest,
     /// `test_*.py`, `*_test.py`
     Pytest,
-    /// `tests/*.rs`, and modules of tests
+    /// `tests/*.rs` and test modules
     Rust,
     /// `*_test.go`
     Go,
@@ -28,14 +29,14 @@ pub enum Naming {
     Bats,
     /// `Tests/`
     Swift,
-    /// Projects of tests
+    /// Test projects
     Dotnet,
     /// `*_test.exs`
     Elixir,
 }
 
 impl Naming {
-    /// True for a file in which the runner finds tests, or that they need.
+    /// True for a file in which the runner finds tests, or which its tests need.
     pub fn is_test(self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let within =
@@ -85,15 +86,15 @@ impl Naming {
     }
 }
 
-/// A runner, where a command starts one.
+/// The runner that a command starts.
 struct FoundRunner {
     label: &'static str,
     naming: Naming,
-    /// Options with which its summary is not, or not surely, printed in the form that is read.
+    /// Options with which its summary may not be printed in the expected format.
     hides: &'static [&'static str],
 }
 
-/// Options of all of them that run nothing.
+/// Options of all runners that run nothing.
 const ASKS: [&str; 6] = ["--help", "-h", "--version", "--listTests", "--list", "--no-run"];
 
 fn find(name: &str, words: &[&str]) -> Option<FoundRunner> {
@@ -192,7 +193,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, name: &str, words: &[&str], at
     }
 }
 
-/// True where the configuration that a person agreed to may change what is printed.
+/// True if the agreed configuration may change the printed output.
 fn is_told_otherwise(resolver: &Resolver<'_>) -> bool {
     let words = ["reporter", "-q", "no:terminal", "--format", "formatter", "quiet"];
     resolver.meaning.pieces.iter().any(|(what, piece)| {

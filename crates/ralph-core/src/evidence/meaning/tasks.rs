@@ -1,11 +1,11 @@
-//! Task files of other tools: Taskfile, Composer, Rake, Deno, Python's managers, Mix, Grunt.
+//! Task files of other tools: Taskfile, Composer, Rake, Deno, Python package managers, Mix, Grunt.
 
 use super::resolve::{At, Resolver};
 use super::text::{self, join};
 use super::{Weight, python};
 use serde_json::Value;
 
-/// Follows what is known here. False for any other program.
+/// Follows a program known here. False for any other program.
 pub(super) fn follow(resolver: &mut Resolver<'_>, name: &str, words: &[&str], at: &At) -> bool {
     let plain: Vec<&str> = words
         .iter()
@@ -58,7 +58,7 @@ pub(super) fn follow(resolver: &mut Resolver<'_>, name: &str, words: &[&str], at
     true
 }
 
-/// A file of which every part may decide what is tested.
+/// Records a whole file: any part of it may decide what is tested.
 fn whole(resolver: &mut Resolver<'_>, names: &[&str], at: &At) {
     for name in names {
         let Some(path) = join(&at.folder, name) else { continue };
@@ -71,7 +71,7 @@ fn whole(resolver: &mut Resolver<'_>, names: &[&str], at: &At) {
     }
 }
 
-/// What a build file says, without the lines that only name what it depends on.
+/// The text of a build file without the lines that only name dependencies.
 pub(super) fn without_dependencies(source: &str) -> String {
     let is_dependency = |line: &&str| {
         let line = line.trim();
@@ -229,7 +229,7 @@ fn rake(resolver: &mut Resolver<'_>, task: &str, at: &At) {
     }
 }
 
-/// The tasks that Python's managers keep in `pyproject.toml` or a file of their own.
+/// The tasks that Python package managers read from `pyproject.toml` or a file of their own.
 pub(super) fn of_python_manager(resolver: &mut Resolver<'_>, manager: &str, task: &str, at: &At) {
     let task = task.rsplit(':').next().unwrap_or(task);
     for name in
@@ -303,7 +303,7 @@ fn of_functions(resolver: &mut Resolver<'_>, files: &[&str], mark: &str, at: &At
     }
 }
 
-/// Each function of a Python file that has a decorator of this name, as a piece of its own.
+/// Records each function of a Python file with this decorator as a separate piece.
 pub(super) fn functions(
     resolver: &mut Resolver<'_>,
     path: &str,

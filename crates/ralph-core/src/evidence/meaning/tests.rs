@@ -1,6 +1,6 @@
 use super::*;
 
-/// Files by path; the only TOML that is read is written as JSON.
+/// Files by path; TOML is written as JSON.
 struct Fake(Vec<(&'static str, &'static str)>);
 
 impl Files for Fake {

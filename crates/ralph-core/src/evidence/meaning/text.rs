@@ -1,20 +1,20 @@
-//! Texts without what has no meaning, and the small forms that are read line by line.
+//! Normalizes text by removing what has no meaning, and parses the small formats.
 
 use serde_json::Value;
 
-/// A line of shell: blanks inside it are one.
+/// Collapses white space in a line of shell.
 pub(super) fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Lines without blanks around them, without blank lines and without comments.
+/// Trims lines and drops blank lines and comments.
 pub(super) fn lines(text: &str, comment: &[&str]) -> String {
     let is_comment = |line: &str| comment.iter().any(|mark| line.starts_with(mark));
     let kept = text.lines().map(line).filter(|line| !line.is_empty() && !is_comment(line));
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// A file of a language with indentation: as [`lines`], with how far each line is indented.
+/// Like [`lines`] for a language with significant indentation: keeps the depth of each line.
 pub(super) fn indented(text: &str, comment: &str) -> String {
     let kept = text.lines().filter(|line| {
         let line = line.trim();
@@ -28,7 +28,7 @@ pub(super) fn indented(text: &str, comment: &str) -> String {
     .join("\n")
 }
 
-/// Code with braces: without comments, blanks, semicolons, and the difference between quotes.
+/// Code with braces: drops comments, white space and semicolons, and unifies quotes.
 pub(super) fn code(text: &str) -> String {
     let mut kept = String::new();
     let mut letters = text.chars().peekable();
@@ -72,7 +72,7 @@ pub(super) fn code(text: &str) -> String {
     kept
 }
 
-/// A value without members of these names; none where nothing is left of it.
+/// A value without the members of these names; `None` if nothing remains.
 pub(super) fn value(value: &Value, without: &[&str]) -> Option<String> {
     let mut value = value.clone();
     if let Value::Object(members) = &mut value {
@@ -84,7 +84,7 @@ pub(super) fn value(value: &Value, without: &[&str]) -> Option<String> {
     (!value.is_null()).then(|| sorted(&value))
 }
 
-/// The order of members has no meaning.
+/// Serializes with sorted members, since their order has no meaning.
 fn sorted(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -100,7 +100,7 @@ fn sorted(value: &Value) -> String {
     }
 }
 
-/// The sections of an `.ini` file, each with its keys and values.
+/// Parses an `.ini` file into sections with their keys and values.
 pub(super) fn ini(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut sections: Vec<(String, Vec<(String, String)>)> = vec![(String::new(), Vec::new())];
     for line in text.lines() {
@@ -129,7 +129,7 @@ pub(super) fn ini(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     sections
 }
 
-/// The block below the first line that `opens`, with that line: all that is indented deeper.
+/// The first line for which `opens` is true, with the deeper-indented block below it.
 pub(super) fn block(text: &str, opens: impl Fn(&str) -> bool) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let depth = |line: &str| line.len() - line.trim_start().len();
@@ -142,7 +142,7 @@ pub(super) fn block(text: &str, opens: impl Fn(&str) -> bool) -> Option<String> 
     Some(block.join("\n"))
 }
 
-/// What stands between the brackets that open at the first of these words.
+/// The text between the brackets after the first of these words.
 pub(super) fn braced<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let mut from = 0;
     while let Some(found) = text.get(from..)?.find(word) {
@@ -169,7 +169,7 @@ pub(super) fn braced<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     None
 }
 
-/// `a/b/../c` as `a/c`; none if it leads out of the project.
+/// `a/b/../c` as `a/c`; `None` if it leads out of the project.
 pub(super) fn join(folder: &str, path: &str) -> Option<String> {
     if path.starts_with('/') || path.starts_with('~') {
         return None;

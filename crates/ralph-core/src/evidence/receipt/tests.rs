@@ -1,4 +1,4 @@
-//! What receipts are worth, by the runs that made them.
+//! The status of receipts after sequences of runs.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn a_pass_holds_on_the_tree_that_it_was_taken_on_and_no_longer() {
     check(&[fail()], "t2", ReceiptStatus::Stale);
 }
 
-/// What a receipt may be worth: its word, whether its criterion fails, whether a run may help.
+/// Each status: its word, whether the criterion fails, whether another run may help.
 const STANDINGS: [(ReceiptStatus, &str, bool, bool); 9] = [
     (ReceiptStatus::NeverRun, "never_run", false, true),
     (ReceiptStatus::Stale, "stale", false, true),
@@ -190,7 +190,7 @@ fn only_a_run_of_our_own_proves_and_a_help_neither_makes_nor_unmakes_it() {
     check_proves(&[Receipt { by: By::Driver, ..pass() }], true);
     check_proves(&[pass(), helps(pass())], true);
     check_proves(&[pass(), helps(fail())], false);
-    // A pass of the model's is none that counts in a row.
+    // A pass from the model's own run does not count as consecutive.
     check_proves(&[fail(), helps(pass()), pass()], false);
     check_proves(&[fail(), helps(pass()), pass(), pass()], true);
     check_proves(&[fail(), pass(), helps(pass())], false);

@@ -1,4 +1,4 @@
-//! `bun test`: a column of counts, closed by how many files they are of.
+//! `bun test`: a column of counts, followed by the number of files.
 
 use super::words::{counted, singular};
 use super::{Runner, Tally};

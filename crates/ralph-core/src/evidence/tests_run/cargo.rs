@@ -1,7 +1,7 @@
-//! `cargo test`, every program with Rust's own harness, and `cargo nextest`.
+//! `cargo test`, any program with Rust's test harness, and `cargo nextest`.
 //!
-//! nextest runs each test in a process with that harness and may show its output, so what the
-//! harness says between nextest's first and last line is nextest's to count.
+//! nextest runs each test in a process with that harness and may show its output, so harness output
+//! between nextest's first and last line is not counted again.
 
 use super::words::{counted, number};
 use super::{Runner, Tally};
@@ -52,7 +52,7 @@ fn harness(result: &str) -> Option<Tally> {
     tally.spoke.then_some(tally)
 }
 
-/// `   0.018s] 3 tests run: 3 passed, 1 skipped`; `1/3 tests run: …` when it was cut short.
+/// `   0.018s] 3 tests run: 3 passed, 1 skipped`; `1/3 tests run: …` if the run was cut short.
 fn nextest(summary: &str) -> Option<Tally> {
     let (_, summary) = summary.split_once(']')?;
     let (run, counts) = summary.split_once(" run: ")?;

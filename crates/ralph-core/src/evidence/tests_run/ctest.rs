@@ -1,4 +1,4 @@
-//! CTest. Its total holds the skipped tests, which are listed below it, and not the disabled ones.
+//! CTest. Its total includes skipped tests, which are listed below it, but not disabled ones.
 
 use super::words::{counted, number};
 use super::{Runner, Tally};

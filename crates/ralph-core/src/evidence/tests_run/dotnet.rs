@@ -1,6 +1,6 @@
-//! `dotnet test`: VSTest's line for each assembly, VSTest's total, and Microsoft.Testing.Platform.
+//! `dotnet test`: VSTest's line per assembly, VSTest's total, and Microsoft.Testing.Platform.
 //!
-//! One run may be told in two of these forms, so they are not added to each other.
+//! One run may be reported in two of these formats, so they are not added up.
 
 use super::words::labelled;
 use super::{Runner, Tally};
@@ -9,7 +9,7 @@ use super::{Runner, Tally};
 pub(super) struct Dotnet {
     /// `Passed!  - Failed: 0, Passed: 3, Skipped: 0, Total: 3, …`
     assemblies: Tally,
-    /// `Total tests: 3`, `Passed: 2`, `Skipped: 1`, each on its line.
+    /// `Total tests: 3`, `Passed: 2`, `Skipped: 1`, each on its own line.
     totals: Tally,
     /// `Test run summary: Passed!` and a column, or `Test summary: total: 3, …`.
     platform: Tally,
@@ -17,7 +17,7 @@ pub(super) struct Dotnet {
     column: Column,
 }
 
-/// Whose column the next lines may belong to.
+/// The format whose column the next lines may continue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Column {
     #[default]
@@ -46,7 +46,7 @@ impl Runner for Dotnet {
         } else if line.starts_with("No test matches the given testcase filter") {
             self.nothing.add(Tally { filtered: 1, ..Tally::EMPTY });
         } else {
-            // A column is indented under its heading.
+            // The lines of a column are indented under its heading.
             if !is_indented {
                 self.column = Column::None;
             }
@@ -65,7 +65,7 @@ impl Runner for Dotnet {
 impl Dotnet {
     fn cell(&mut self, line: &str) {
         let Some((label, count)) = labelled(line) else {
-            // A blank never comes here; `duration: 1s` and the like may stand between.
+            // Blank lines never get here; `duration: 1s` and the like may be between the counts.
             return;
         };
         if label == "Total tests" {

@@ -1,14 +1,14 @@
 //! `go test`: plain, `-v` and `-json`.
 //!
-//! Plain, a package that passed says `ok` and no number, and only failures have a line of their
-//! own: counting those would make a count out of a few. A package that says that it has no tests
-//! has run none; one of which all tests skip shows that only with `-v`.
+//! Without flags, a package that passed prints `ok` and no number, and only failures have their own
+//! lines: counting those would give a wrong total. A package that reports no tests has run none. If
+//! all tests of a package skip themselves, only `-v` shows it.
 
 use super::{Runner, Tally};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Go {
-    /// `=== RUN` was seen in this package, so every test has its line.
+    /// True after `=== RUN` in this package: every test has its own line.
     verbose: bool,
     package: Tally,
     tally: Tally,
@@ -31,7 +31,7 @@ impl Runner for Go {
     fn tally(&self) -> Tally {
         let mut tally = self.tally;
         if self.verbose {
-            // A test's own executable says nothing about packages.
+            // A test binary that is run directly prints no package lines.
             tally.add(self.package);
         }
         tally
@@ -39,7 +39,7 @@ impl Runner for Go {
 }
 
 impl Go {
-    /// The fields are parted by tabs: `ok`, `demo/a`, `0.003s`; `?`, `demo/b`, `[no test files]`.
+    /// Fields separated by tabs: `ok`, `demo/a`, `0.003s`; `?`, `demo/b`, `[no test files]`.
     fn package_line(&mut self, line: &str) {
         let mut fields = line.split('\t');
         let verdict = fields.next().unwrap_or_default().trim_end();
@@ -52,7 +52,7 @@ impl Go {
             _ if says_none(line) => Tally::EMPTY,
             _ if is_verbose => tests,
             "?" => Tally::default(),
-            // One that was not built says so here as well.
+            // A package that failed to build also reports `FAIL`.
             "FAIL" => Tally { failed: 1, ..Tally::SOME },
             _ => Tally::SOME,
         });
@@ -73,7 +73,7 @@ fn test(result: &str) -> Tally {
     }
 }
 
-/// A line of `-json`. Quotes inside its texts are escaped, so a key can be looked for as it is.
+/// A line of `-json`. Quotes inside its strings are escaped, so a plain search for a key is safe.
 fn event(line: &str) -> Option<Tally> {
     let (keys, output) = line.split_once(r#""Output":""#).unwrap_or((line, ""));
     let (_, action) = keys.split_once(r#""Action":""#)?;

@@ -1,6 +1,6 @@
-//! Gradle, which counts tests only when one fails or a logger was added to the build.
+//! Gradle, which prints test counts only if a test fails or the build has a test logger.
 //!
-//! That a test task ran is all it says of a pass. `UP-TO-DATE` and `FROM-CACHE` are passes too:
+//! Otherwise a pass only shows that a test task ran. `UP-TO-DATE` and `FROM-CACHE` count as passes:
 //! the same inputs have passed before.
 
 use super::words::{counted, singular};
@@ -36,7 +36,7 @@ impl Runner for Gradle {
 
 /// `:app:test NO-SOURCE`
 fn outcome(task: &str) -> Option<Tally> {
-    // Before Gradle 5 a warning of the tests' Java sticks to the task's name.
+    // Before Gradle 5, a Java warning from the tests is appended to the task name.
     if task.contains(":testWARNING: ") {
         return Some(Tally::SOME);
     }
@@ -51,13 +51,13 @@ fn outcome(task: &str) -> Option<Tally> {
     }
 }
 
-/// Surely a task that runs tests: `pmdTest` looks at them, and may have nothing to look at.
+/// True for a task that certainly runs tests; `pmdTest` only analyses them and may have no input.
 fn tests(name: &str) -> bool {
     matches!(name, "test" | "integrationTest" | "functionalTest" | "jvmTest")
         || (name.starts_with("test") && name.ends_with("UnitTest"))
 }
 
-/// Whatever may be one, under any name; not `testClasses`.
+/// True for any task that may run tests, but not `testClasses`.
 fn may_test(name: &str) -> bool {
     let builds = ["compile", "assemble", "process", "package", "generate", "pre", "check", "lint"];
     name == "test"
@@ -73,7 +73,7 @@ fn completed(line: &str) -> Option<Tally> {
         .then(|| Tally { failed, ..Tally::of_all(all, skipped) })
 }
 
-/// `3 tests in 1.2s (1 skipped)`, of the plugin `com.adarshr.test-logger`.
+/// `3 tests in 1.2s (1 skipped)`, from the plugin `com.adarshr.test-logger`.
 fn logger(counts: &str) -> Option<Tally> {
     let (all, rest) = counted(counts)?;
     let (word, rest) = rest.split_once(" in ")?;

@@ -1,11 +1,11 @@
-//! Cuts a stream of bytes into lines without colours.
+//! Splits a byte stream into lines without colours.
 //!
-//! A carriage return ends a line too: progress is drawn over the same line again and again, and
-//! the summary that follows must not stick to it.
+//! A carriage return also ends a line: progress bars redraw the same line, and the summary that
+//! follows must not be joined to them.
 
 use std::borrow::Cow;
 
-/// A summary is short; what follows this much of a line is dropped.
+/// Summaries are short; the rest of a longer line is dropped.
 const LONGEST: usize = 4 * 1024;
 
 #[derive(Debug, Clone, Default)]
@@ -14,13 +14,13 @@ pub(super) struct Lines {
     state: State,
 }
 
-/// Where in a terminal's control sequence the stream is.
+/// Position of the stream in a terminal control sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Text,
     Escape,
-    /// `ESC [ … letter`: colours, movements.
+    /// `ESC [ … letter`: colours, cursor movements.
     Control,
     /// `ESC ] … BEL` or `ESC ] … ESC \`: titles, links.
     Title,
@@ -33,20 +33,20 @@ impl Lines {
         }
     }
 
-    /// How much is held at the moment.
+    /// Current memory use.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.line.capacity()
     }
 
-    /// What stands after the last line's end is a line as well.
+    /// Ends the stream; the last line may lack a line ending.
     pub(super) fn finish(&mut self, mut each: impl FnMut(&str)) {
         self.end(&mut each);
     }
 
     fn byte(&mut self, byte: u8, each: &mut impl FnMut(&str)) {
         match (self.state, byte) {
-            // Also in the middle of a sequence: a broken one must not swallow the rest.
+            // Also inside a control sequence: an unterminated one must not hide the rest.
             (_, b'\n' | b'\r') => {
                 self.state = State::Text;
                 self.end(each);
@@ -59,7 +59,7 @@ impl Lines {
             }
             (State::Escape, b'[') => self.state = State::Control,
             (State::Escape, b']') => self.state = State::Title,
-            // `ESC ( B` and the like have bytes in between.
+            // `ESC ( B` and similar sequences have intermediate bytes.
             (State::Escape, 0x20..=0x2f) => {}
             (State::Escape, _) | (State::Control, 0x40..=0x7e) | (State::Title, 0x07) => {
                 self.state = State::Text;

@@ -1,7 +1,7 @@
-//! JUnit and TestNG under Maven's surefire and failsafe, and under Ant.
+//! JUnit and TestNG under Maven Surefire and Failsafe, and under Ant.
 //!
-//! Each class has a line, and a line with the total of its module follows. The class lines count
-//! only where no total was printed.
+//! Each class has a line, followed by the total of its module. The class lines count only if no
+//! total was printed.
 
 use super::words::labelled;
 use super::{Runner, Tally};

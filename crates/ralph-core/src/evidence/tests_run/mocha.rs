@@ -1,4 +1,4 @@
-//! mocha, and what prints as it does (Cypress, Hardhat).
+//! mocha, and tools with its output format (Cypress, Hardhat).
 
 use super::words::counted;
 use super::{Runner, Tally};
@@ -14,7 +14,7 @@ impl Runner for Mocha {
             Some((count, word)) if word.starts_with("passing (") => {
                 self.tally.add(Tally::ran(count));
             }
-            // These stand below the line that passed.
+            // These lines follow the `passing` line.
             Some((count, "failing")) if self.tally.spoke => self.tally.fail(count),
             Some((count, "pending")) if self.tally.spoke => {
                 self.tally.add(Tally { skipped: count, ..Tally::EMPTY });

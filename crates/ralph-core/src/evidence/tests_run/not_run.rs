@@ -1,11 +1,11 @@
-//! Commands that start a test runner in a way that runs no test.
+//! Detects commands that start a test runner without running tests.
 //!
 //! Their output may look like a pass (`rspec --dry-run` counts its examples), so the flag decides.
-//! But only where the command line holds nothing else that could prove something.
+//! It decides only if no other command in the line could prove something.
 
 use crate::shell::{self, Simple};
 
-/// A runner by its first words, and the arguments with which it runs nothing.
+/// A runner's first words, and the arguments with which it runs no tests.
 const TABLE: [(&[&str], &[&str]); 21] = [
     (&["cargo", "test"], &["--no-run", "--list"]),
     (&["cargo", "t"], &["--no-run", "--list"]),
@@ -30,7 +30,7 @@ const TABLE: [(&[&str], &[&str]); 21] = [
     (&["mvn", "test"], &["-DskipTests", "-Dmaven.test.skip"]),
 ];
 
-/// What only starts another program of the project.
+/// Wrappers that start another program of the project.
 const STARTERS: [&[&str]; 9] = [
     &["npx"],
     &["bunx"],
@@ -43,11 +43,11 @@ const STARTERS: [&[&str]; 9] = [
     &["python3", "-m"],
 ];
 
-/// Commands beside the runner that prove nothing themselves.
+/// Commands around the runner that prove nothing themselves.
 const PREPARES: [&str; 10] =
     ["cd", "export", "set", "echo", "printf", "mkdir", "pwd", ":", "true", "sleep"];
 
-/// True where all that the command line does is to name tests, or to build them.
+/// True if the command line only lists or builds tests.
 pub(super) fn runs_no_tests(command: &str) -> bool {
     let reading = shell::read(command, &[]);
     let mut real = reading

@@ -24,7 +24,7 @@ impl Runner for PhpUnit {
     }
 }
 
-/// `3 tests, 5 assertions)`; JUnit 4's own runner says `3 tests)`.
+/// `3 tests, 5 assertions)`; JUnit 4's own runner prints `3 tests)`.
 fn passed(counts: &str) -> Option<Tally> {
     let (count, word) = counted(counts.strip_suffix(')')?.split(", ").next()?)?;
     (singular(word) == "test").then(|| Tally::ran(count))

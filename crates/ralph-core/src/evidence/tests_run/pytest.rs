@@ -1,4 +1,4 @@
-//! pytest: its last line, with or without the rule around it.
+//! pytest: its last line, with or without the line of `=` around it.
 
 use super::words::{counted, singular};
 use super::{Runner, Tally};
@@ -25,7 +25,7 @@ impl Runner for Pytest {
     }
 }
 
-/// `1 failed, 2 passed, 3 deselected`; none if any word is not pytest's.
+/// `1 failed, 2 passed, 3 deselected`; `None` if any word is not pytest's.
 fn summary(counts: &str) -> Option<Tally> {
     if counts == "no tests ran" {
         return Some(Tally::EMPTY);
@@ -38,7 +38,7 @@ fn summary(counts: &str) -> Option<Tally> {
             "failed" | "error" => Tally::failed(count),
             "skipped" | "xfailed" => Tally { skipped: count, ..Tally::EMPTY },
             "deselected" => Tally { filtered: count, ..Tally::EMPTY },
-            // Alone they may be anyone's: `1 warning in 0.2s`.
+            // On their own they may come from another tool: `1 warning in 0.2s`.
             "warning" | "rerun" | "subtests passed" | "subtests failed" => Tally::default(),
             _ => return None,
         };

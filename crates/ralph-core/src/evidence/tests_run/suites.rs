@@ -1,5 +1,5 @@
-//! `3 tests, 0 failures, 1 skipped`: bats when it is pretty; Ruby's minitest (Rails) and test-unit,
-//! with more words.
+//! `3 tests, 0 failures, 1 skipped`: bats with the pretty formatter; Ruby's minitest (Rails),
+//! test-unit and ExUnit, with more words.
 
 use super::words::{counted, singular};
 use super::{Runner, Tally};
@@ -37,7 +37,7 @@ fn summary(line: &str) -> Option<Tally> {
         }
     }
     let tally = Tally { failed, ..Tally::of_all(all?, skipped) };
-    // ExUnit excludes tests; whether the first number holds them is not said.
+    // ExUnit reports excluded tests; it is unclear whether the first number includes them.
     match tally.ran <= excluded && tally.ran > 0 {
         true => Some(Tally { failed, ..Tally::SOME }),
         false => Some(Tally { filtered: excluded, ..tally }),

@@ -1,8 +1,9 @@
-//! `swift test`: XCTest and swift-testing, which run one after the other.
+//! `swift test`: XCTest and swift-testing, which run in sequence.
 //!
-//! XCTest closes each class, each bundle and the whole with a count of its own; only the
-//! outermost counts, which is the last before another run begins (also where the head of the
-//! output was cut off). An empty XCTest run before swift-testing's is the rule, not an absence.
+//! XCTest prints a count after each class, each bundle and the whole run. Only the outermost count
+//! is used, which is the last one before another run begins (even if the start of the output was
+//! cut off). An empty XCTest run before swift-testing's is normal and does not mean that there are
+//! no tests.
 
 use super::words::{counted, number, singular};
 use super::{Runner, Tally};
@@ -10,9 +11,9 @@ use super::{Runner, Tally};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Swift {
     depth: u32,
-    /// XCTest's count of what was closed last.
+    /// XCTest's most recent count.
     closed: Tally,
-    /// swift-testing's tests that were skipped; its total holds them.
+    /// Tests skipped by swift-testing; its total includes them.
     skipped: u64,
     tally: Tally,
 }

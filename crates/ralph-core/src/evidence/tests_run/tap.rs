@@ -1,19 +1,20 @@
 //! The Test Anything Protocol (bats, vitest's and mocha's reporters, prove), and the summary of
-//! node's own runner, which stands below such lines or below a tree.
+//! Node's test runner, which follows such lines or a tree.
 //!
-//! The summary knows more than the lines: it leaves out the suites and counts what is in them. So
-//! the lines before a summary are forgotten.
+//! The summary is more precise than the lines: it excludes suites and counts their tests. So the
+//! lines before a summary are discarded.
 
 use super::words::{counted, number};
 use super::{Runner, Tally};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tap {
-    /// What the summaries said.
+    /// The counts of the summaries.
     summaries: Tally,
-    /// Lines since the last summary.
+    /// Test lines since the last summary.
     points: Tally,
-    /// A plan makes points of what could be anyone's lines; it may come last.
+    /// True after a plan (`1..N`): without one, the lines could come from any program. It may come
+    /// last.
     planned: bool,
 }
 
@@ -28,7 +29,7 @@ impl Runner for Tap {
             let point = point_of(point).unwrap_or_default();
             self.points.add(Tally { failed: point.ran, ..point });
         } else if let Some(counts) = line.strip_prefix("Files=") {
-            // `prove` closes with it, and shows the lines of the tests only when it is told to.
+            // `prove` prints this at the end, and shows the lines of the tests only on request.
             let ran =
                 counts.split_once(", Tests=").and_then(|(_, rest)| number(rest.split(',').next()?));
             if let Some(ran) = ran {
@@ -93,7 +94,7 @@ fn point_of(text: &str) -> Option<Tally> {
     })
 }
 
-/// What is to be done may fail, and proves nothing.
+/// A `todo` test may fail, and so proves nothing.
 fn has_directive(text: &str) -> bool {
     text.rsplit_once('#').is_some_and(|(_, directive)| {
         let word = directive.trim_start().as_bytes().get(..4);

@@ -1,4 +1,4 @@
-//! The recordings and where they come from: `tests/fixtures/runners/README.md`.
+//! The recordings; `tests/fixtures/runners/README.md` states their origin.
 #![allow(clippy::disallowed_methods)]
 
 use super::NoTests::{AllSkipped, FilteredOut, NoSummary, NoneFound};
@@ -6,7 +6,7 @@ use super::TestsRun::{None, Ran, Some, Unknown};
 use super::*;
 use std::path::{Path, PathBuf};
 
-/// Each recording, the command that printed it, and what it says.
+/// Each recording, the command that printed it, and the expected result.
 const RECORDINGS: &[(&str, &str, TestsRun)] = &[
     ("cargo-test/pass", "cargo test", Ran(4)),
     ("cargo-test/quiet", "cargo test -q", Ran(4)),
@@ -23,7 +23,7 @@ const RECORDINGS: &[(&str, &str, TestsRun)] = &[
     ("cargo-nextest/fail", "cargo nextest run", Ran(2)),
     ("cargo-nextest/none", "cargo nextest run --no-tests=warn", None(NoneFound)),
     ("cargo-nextest/all-ignored-ok", "cargo nextest run --no-tests=pass", None(AllSkipped)),
-    // nextest calls what its filter leaves out skipped.
+    // nextest reports filtered tests as skipped.
     ("cargo-nextest/filtered", "cargo nextest run --no-tests=pass nothing", None(AllSkipped)),
     ("cargo-nextest/list", "cargo nextest list", None(NoSummary)),
     ("pytest/pass", "python -m pytest test_ok.py", Ran(2)),
@@ -77,7 +77,7 @@ const RECORDINGS: &[(&str, &str, TestsRun)] = &[
     ("node/fail", "node --test fail.test.js", Ran(2)),
     ("node/fail-spec", "node --test --test-reporter=spec fail.test.js", Ran(2)),
     ("node/dot", "node --test --test-reporter=dot ok.test.js", Unknown),
-    // To node a file that ends well is a test that passed.
+    // Node counts a file that exits with 0 as a passed test.
     ("node/empty-file", "node --test none.test.js", Ran(1)),
     ("node/none", "node --test", None(NoneFound)),
     ("node/skipped", "node --test skip.test.js", None(AllSkipped)),
@@ -93,7 +93,7 @@ const RECORDINGS: &[(&str, &str, TestsRun)] = &[
     ("go/filtered", "go test -run Nothing ./...", None(NoneFound)),
     ("go/filtered-v", "go test -v -run Nothing ./...", None(NoneFound)),
     ("go/filtered-json", "go test -json -run Nothing ./...", None(NoneFound)),
-    // Without -v nothing shows that the only test was skipped.
+    // Without -v, nothing shows that the only test was skipped.
     ("go/skipped", "go test ./c", Some),
     ("go/skipped-v", "go test -v ./c", None(AllSkipped)),
     ("go/skipped-json", "go test -json ./c", None(AllSkipped)),
@@ -269,7 +269,7 @@ fn it_does_not_matter_how_the_output_is_split_coloured_or_ended() {
     }
 }
 
-/// A colour around every word, a title and a link in front of every line.
+/// Adds a colour around every word, and a title and a link before every line.
 fn coloured(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let words: Vec<String> =

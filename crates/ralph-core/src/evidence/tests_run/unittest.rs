@@ -1,13 +1,13 @@
-//! Python's unittest, and what is built on it (Django, nose2).
+//! Python's unittest, and tools built on it (Django, nose2).
 //!
-//! `Ran N tests in …` counts what was skipped; how much that was stands on the next line.
+//! `Ran N tests in …` includes skipped tests; their number is on the next line.
 
 use super::words::{counted, number, singular};
 use super::{Runner, Tally};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unittest {
-    /// A count that waits for its verdict.
+    /// A count whose verdict line has not arrived yet.
     open: Option<u64>,
     tally: Tally,
 }
@@ -44,7 +44,7 @@ impl Runner for Unittest {
     }
 }
 
-/// How many of ` (failures=1, skipped=2, expected failures=1)` are of these kinds.
+/// The sum of these kinds in ` (failures=1, skipped=2, expected failures=1)`.
 fn sum(details: &str, kinds: &[&str]) -> u64 {
     let details = details.trim_matches([' ', '(', ')']);
     details

@@ -1,15 +1,16 @@
-//! What the model reads when a call would need a person's permission and nobody is there.
+//! The refusal that the model reads when a call needs the user's permission and nobody is there.
 //!
-//! Without an answer from a hook the client refuses such a call in `-p` with "you haven't granted it
-//! yet", which a model takes for a reason to wait or to try again. Measured with 2.1.328: the event
-//! comes in the modes `default`, `acceptEdits` and `plan`; what the others refuse has no event.
+//! Without an answer from a hook, the client refuses such a call in `-p` with "you haven't granted
+//! it yet", which a model takes as a reason to wait or to retry. Measured with 2.1.328: the event
+//! is sent in the modes `default`, `acceptEdits` and `plan`; calls refused in the other modes send
+//! no event.
 
 use crate::protocol::event::ToolInput;
 
-/// The end of a command line that is shown.
+/// Bytes of a command line that are shown.
 const SHOWN: usize = 200;
 
-/// Why the call is refused, what may be done instead, and how it is said that a person must help.
+/// Tells the model why the call is refused, what to do instead, and how to ask for a person's help.
 pub fn refusal(tool: &str, input: &ToolInput) -> String {
     let about = about(input);
     format!(
@@ -21,7 +22,7 @@ pub fn refusal(tool: &str, input: &ToolInput) -> String {
     )
 }
 
-/// What is asked for, on one line: ` on PATH` or `: COMMAND`.
+/// Describes the call on one line: ` on PATH` or `: COMMAND`.
 pub fn about(input: &ToolInput) -> String {
     match (&input.command, input.path()) {
         (Some(command), _) => {

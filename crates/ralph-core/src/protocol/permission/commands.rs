@@ -1,35 +1,35 @@
-//! The commands of a line, as the client asks about them: each by itself.
+//! Splits a command line into the commands that the client asks about separately.
 //!
-//! Only lines whose parts can be told without doubt are taken apart. Any other is one part, which a
-//! rule has to name as it is written.
+//! Only a line that splits without doubt is split. Any other line is one part, which a rule has to
+//! name exactly as written.
 
 use super::{Mode, rules};
 use crate::shell;
 
-/// One command that has to be allowed.
+/// One command that needs to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandPart {
-    /// As it is written.
     pub(super) text: String,
-    /// It writes a file by itself, or runs in the background: no rule for the command is enough.
+    /// The command redirects output, runs in the background or hides other commands: only a rule
+    /// for all of Bash allows it.
     is_more: bool,
-    /// It is nothing but words.
+    /// The command consists of plain words only.
     is_plain: bool,
 }
 
-/// What the client itself takes off before it compares; each was measured.
+/// Wrappers that the client removes before it compares; each was measured.
 const TAKEN_OFF: [&str; 5] = ["time", "nice", "nohup", "xargs", "timeout"];
 
-/// Not asked about in any mode, within the project; each was measured.
+/// Commands never asked about within the project, in any mode; each was measured.
 const HARMLESS: [&str; 19] = [
     "[", "cat", "cd", "date", "diff", "echo", "grep", "head", "jq", "ls", "pwd", "sort", "stat",
     "tail", "test", "true", "wc", "which", "git",
 ];
 
-/// What of git only looks.
+/// Read-only subcommands of git.
 const LOOKING: [&str; 4] = ["status", "diff", "log", "show"];
 
-/// Not asked about where edits are accepted, within the project; each was measured.
+/// Commands not asked about within the project in `acceptEdits` mode; each was measured.
 const EDITING: [&str; 6] = ["mkdir", "rmdir", "touch", "rm", "mv", "cp"];
 
 impl CommandPart {
@@ -38,7 +38,7 @@ impl CommandPart {
         if self.is_plain {
             texts.extend(without_wrapper(&self.text));
         }
-        // A rule for all of Bash allows whatever is in the line.
+        // A rule for all of Bash allows any line.
         let texts = if self.is_more { &[][..] } else { &texts[..] };
         rules::naming(allow, "Bash", texts).is_some()
     }
@@ -53,23 +53,23 @@ impl CommandPart {
     }
 }
 
-/// A word that leads out of the project makes any command one to ask about.
+/// False for a word that leads out of the project: any command with such a word needs permission.
 fn stays(word: &str) -> bool {
     !word.starts_with(['/', '~']) && !word.split(['/', '=']).any(|name| name == "..")
 }
 
-/// The parts that are asked about.
+/// Returns the parts that the client asks about.
 pub(super) fn parts(line: &str) -> Vec<CommandPart> {
     let plain = line.replace(" 2>&1", "");
     if !plain.contains(|letter| "'\"\\$`(){}<>#\n".contains(letter)) {
         return split(&plain);
     }
-    // Quoted or not: better one question too many announced than one too few.
+    // Quoting is ignored: one predicted question too many is better than one too few.
     let is_more = line.contains(|letter| ";|&(){}<>#`\n".contains(letter));
     vec![CommandPart { text: line.to_owned(), is_more, is_plain: false }]
 }
 
-/// A line of nothing but words and operators.
+/// Splits a line that has only words and operators.
 fn split(line: &str) -> Vec<CommandPart> {
     let joined = line.replace("&&", ";").replace("||", ";").replace('|', ";");
     let parts = joined.split(';').map(str::trim).filter(|text| !text.is_empty());
@@ -90,7 +90,8 @@ fn without_wrapper(text: &str) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// Every command that the line may run, with its wrappers taken off: more than is asked about.
+/// Returns every command that the line may run, without wrappers; a superset of the asked-about
+/// parts.
 pub(super) fn all_that_may_run(line: &str) -> Vec<String> {
     let commands = shell::read(line, &[]).commands;
     let joined = |command: &shell::Simple| {

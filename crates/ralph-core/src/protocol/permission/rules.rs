@@ -1,17 +1,18 @@
-//! The rules of the client's settings: `Tool`, `Bash(cargo test)`, `Bash(cargo test:*)`, `Bash(git *)`.
+//! Permission rules from the client's settings: `Tool`, `Bash(cargo test)`, `Bash(cargo test:*)`,
+//! `Bash(git *)`.
 
-/// The rules of all settings files that count.
+/// The rules of all settings files that apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Not asked about.
+    /// Calls that are allowed without asking.
     pub allow: Vec<String>,
-    /// Asked about in every mode.
+    /// Calls that are asked about in every mode.
     pub ask: Vec<String>,
-    /// Never done.
+    /// Calls that are always denied.
     pub deny: Vec<String>,
 }
 
-/// The first rule that names the tool as a whole, or one of these texts of it.
+/// The first rule that names the whole tool or matches one of these texts.
 pub(super) fn naming(rules: &[String], tool: &str, texts: &[String]) -> Option<String> {
     let names = |rule: &&String| match rule.split_once('(') {
         None => rule.trim() == tool,
@@ -24,8 +25,8 @@ pub(super) fn naming(rules: &[String], tool: &str, texts: &[String]) -> Option<S
     rules.iter().find(names).cloned()
 }
 
-/// Measured: `:*` and ` *` at the end mean the words before and whatever follows them, nothing
-/// included, and `cargo testx` is not `cargo test`. A star elsewhere stands for anything.
+/// Measured: a trailing `:*` or ` *` matches the words before it and anything after them, including
+/// nothing; `cargo testx` does not match `cargo test`. A star elsewhere matches any text.
 fn is_meant(pattern: &str, text: &str) -> bool {
     let open = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *"));
     if let Some(words) = open.filter(|words| !words.contains('*')) {
@@ -39,7 +40,7 @@ fn is_meant(pattern: &str, text: &str) -> bool {
         return false;
     };
     let mut pieces: Vec<&str> = pieces.collect();
-    // Without a star the text is the pattern; else its last piece stands at the end.
+    // Without a star, the text must equal the pattern; otherwise it must end in the last piece.
     let Some(last) = pieces.pop() else { return rest.is_empty() };
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };

@@ -1,4 +1,4 @@
-//! What 2.1.328 did with each call in `-p`.
+//! How Claude Code 2.1.328 treated each call in `-p`.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn answer(command: &str, mode: Mode, rules: &Rules) -> &'static str {
 #[test]
 fn each_command_is_answered_as_the_client_answered_it() {
     const TABLE: [(&str, &str, &str, &str, &str); 37] = [
-        // command, by default, with edits accepted, with our rules, with all permissions skipped
+        // command, default mode, acceptEdits, our rules, bypassPermissions
         ("ralph task claim T", "prompts", "prompts", "ok", "ok"),
         ("cargo test", "prompts", "prompts", "ok", "ok"),
         ("cargo test --lib", "prompts", "prompts", "ok", "ok"),

@@ -1,22 +1,22 @@
-//! `password=…`, `"token": "…"`, `Cookie: …`: a secret that is known by the name before it.
+//! `password=…`, `"token": "…"`, `Cookie: …`: secrets identified by the name before them.
 
 use super::{Span, shapes};
 
-/// What a name says about the value that follows it.
+/// What the name implies about the value that follows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum ValueKind {
-    /// A password: even a short or plain one is secret.
+    /// A password: secret even if short or plain.
     Password,
-    /// A token or a key, which no word of prose is.
+    /// A token or a key: a prose word is never one.
     Token,
     /// The rest of the line.
     Line,
 }
 
-/// No name that matters is longer.
+/// Names that matter are not longer than this.
 const LONGEST_NAME: usize = 80;
 
-/// The secret that is assigned by the sign (`=`, `:` or `>`) at this place.
+/// Finds the secret assigned by the sign (`=`, `:` or `>`) at this position.
 pub(super) fn at_sign(text: &[u8], sign: usize) -> Option<Span> {
     let (name_from, name_end) = name_before(text, sign)?;
     let name = &text[name_from..name_end];
@@ -46,7 +46,7 @@ pub(super) fn at_sign(text: &[u8], sign: usize) -> Option<Span> {
         return is_secret_in_quotes(&text[at..end], kind).then(|| span(at, end))?;
     }
     let (from, quote) = opening(&text[..line_end], at);
-    // `PASS: a_test` is no password.
+    // `PASS: a_test` is a test result, not a password.
     let is_pass = name.eq_ignore_ascii_case(b"pass");
     if is_pass && (quote == Some(b'`') || quote.is_none() && !(op == b'=' && spaces == 0)) {
         return None;
@@ -86,7 +86,7 @@ fn name_before(text: &[u8], sign: usize) -> Option<(usize, usize)> {
             }
         }
     };
-    // `:=`, and before that spaces.
+    // `:=`, and spaces before it.
     if text[sign] == b'=' {
         back(&mut end, b":", 1);
     }
@@ -98,14 +98,14 @@ fn name_before(text: &[u8], sign: usize) -> Option<(usize, usize)> {
     let length =
         text[..end].iter().rev().take(LONGEST_NAME).take_while(|byte| is_name(**byte)).count();
     let mut from = end - length;
-    // A break in a JSON string, an escape of printf.
+    // A line break in a JSON string, or an escape of `printf`.
     if from > 0 && text[from - 1] == b'\\' && matches!(text.get(from), Some(b'n' | b't' | b'r')) {
         from += 1;
     }
     (from < end).then_some((from, end))
 }
 
-/// Where the value begins, and which sign it was; none for a comparison, a path and an address.
+/// Where the value begins, and after which sign; `None` for a comparison, a path or an address.
 fn after_sign(text: &[u8], sign: usize) -> Option<(usize, u8)> {
     let next = text.get(sign + 1).copied().unwrap_or(b'\n');
     let before = sign.checked_sub(1).map_or(b'\n', |at| text[at]);
@@ -118,7 +118,7 @@ fn after_sign(text: &[u8], sign: usize) -> Option<(usize, u8)> {
     }
 }
 
-/// A cookie's or a credential's header.
+/// The value of a cookie or credential header.
 fn header(
     text: &[u8],
     from: usize,
@@ -129,7 +129,7 @@ fn header(
     let end = value.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'\r' | b'\\'));
     let end = from + end.unwrap_or(value.len());
     let value = text[from..end].trim_ascii_end();
-    // A scheme says how, and a pair says what; a word in prose does neither.
+    // A credential has a scheme or a key-value pair; a prose word has neither.
     let says = value.contains(&b'=') || value.iter().any(u8::is_ascii_digit) && value.len() >= 8;
     says.then(|| span(from, from + value.len()))?
 }
@@ -138,7 +138,7 @@ fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-/// Where the value in quotes begins, also behind a letter as in `b"…"`.
+/// Where the quoted value begins, also after a prefix letter as in `b"…"`.
 fn opening(text: &[u8], at: usize) -> (usize, Option<u8>) {
     let prefix = usize::from(
         matches!(text.get(at), Some(b'b' | b'r' | b'f' | b'u' | b'@' | b'\\'))
@@ -180,12 +180,13 @@ fn end_of_bare(text: &[u8], from: usize, whole: bool) -> usize {
         _ => false,
     };
     let end = text[from..].iter().position(ends).map_or(text.len(), |end| from + end);
-    // What ends a sentence.
+    // Punctuation that ends a sentence.
     let trimmed = text[from..end].iter().rposition(|byte| !b".,;".contains(byte));
     trimmed.map_or(from, |last| from + last + 1)
 }
 
-/// The words of a name, in lower case: `dbPassword`, `DB_PASSWORD` and `db.password` have the same.
+/// Splits a name into lower-case words: `dbPassword`, `DB_PASSWORD` and `db.password` give the
+/// same.
 fn words(name: &[u8]) -> Vec<Vec<u8>> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let mut before = b'_';
@@ -216,7 +217,7 @@ fn words(name: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// Words before `key` that make it a secret one.
+/// Words before `key` that make it a secret key.
 const KEYS: [&[u8]; 27] = [
     b"api",
     b"access",
@@ -247,7 +248,7 @@ const KEYS: [&[u8]; 27] = [
     b"rsa",
 ];
 
-/// Words before `KEY` in a variable that make it none.
+/// Words before `KEY` that make the variable harmless.
 const HARMLESS_KEYS: [&[u8]; 12] = [
     b"public",
     b"primary",
@@ -263,7 +264,7 @@ const HARMLESS_KEYS: [&[u8]; 12] = [
     b"hot",
 ];
 
-/// How the names of secrets end, in lower case.
+/// Endings of secret names, in lower case.
 const ENDINGS: [&[u8]; 21] = [
     b"password",
     b"passwd",
@@ -288,7 +289,7 @@ const ENDINGS: [&[u8]; 21] = [
     b"sessionid",
 ];
 
-/// Told without taking the name apart: nearly no name is a secret's.
+/// Quick check without splitting the name: almost no name belongs to a secret.
 fn may_be_secret(name: &[u8]) -> bool {
     let end = name.iter().rposition(u8::is_ascii_alphabetic).map_or(0, |at| at + 1);
     let name = &name[..end];
@@ -307,7 +308,7 @@ fn may_be_secret(name: &[u8]) -> bool {
         || last == b'p' && ends(b"otp")
 }
 
-/// Words behind a secret's name that say which of several it is.
+/// Suffixes after a secret's name that tell variants apart.
 const WHICH: [&[u8]; 9] = [
     b"_base",
     b"_value",
@@ -366,7 +367,7 @@ pub(super) fn kind_of(name: &[u8]) -> Option<ValueKind> {
     }
 }
 
-/// Words that stand where a value would, in lower case.
+/// Words that stand in for a value, in lower case.
 const WORDS: [&[u8]; 49] = [
     b"passwd",
     b"pwd",
@@ -423,7 +424,7 @@ fn is_word(value: &[u8]) -> bool {
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// What says where a value is, or that it is hidden, and not what it is.
+/// True if the value only refers to a secret or masks one.
 fn is_stand_in(value: &[u8]) -> bool {
     let is_hash =
         value.starts_with(b"$2") || value.starts_with(b"$6$") || value.starts_with(b"$y$");
@@ -467,7 +468,7 @@ fn is_secret_in_quotes(value: &[u8], kind: ValueKind) -> bool {
     }
 }
 
-/// A sentence about a password, and none of the kind that people take as a password.
+/// A sentence about a password, not a passphrase that people would use.
 fn is_said(value: &[u8]) -> bool {
     const SAYS: [&[u8]; 17] = [
         b"must",
@@ -493,7 +494,7 @@ fn is_said(value: &[u8]) -> bool {
         .any(|word| SAYS.iter().any(|says| word.eq_ignore_ascii_case(says)))
 }
 
-/// A name, a path of names or a call, and not what it stands for.
+/// An identifier, a path of identifiers or a call, not a value.
 fn is_code(value: &[u8]) -> bool {
     let is_name =
         |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b':' | b'-');

@@ -1,13 +1,14 @@
-//! The forms in which a value appears in an output besides its own.
+//! The encodings in which a secret value may appear in output.
 
-/// Encodings of the value and of its lines. Of base64 the part that does not depend on what stands before
-/// and behind the value.
+/// Returns encodings of the value and of its lines. For base64, returns the part that does not
+/// depend on the bytes before and after the value.
 pub(super) fn parts(value: &[u8]) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     if value.len() >= super::SHORTEST_ENCODED {
         for shift in 0..3 {
             let padded = [&b"\0\0"[..shift], value].concat();
-            // Each letter holds six bits: those of the value alone begin here, and end there.
+            // Each letter holds six bits: the letters from `first` to `last` hold bits of the value
+            // only.
             let first = (shift * 8).div_ceil(6);
             let last = padded.len() * 8 / 6;
             for alphabet in [STANDARD, URL] {

@@ -1,9 +1,9 @@
-//! What is a secret by its shape: one pass over a block of text.
+//! Finds secrets by their shape in one pass over a block of text.
 
 use super::assigned::{self, ValueKind};
 use super::{Span, tokens};
 
-/// Everything in the text that is a secret, in no order. `before` is the byte before the text.
+/// Returns every secret in the text, in no order. `before` is the byte before the text.
 pub(super) fn find(text: &[u8], before: u8) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -12,7 +12,7 @@ pub(super) fn find(text: &[u8], before: u8) -> Vec<Span> {
         let starts = !(previous.is_ascii_alphanumeric() || previous == b'_');
         let found = match byte {
             b'=' => assigned::at_sign(text, at),
-            // The end of an XML tag is a letter before the bracket.
+            // An XML tag ends in a letter before the bracket.
             b'>' if previous.is_ascii_alphanumeric() => assigned::at_sign(text, at),
             b':' => address(text, at).or_else(|| assigned::at_sign(text, at)),
             b'-' if text[at..].starts_with(b"-----BEGIN ") => private_key(text, at),
@@ -28,7 +28,7 @@ pub(super) fn find(text: &[u8], before: u8) -> Vec<Span> {
         };
         match found {
             Some(span) => {
-                // What begins in it is part of it.
+                // Whatever begins inside a secret is part of it.
                 at = span.end.max(at + 1);
                 previous = text[at - 1];
                 spans.push(span);
@@ -46,17 +46,17 @@ fn span(known_from: usize, start: usize, end: usize) -> Option<Span> {
     (start < end).then_some(Span { known_from, start, end, needle: None })
 }
 
-/// A secret and its name stand in one line, within this many bytes. Without a bound a long line without a
-/// break would be searched to its end for each sign in it.
+/// A secret and its name are on one line, within this many bytes. Without the bound, each sign in a
+/// line that has no break would cost a search to the end of that line.
 const LINE: usize = super::AHEAD;
 
-/// The end of the line that goes on here.
+/// The end of the line that contains this position.
 pub(super) fn line_end(text: &[u8], at: usize) -> usize {
     let most = text.len().min(at + LINE);
     memchr::memchr(b'\n', &text[at..most]).map_or(most, |end| at + end)
 }
 
-/// The beginning of the line that this place belongs to.
+/// The start of the line that contains this position.
 pub(super) fn line_start(text: &[u8], at: usize) -> usize {
     let least = at.saturating_sub(LINE);
     memchr::memrchr(b'\n', &text[least..at]).map_or(least, |line| least + line + 1)
@@ -66,7 +66,7 @@ fn run(text: &[u8], at: usize, is_in: impl Fn(u8) -> bool) -> usize {
     at + text[at..].iter().take_while(|byte| is_in(**byte)).count()
 }
 
-/// A token, a scheme with its credential, or a name that a space parts from its value.
+/// A token, a scheme with its credential, or a name separated from its value by a space.
 fn word(text: &[u8], at: usize, first: u8) -> Option<Span> {
     if tokens::may_begin(first)
         && let Some(length) = tokens::length(&text[at..])
@@ -100,7 +100,7 @@ fn scheme(text: &[u8], at: usize, name: &[u8]) -> Option<Span> {
             && value.iter().any(u8::is_ascii_uppercase)
             && value[1..].iter().any(u8::is_ascii_uppercase)
             && value.iter().any(u8::is_ascii_lowercase);
-    // `Basic 2` and `basic auth2` are none.
+    // `Basic 2` and `basic auth2` are not credentials.
     (is_random && value.len() >= 8).then(|| span(at, from, end))?
 }
 
@@ -147,7 +147,7 @@ fn pgpass(text: &[u8], at: usize) -> Option<Span> {
         return None;
     }
     let line = &text[at..line_end(text, at)];
-    // Nearly no line has so few bytes and so many colons.
+    // Almost no line is this short and has this many colons.
     if line.len() > 300 || line.iter().any(u8::is_ascii_whitespace) {
         return None;
     }
@@ -202,7 +202,7 @@ fn flag(text: &[u8], at: usize) -> Option<Span> {
     (is_one && !value.starts_with(b"/") && !value.contains(&b'=')).then(|| span(at, from, stop))?
 }
 
-/// What stands before the host of an address: the password, or a token in place of a name.
+/// The password before the host of an address, or a token in place of the user name.
 fn address(text: &[u8], at: usize) -> Option<Span> {
     if !text[at..].starts_with(b"://") {
         return None;
@@ -231,7 +231,7 @@ fn address(text: &[u8], at: usize) -> Option<Span> {
     }
 }
 
-/// A whole block, to its end or as far as it can be one.
+/// A whole key block, to its end or for as long as it can be one.
 fn private_key(text: &[u8], at: usize) -> Option<Span> {
     let label_from = at + b"-----BEGIN ".len();
     let label_end = label_from
@@ -260,7 +260,7 @@ fn private_key(text: &[u8], at: usize) -> Option<Span> {
     span(at, at, end)
 }
 
-/// The lines of a key that follow their number.
+/// The lines of a PuTTY key, whose count comes first.
 fn putty(text: &[u8], at: usize) -> Option<Span> {
     let from = at + b"Private-Lines: ".len();
     let end = line_end(text, from);
@@ -281,14 +281,14 @@ fn crypt(text: &[u8], at: usize) -> Option<Span> {
     (end - at >= 30).then(|| span(at, at, end))?
 }
 
-/// What follows the host of a web hook.
+/// The path after the host of a webhook.
 fn web_hook(text: &[u8], at: usize) -> Option<Span> {
     let slash = memchr::memchr(b'/', &text[at..])? + at + 1;
     let end = run(text, slash, |byte| byte.is_ascii_alphanumeric() || b"/_-+".contains(&byte));
     (end - slash >= 30).then(|| span(at, slash, end))?
 }
 
-/// A bot's token: a number, a colon and 35 letters.
+/// A Telegram bot token: a number, a colon and 35 letters.
 fn bot(text: &[u8], at: usize) -> Option<Span> {
     let colon = run(text, at, |byte| byte.is_ascii_digit());
     if !(8..=10).contains(&(colon - at)) || text.get(colon..colon + 3) != Some(b":AA") {
@@ -299,7 +299,7 @@ fn bot(text: &[u8], at: usize) -> Option<Span> {
     (end - colon >= 33).then(|| span(at, at, end))?
 }
 
-/// A secret of an application in Azure: `…Q~…`
+/// An Azure application secret: `…Q~…`
 fn azure(text: &[u8], at: usize) -> Option<Span> {
     let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"_~.-".contains(&byte);
     let from = at.checked_sub(4)?;

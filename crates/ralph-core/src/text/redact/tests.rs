@@ -99,7 +99,7 @@ fn a_private_key_is_taken_out_as_a_whole_wherever_the_stream_is_cut() {
     }
 }
 
-/// A line without an end, and tokens at every place of it.
+/// One long line with tokens at every position.
 #[test]
 fn a_token_is_found_wherever_a_long_line_is_cut() {
     let token = ["ghp", "_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8"].concat();

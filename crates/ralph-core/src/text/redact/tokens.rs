@@ -1,8 +1,8 @@
-//! Tokens that are known by how they begin.
+//! Tokens identified by their prefix.
 
 use Letters::{Hex, Lower, Plain, Upper, Word};
 
-/// What a token goes on with.
+/// The alphabet of the rest of a token.
 #[derive(Clone, Copy)]
 enum Letters {
     /// `0-9a-f` in either case
@@ -13,7 +13,7 @@ enum Letters {
     Lower,
     /// `A-Za-z0-9`
     Plain,
-    /// The same with `_`, `-`, `.`, `=`, `/`, `+` and `%`
+    /// `Plain` and `_`, `-`, `.`, `=`, `/`, `+`, `%`
     Word,
 }
 
@@ -29,7 +29,7 @@ impl Letters {
     }
 }
 
-/// How it begins, what it goes on with, and how much of that there is at least.
+/// Prefix, alphabet of the rest, and minimum length of the rest.
 const TOKENS: [(&str, Letters, usize); 92] = [
     ("A3-", Word, 30),
     ("ABIA", Upper, 16),
@@ -125,7 +125,7 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("ya29.", Word, 20),
 ];
 
-/// True for a byte that a token can begin with.
+/// True if a token can begin with this byte.
 pub(super) fn may_begin(byte: u8) -> bool {
     byte.is_ascii_alphabetic() && FIRST[usize::from(byte & 63)]
 }
@@ -137,7 +137,7 @@ const FIRST: [bool; 64] = {
         first[(TOKENS[at].0.as_bytes()[0] & 63) as usize] = true;
         at += 1;
     }
-    // Those with a rule of their own.
+    // Tokens that have a rule of their own.
     first[(b'e' & 63) as usize] = true;
     first[(b's' & 63) as usize] = true;
     first[(b'r' & 63) as usize] = true;
@@ -145,7 +145,7 @@ const FIRST: [bool; 64] = {
     first
 };
 
-/// Where in the table those stand that begin with a byte.
+/// Index in [`TOKENS`] of the first token that begins with each byte.
 const BEGINS: [usize; 129] = {
     let mut begins = [0; 129];
     let mut byte = 0;
@@ -170,7 +170,7 @@ pub(super) fn length(text: &[u8]) -> Option<usize> {
         TOKENS[BEGINS[first]..BEGINS[first + 1]].iter().find_map(|(begin, letters, least)| {
             text.starts_with(begin.as_bytes()).then_some(())?;
             let rest = run(begin.len(), *letters);
-            // The rest of a word in prose has no digit in it.
+            // The rest of a prose word has no digit.
             let body = &text[begin.len()..begin.len() + rest];
             let is_random = body.iter().any(u8::is_ascii_digit)
                 || has_both_cases(body) && body.len() >= 20 && !body.contains(&b'-');
@@ -185,7 +185,7 @@ pub(super) fn length(text: &[u8]) -> Option<usize> {
         .map(|length| trimmed(&text[..length]))
 }
 
-/// What ends a sentence is no part of the token.
+/// Length without the punctuation that ends a sentence.
 fn trimmed(token: &[u8]) -> usize {
     token.iter().rposition(|byte| !b"./%".contains(byte)).map_or(0, |last| last + 1)
 }
@@ -210,7 +210,7 @@ fn web_token(text: &[u8]) -> Option<usize> {
         }
         n_parts += 1;
         at += part;
-        // Signed in three parts, encrypted in five.
+        // A signed token has three parts, an encrypted one five.
         match text.get(at) {
             Some(b'.') if n_parts < 5 => at += 1,
             _ => break,
@@ -238,7 +238,7 @@ fn slack(text: &[u8]) -> Option<usize> {
     (rest >= 10 && body[..rest].iter().any(u8::is_ascii_digit)).then_some(5 + rest)
 }
 
-/// `sk-…`, also with a word for its kind.
+/// `sk-…`, optionally with a word for the kind of key.
 fn openai(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"sk-")?;
     let body = rest.iter().take_while(|byte| Word.has(**byte) && **byte != b'.').count();

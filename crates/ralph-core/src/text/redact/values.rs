@@ -1,32 +1,32 @@
-//! Takes known values out of a stream of bytes.
+//! Redacts known values in a stream of bytes.
 //!
-//! A value may be split over any number of pieces, so the last few bytes are always held back until
-//! it is known that no value starts in them; what is held back is shorter than the longest value.
+//! A value may be split over any number of pieces, so the last few bytes are held back until no
+//! value can start in them. Fewer bytes are held back than the longest value has.
 
 use memchr::memmem::Finder;
 use std::cmp::Reverse;
 
-/// A stream on its way from a command to a file.
+/// Redacts one stream, fed in pieces.
 #[derive(Debug)]
 pub(super) struct Values {
     values: Vec<SecretValue>,
-    /// Longest value less one byte: how much must be seen after a byte to decide on it.
+    /// Length of the longest value minus one: how far to look ahead to decide on a byte.
     ahead: usize,
-    /// What was seen and not yet decided on.
+    /// Bytes read but not yet decided on.
     held: Vec<u8>,
-    /// How many bytes of `held` belong to a value that was already replaced.
+    /// Bytes of `held` that belong to a value already replaced.
     covered: usize,
 }
 
 #[derive(Debug)]
 struct SecretValue {
     finder: Finder<'static>,
-    /// What takes its place.
+    /// The replacement text.
     mark: Vec<u8>,
 }
 
 impl Values {
-    /// Replaces each value by `[redacted NAME]`. An empty value is ignored.
+    /// Replaces each value by `[redacted NAME]`. Ignores empty values.
     pub(super) fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Values {
         let secrets = secrets.into_iter().filter(|(_, value)| !value.is_empty());
         let values: Vec<SecretValue> = secrets
@@ -39,7 +39,7 @@ impl Values {
         Values { ahead: longest.unwrap_or(1) - 1, values, held: Vec::new(), covered: 0 }
     }
 
-    /// Takes the next piece; appends to `out` what is known to be no part of a value.
+    /// Feeds the next piece; appends to `out` the bytes that cannot belong to a value.
     pub(super) fn feed(&mut self, piece: &[u8], out: &mut Vec<u8>) {
         if self.values.is_empty() {
             return out.extend_from_slice(piece);
@@ -48,16 +48,16 @@ impl Values {
         self.decide(self.held.len().saturating_sub(self.ahead), out);
     }
 
-    /// Gives out what was still held back. The stream is over.
+    /// Ends the stream and appends the bytes that were held back.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         self.decide(self.held.len(), out);
     }
 
-    /// Gives out the bytes before `limit`, in which every value that starts there is seen whole.
+    /// Releases the bytes before `limit`; every value that starts there is entirely in view.
     fn decide(&mut self, limit: usize, out: &mut Vec<u8>) {
         let mut done = self.covered;
         for (start, value) in self.found(limit) {
-            // Where two values overlap, one mark stands for both.
+            // One mark replaces two values that overlap.
             if start >= done {
                 out.extend_from_slice(&self.held[done..start]);
                 out.extend_from_slice(&value.mark);
@@ -72,7 +72,7 @@ impl Values {
         self.covered = done - limit;
     }
 
-    /// Every value that starts before `limit`, by its place, the longest first.
+    /// Every value that starts before `limit`, by position, longest first.
     fn found(&self, limit: usize) -> Vec<(usize, &SecretValue)> {
         let places = |value| starts(value, &self.held, limit).map(move |start| (start, value));
         let mut found: Vec<(usize, &SecretValue)> = self.values.iter().flat_map(places).collect();
@@ -81,8 +81,8 @@ impl Values {
     }
 }
 
-/// Also those that overlap each other: of `ababa` no part may stay where `aba` is the value, and
-/// how the stream was cut must not decide it.
+/// Includes matches that overlap each other: if the value is `aba`, no part of `ababa` may remain,
+/// and the split of the stream must not matter.
 fn starts(value: &SecretValue, held: &[u8], limit: usize) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -99,7 +99,7 @@ mod tests {
     const SECRETS: [(&str, &[u8]); 3] =
         [("API_KEY", b"abcdef"), ("B_TOKEN", b"defghi"), ("LONG_SECRET", b"abcdefxyz")];
 
-    /// Whatever the size of the pieces, the stream comes out the same.
+    /// The result must not depend on the size of the pieces.
     #[track_caller]
     fn check(stream: &str, expected: &str) {
         for size in 1..=stream.len().max(1) {

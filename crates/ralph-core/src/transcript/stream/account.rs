@@ -1,33 +1,32 @@
-//! What is known of a conversation from the lines so far.
+//! Accumulates what the lines of a headless session say.
 
 use super::{Background, Limit, Reason, Retry, StreamEvent, TurnResult};
 use crate::transcript::tokens::Tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A tool call that did not happen, because nobody was there to permit it or because it is forbidden.
+/// A tool call that was not made, because it was forbidden or nobody was there to permit it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
-    /// The tool.
     pub tool: String,
-    /// What it was to do.
+    /// The subject of the call.
     pub about: String,
-    /// Why, in the client's words, which are also what the model was told; empty if it said none.
+    /// The client's reason, which the model also got; empty if there was none.
     pub why: String,
 }
 
-/// The sum of all lines.
+/// The sum of all lines so far.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// The session's id, once it began.
+    /// The session's id, once it has started.
     pub session_id: Option<String>,
-    /// The tool that is in use, with a few words on what for.
+    /// The running tool, with a short description of the call.
     pub tool: Option<(String, String)>,
-    /// What the client tries again, until something works.
+    /// The request that the client is retrying, until one succeeds.
     pub retry: Option<Retry>,
-    /// How the last turn ended.
+    /// The result of the last turn.
     pub ended: Option<TurnResult>,
-    /// True once the model has said anything: a conversation that can be taken up.
+    /// True once the model has answered: the session can be resumed.
     pub has_worked: bool,
     limit: Option<Limit>,
     background: Vec<Background>,
@@ -37,14 +36,14 @@ pub struct Account {
 }
 
 impl Account {
-    /// Takes in what a line said.
+    /// Adds one line.
     pub fn hear(&mut self, said: StreamEvent) {
         match said {
             StreamEvent::Began { session_id, .. } => self.session_id = Some(session_id),
             StreamEvent::Model(model) if model.error.is_some() => {}
             StreamEvent::Model(model) => {
                 self.has_worked = true;
-                // A turn after the last one's end: a worker has reported.
+                // The model speaks again after the end of a turn: a worker has reported.
                 self.ended = None;
                 self.retry = None;
                 self.count(&model.message_id, model.tokens);
@@ -73,33 +72,34 @@ impl Account {
         }
     }
 
-    /// True when nothing more is to be expected: a turn has ended, and no worker will report.
+    /// True if no more lines are expected: a turn has ended, and no worker will report.
     pub fn is_settled(&self) -> bool {
         self.ended.is_some() && !self.background.iter().any(|one| one.reports)
     }
 
-    /// What the client itself calls running in the background, for a person to recognise.
+    /// The client's descriptions of the background work.
     pub fn in_background(&self) -> impl Iterator<Item = &str> {
         self.background.iter().map(|one| one.name.as_str())
     }
 
-    /// Why the turn ended, where it did.
+    /// Why the last turn ended, if it has.
     pub fn reason(&self) -> Option<&Reason> {
         self.ended.as_ref().map(|ended| &ended.reason)
     }
 
-    /// The tokens so far: what the end of a turn says, else the sum of the messages.
+    /// The tokens so far: the total from the result of the last turn, or else the sum of the
+    /// messages.
     pub fn tokens(&self) -> Tokens {
         let told = self.ended.as_ref().map(|ended| ended.tokens);
         told.filter(|told| told.total() > 0).unwrap_or(self.counted.plus(self.message.1))
     }
 
-    /// The calls that were denied, of all turns.
+    /// The denied calls of all turns.
     pub fn denials(&self) -> Vec<Denial> {
         self.denials.values().cloned().collect()
     }
 
-    /// The pieces of a message repeat its tokens.
+    /// Counts a message once, although each of its pieces repeats its tokens.
     fn count(&mut self, message_id: &str, tokens: Tokens) {
         if message_id != self.message.0 {
             let before = std::mem::replace(&mut self.message, (message_id.to_owned(), tokens));

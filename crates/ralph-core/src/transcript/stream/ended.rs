@@ -1,4 +1,4 @@
-//! The line that ends a turn: what came of it, and why where it failed.
+//! Parses the line that ends a turn: the result, and the reason for a failure.
 
 use super::Limit;
 use crate::transcript::row::TranscriptRow;
@@ -6,34 +6,34 @@ use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// How a turn ended.
+/// The result of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnResult {
-    /// The last words, or the error's.
+    /// The model's last text, or the error text.
     pub result: String,
-    /// The client calls it a failure.
+    /// True if the client reports a failure.
     pub is_error: bool,
-    /// Why, as far as it is the API's.
+    /// The reason, if the API caused the failure.
     pub reason: Reason,
-    /// All tokens of the session, those of its workers and of earlier processes included.
+    /// All tokens of the session, including those of its workers and of earlier processes.
     pub tokens: Tokens,
-    /// In dollars, likewise.
+    /// Cost in US dollars, counted in the same way.
     pub cost: f64,
-    /// The calls that were denied: the tool, the call, and what it was to do.
+    /// The denied calls: tool, call id and subject.
     pub denials: Vec<(String, String, String)>,
 }
 
-/// What kind of failure it was.
+/// The kind of a failure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Reason {
-    /// The turn ended well, or by a failure that is not the API's to mend.
+    /// The turn succeeded, or failed for a reason other than the API.
     #[default]
     Own,
-    /// The API is overloaded, fails, or could not be reached: it may work in a while.
+    /// The API is overloaded, failed, or was unreachable: a retry may succeed later.
     Overloaded,
-    /// Too many requests for the moment, without a time at which it will be well.
+    /// Too many requests, without a known time at which they are accepted again.
     RateLimited,
-    /// The subscription's limit, or the account's money, is used up.
+    /// The subscription's limit or the account's credit is used up; with the reset time, if known.
     UsedUp(Option<Timestamp>),
 }
 
@@ -57,7 +57,7 @@ pub(super) fn read(row: &TranscriptRow) -> TurnResult {
 ///
 /// * A subscription's limit (429 with `anthropic-ratelimit-unified-*` headers): no retry, exit 1,
 ///   `api_error: "usage_limit_reached"`, "You've hit your 5-hour limit · resets 4:19am (UTC)". The
-///   time itself stands only in the `rate_limit_event` before and in the message's own row.
+///   time itself is only in the `rate_limit_event` before it and in the message's own row.
 /// * A 429 to a key, whatever its headers: up to ten retries, then `api_error_status: 429`, "API
 ///   Error: Request rejected (429) · …", no time.
 /// * 529 and 5xx: up to ten retries (0.5 s, doubling), then exit 1 with the status.
@@ -76,14 +76,14 @@ fn reason(row: &TranscriptRow, result: &str) -> Reason {
         (_, 429) => Reason::RateLimited,
         (_, 500..) => Reason::Overloaded,
         _ if kind == "overloaded_error" => Reason::Overloaded,
-        // Without a status there was no answer.
+        // No status means no response.
         (_, 0) if row.text(&["terminal_reason"]) == "api_error" => Reason::Overloaded,
         _ => Reason::Own,
     }
 }
 
 impl Reason {
-    /// With the time that an earlier line has told.
+    /// Adds the reset time from an earlier line.
     pub(super) fn with(self, limit: Option<Limit>) -> Reason {
         match (self, limit.filter(|limit| limit.is_reached)) {
             (Reason::UsedUp(None), Some(limit)) => Reason::UsedUp(limit.resets_at),

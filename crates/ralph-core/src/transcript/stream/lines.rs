@@ -1,14 +1,14 @@
-//! Cuts what arrives into lines, each of a bounded length.
+//! Splits a byte stream into lines of bounded length.
 //!
-//! A tool's result may be a line of any length. One that is too long is passed over as a whole: half
-//! of it would be no document.
+//! A tool result may be a line of any length. A line that is too long is skipped whole: half of it
+//! would not be valid JSON.
 
 use memchr::memchr;
 
-/// A longer line is passed over.
+/// Longer lines are skipped.
 pub const LONGEST: usize = 16 << 20;
 
-/// The part of a line whose end has not come yet.
+/// Buffers the start of a line until its end arrives.
 #[derive(Debug, Default)]
 pub struct Lines {
     begun: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes the next piece and hands every line that has come to its end to `hear`.
+    /// Feeds the next piece and passes each complete line to `hear`.
     pub fn feed(&mut self, mut piece: &[u8], hear: &mut dyn FnMut(&[u8])) {
         while let Some(end) = memchr(b'\n', piece) {
             let (rest, next) = (&piece[..end], &piece[end + 1..]);
@@ -33,14 +33,14 @@ impl Lines {
         self.begin(piece);
     }
 
-    /// What came last, where no line feed followed it.
+    /// Ends the stream; the last line may lack a line feed.
     pub fn finish(&mut self, hear: &mut dyn FnMut(&[u8])) {
         if !self.begun.is_empty() || self.passes_over {
             self.end(hear);
         }
     }
 
-    /// How many lines were too long.
+    /// How many lines were skipped.
     pub fn passed_over(&self) -> u64 {
         self.n_passed_over
     }

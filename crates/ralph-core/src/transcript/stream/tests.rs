@@ -1,4 +1,4 @@
-//! Lines as 2.1.328 printed them, shortened where nothing is read.
+//! Lines printed by 2.1.328, without the parts that we do not read.
 
 use super::*;
 use serde_json::json;
@@ -118,7 +118,7 @@ fn a_turn_is_settled_when_no_worker_is_to_report_and_a_shell_is_none() {
     assert!(!account(&[&background("local_agent"), DONE]).is_settled());
     let none = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#;
     assert!(account(&[&background("local_agent"), DONE, none]).is_settled());
-    // The report begins a turn of its own.
+    // The report starts a new turn.
     assert!(!account(&[DONE, none, &says("b", None, 1)]).is_settled());
 }
 

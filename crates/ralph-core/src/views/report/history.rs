@@ -1,8 +1,8 @@
-//! What each criterion was worth at the end of each iteration.
+//! The status of each criterion at the end of each iteration.
 //!
-//! A stop looks at the receipts only where completion is requested, and a run of the criteria says what it
-//! found. In between a receipt is what it was when it was last looked at: that is shown, and that nobody
-//! looked. Where the fingerprint shows that something had changed meanwhile, the receipt is called stale.
+//! A stop checks receipts only if completion is requested, and a run of the criteria reports its
+//! results. Between such checks a cell shows the last known status, marked as unchecked. If the
+//! fingerprint shows a later change, the receipt counts as stale.
 
 use super::line::ReportLine;
 use super::timeline::turns;
@@ -11,71 +11,70 @@ use crate::evidence::receipt::ReceiptStatus;
 use crate::state::{Criterion, LoopState};
 use std::collections::BTreeMap;
 
-/// The last so many moments are shown: wider than that nobody reads.
+/// Columns shown, the latest ones: a wider table is unreadable.
 const MOST_MOMENTS: usize = 40;
 
-/// So many criteria are shown.
+/// Criteria shown.
 const MOST_ROWS: usize = 100;
 
-/// Criteria over time.
+/// The criteria over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct History {
-    /// The moments, oldest first: the number of an iteration; at last `end` or `now`.
+    /// The columns, oldest first: iteration numbers, then `end` or `now`.
     pub moments: Vec<String>,
-    /// The criteria, each with a cell for each moment.
+    /// The criteria, with a cell per column.
     pub rows: Vec<CriterionRow>,
-    /// Earlier moments that are not shown.
+    /// Earlier columns that are not shown.
     pub n_moments_left_out: usize,
     /// Criteria that are not shown.
     pub n_rows_left_out: usize,
 }
 
-/// One criterion.
+/// One criterion over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CriterionRow {
-    /// Its id.
     pub id: String,
-    /// In words.
+    /// The description.
     pub about: String,
-    /// What it was worth at each moment.
+    /// The status in each column.
     pub cells: Vec<Cell>,
 }
 
-/// What a criterion was worth at a moment.
+/// The status of a criterion at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// At a glance.
+    /// The rating of the status.
     pub worth: Worth,
-    /// The standing, in a word.
+    /// The word for the status.
     pub word: String,
-    /// Whether anyone looked in this iteration.
+    /// Whether the status was checked in this iteration.
     pub looked: FromWhen,
 }
 
-/// What a criterion is worth, at a glance.
+/// The rating of a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worth {
-    /// It holds.
+    /// The criterion holds.
     Holds,
-    /// It ran and does not hold.
+    /// The criterion ran and does not hold.
     Fails,
-    /// Something changed since it was run, or it must pass once more.
+    /// The work changed after the run, or another pass is needed.
     Stale,
-    /// It was not run yet.
+    /// The criterion has not run yet.
     Never,
 }
 
-/// Whether anyone looked.
+/// When the status was last checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FromWhen {
     /// In this iteration.
     Now,
-    /// In an earlier one.
+    /// In an earlier iteration.
     Before,
 }
 
 impl Worth {
-    /// Of the word of a standing. A word of another version is a failure: only `holds` is known to hold.
+    /// Rates the word of a status. An unknown word from another version counts as a failure.
     pub fn of(word: &str) -> Worth {
         let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
@@ -87,15 +86,15 @@ impl Worth {
     }
 }
 
-/// What was last known of a criterion.
+/// The last known status of a criterion.
 #[derive(Debug, Clone)]
 struct Known {
     word: String,
-    /// The fingerprint of the tree then; none where it is not known.
+    /// The fingerprint of the tree at that time; `None` if unknown.
     tree: Option<String>,
 }
 
-/// The criteria of a loop over time; `now` is what each is worth at the end, or now.
+/// The criteria of a loop over time; `now` holds the statuses at the end, or now.
 pub(super) fn of(state: &LoopState, lines: &[ReportLine], now: &[ReceiptStatus]) -> History {
     let shown: Vec<&Criterion> = state.acceptance_criteria.iter().take(MOST_ROWS).collect();
     let n_rows_left_out = state.acceptance_criteria.len() - shown.len();
@@ -133,7 +132,7 @@ pub(super) fn of(state: &LoopState, lines: &[ReportLine], now: &[ReceiptStatus])
     History { moments, rows, n_moments_left_out, n_rows_left_out }
 }
 
-/// Takes up what a line says of criteria.
+/// Records the statuses that a line reports.
 fn look(line: &ReportLine, known: &mut BTreeMap<String, Known>, looked: &mut BTreeMap<String, ()>) {
     let mut take = |id: &str, word: &str, tree: Option<String>| {
         let word = words::spaced(word).replace(' ', "_");

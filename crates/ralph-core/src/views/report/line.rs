@@ -1,4 +1,4 @@
-//! A line of the journal as a report reads it.
+//! A line of the journal, parsed for a report.
 
 use crate::guard;
 use crate::stop;
@@ -7,42 +7,42 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One line, with what `ralph explain` says of it.
+/// One line, with the details that `ralph explain` shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportLine {
-    /// When.
+    /// When the decision was made.
     pub at: Timestamp,
-    /// The hook event, or the command, that asked.
+    /// The hook event or command that triggered the decision.
     pub event: String,
-    /// What was decided, in a word or two.
+    /// The decision in one or two words.
     pub decision: String,
-    /// Why, in words.
+    /// The reason.
     pub why: String,
-    /// Where the loop stood after it: `3/25`.
+    /// The loop's position after the decision: `3/25`.
     pub position: String,
-    /// What of the event explains it.
+    /// The details of the event that explain the decision.
     pub seen: Value,
-    /// What it was decided from, as far as it could be read.
+    /// The inputs of the decision, if they could be parsed.
     pub record: LineRecord,
-    /// How long the decision took, in microseconds.
+    /// Duration of the decision, in microseconds.
     pub took_us: u64,
-    /// What is told of it, each with its label.
+    /// The details to show, each with its label.
     pub rows: Vec<(String, String)>,
 }
 
-/// What a line was decided from.
+/// The inputs of a line's decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LineRecord {
     /// The end of a turn.
     Stop(Box<stop::StopRecord>),
     /// A refused tool call.
     Denial(Box<guard::DenialRecord>),
-    /// It keeps none, or one of another version.
+    /// No record, or one from another version.
     None,
 }
 
 impl LineRecord {
-    /// Reads the record of a line of this event.
+    /// Parses the record of a line for this event.
     pub fn of(event: &str, record: Option<&Value>) -> LineRecord {
         let Some(record) = record else { return LineRecord::None };
         match event {
@@ -56,7 +56,7 @@ impl LineRecord {
 }
 
 impl ReportLine {
-    /// The record of a stop.
+    /// The record of a stop, if this line is one.
     pub(super) fn stop(&self) -> Option<&stop::StopRecord> {
         match &self.record {
             LineRecord::Stop(record) => Some(record),
@@ -64,23 +64,23 @@ impl ReportLine {
         }
     }
 
-    /// True for the stop by which an iteration is counted.
+    /// True for a stop that counts an iteration.
     pub(super) fn goes_on(&self) -> bool {
         self.event == "Stop" && self.decision == "go on"
     }
 
-    /// True for the line by which the loop is over.
+    /// True for the line that ends the loop.
     pub(super) fn ends(&self) -> bool {
         self.decision == "ended"
     }
 
-    /// True for a request for completion that was not granted.
+    /// True for a completion request that was refused.
     pub(super) fn refuses_completion(&self) -> bool {
         self.goes_on()
             && self.stop().is_some_and(|record| record.seen.request == CompletionRequest::Made)
     }
 
-    /// What a run of the criteria found: each id with its standing.
+    /// The results of a run of the criteria: each id with its status.
     pub(super) fn verified(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_run = self.event == "ralph verify";
         let members = self.seen.as_object().filter(|_| is_run).into_iter().flatten();

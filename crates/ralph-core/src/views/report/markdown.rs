@@ -1,8 +1,8 @@
-//! A report as Markdown for a pull request: what it came to at a glance, all else folded.
+//! A report as Markdown for a pull request: a summary, with all details folded.
 //!
-//! What models and persons wrote is put there as text and as nothing else: it formats nothing, links nothing,
-//! calls nobody by name and refers to no other pull request. Where it was made is left out: a pull request
-//! is read by others.
+//! Text from models and people is shown as plain text: it cannot format, link, mention a user or
+//! refer to another pull request. The place of the project is left out, since other people read a
+//! pull request.
 
 use super::history::{FromWhen, Worth};
 use super::words::{self, LONG, SHORT, counted};
@@ -10,25 +10,25 @@ use super::{Evidence, Report, ReportRound, ReportStep, Rounds, Tone, Trouble};
 use crate::tasks::graph::draw;
 use std::fmt::Write as _;
 
-/// A pull request takes 65,536 letters.
+/// A pull request takes 65,536 characters.
 const MOST: usize = 60_000;
 
-/// Tasks that are drawn; more are only counted.
+/// Tasks listed; a longer list has no graph, and the rest is only counted.
 const MOST_DRAWN: usize = 40;
 
-/// Criteria that are shown.
+/// Criteria shown.
 const MOST_CRITERIA: usize = 40;
 
-/// Rounds that are shown, the last ones.
+/// Rounds shown, the latest ones.
 const MOST_ROUNDS: usize = 40;
 
-/// Decisions that are shown, the last ones.
+/// Decisions shown, the latest ones.
 const MOST_STEPS: usize = 60;
 
-/// Items of one kind of trouble that are shown.
+/// Problems shown per kind.
 const MOST_TROUBLE: usize = 10;
 
-/// The Markdown.
+/// Renders the report as Markdown.
 pub fn render(report: &Report) -> String {
     let mut whole = head(report);
     let parts = [
@@ -157,7 +157,7 @@ fn folded(title: &str, inside: &str) -> String {
 fn history(report: &Report) -> String {
     const SHOWN: usize = 15;
     let history = &report.history;
-    // One moment says no more than the table of criteria.
+    // A single column adds nothing to the table of criteria.
     if history.rows.is_empty() || history.moments.len() < 2 {
         return String::new();
     }
@@ -259,7 +259,8 @@ fn of_step(step: &ReportStep) -> String {
     format!("- {} {at}**{}**{why}\n", sign(step.tone), text(&step.what))
 }
 
-/// A text that stands for itself. Never at the beginning of a block: there a digit and a dot, or a dash, act.
+/// Escapes a text to be shown literally. Not for the start of a block, where a digit and a dot, or
+/// a dash, have a meaning.
 fn text(given: &str) -> String {
     let mut escaped = String::with_capacity(given.len() + given.len() / 8);
     let mut before = ' ';
@@ -269,7 +270,7 @@ fn text(given: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            // What has no width keeps GitHub from reading a name, a number or an address.
+            // A zero-width space keeps GitHub from linking a name, a number or an address.
             '@' | '#' => {
                 escaped.push_str(&format!("&#{};&#8203;", u32::from(letter)));
             }
@@ -283,11 +284,11 @@ fn text(given: &str) -> String {
         }
         before = letter;
     }
-    // A colon before a space begins no address.
+    // A colon before a space does not start an address.
     escaped.replace(":&#8203; ", ": ")
 }
 
-/// A text as code. No fence can hold any text in a table, and HTML can.
+/// A text as code. Inside a table no fence can hold every text, but HTML can.
 fn code(given: &str) -> String {
     if given.is_empty() {
         return String::new();
@@ -306,7 +307,7 @@ fn code(given: &str) -> String {
     format!("<code>{escaped}</code>")
 }
 
-/// A text of ours in which what stands between backticks is code.
+/// One of our texts, with the parts between backticks as code.
 fn with_code(given: &str) -> String {
     let parts = given.split('`').enumerate();
     parts.map(|(at, part)| if at % 2 == 0 { text(part) } else { code(part) }).collect()

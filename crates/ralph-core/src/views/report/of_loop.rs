@@ -1,4 +1,4 @@
-//! The report of a loop or of a planning, from its state and its journal.
+//! Builds the report of a loop or of consensus planning from its state and its journal.
 
 use super::history::Worth;
 use super::line::ReportLine;
@@ -12,39 +12,39 @@ use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
 use jiff::Timestamp;
 
-/// Tasks that are shown, the first ones.
+/// Tasks shown, the first ones.
 pub(super) const MOST_TASKS: usize = 500;
 
-/// Criteria that are shown with their receipts.
+/// Criteria shown with their receipts.
 const MOST_CRITERIA: usize = 100;
 
-/// Letters of a failing command's output, the last ones.
+/// Characters of a failing command's output, the last ones.
 const TAIL: usize = 800;
 
-/// What was looked up for the report of a loop.
+/// The data for the report of a loop.
 #[derive(Debug)]
 pub struct LoopSeen<'a> {
-    /// The state; test files that changed are those of today.
+    /// The state, with the currently changed test files.
     pub state: &'a LoopState,
     /// The journal.
     pub lines: Vec<ReportLine>,
-    /// Lines that could not be read.
+    /// Journal lines that could not be parsed.
     pub n_unreadable: usize,
-    /// What each criterion is worth, and files by which a receipt became stale.
+    /// The status of each criterion, and the files that made its receipt stale.
     pub criteria: Vec<(ReceiptStatus, Vec<String>)>,
-    /// Signals of the person that the conversation has not heard.
+    /// Signals from the user that the main conversation has not received.
     pub n_signals: usize,
-    /// The session that a conversation refines, with the versions of its plan.
+    /// The refinement that the session drives, with the versions of its plan.
     pub refinement: Option<(RefineSession, Vec<VersionSeen>)>,
-    /// What a person would do next.
+    /// What to do next.
     pub next: String,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl LoopSeen<'_> {
-    /// What a criterion is worth. Of one that was not proven when the loop ended, what a receipt says
-    /// is how it was when it was last run, and no more.
+    /// The status of a criterion. If the criterion was not proven when the loop ended, a receipt
+    /// that holds only shows its last run and counts as stale.
     fn standing(&self, at: usize) -> ReceiptStatus {
         let looked =
             self.criteria.get(at).map_or(ReceiptStatus::NeverRun, |(standing, _)| *standing);
@@ -62,7 +62,7 @@ impl LoopSeen<'_> {
     }
 }
 
-/// Makes the report.
+/// Builds the report.
 pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
     let LoopSeen { state, lines, now, .. } = seen;
     let until = state.ending.as_ref().map_or(*now, |ending| ending.at);
@@ -216,7 +216,7 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
     gauges
 }
 
-/// A number that must not reach its whole.
+/// A number that should stay below its limit.
 fn bounded(part: u64, whole: u64, shown: fn(u64) -> String) -> Gauge {
     let share = share(part, whole);
     let tone = if share >= 90 { Tone::Warn } else { Tone::Live };
@@ -229,7 +229,7 @@ fn bounded(part: u64, whole: u64, shown: fn(u64) -> String) -> Gauge {
     }
 }
 
-/// A number that is to reach its whole.
+/// A number that should reach its total.
 pub(super) fn reached(part: usize, whole: usize) -> Gauge {
     let tone = if part >= whole { Tone::Good } else { Tone::Live };
     let [part, whole] = [part as u64, whole as u64];
@@ -270,13 +270,13 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
     criteria.map(one).collect()
 }
 
-/// The end of what it printed.
+/// The end of the command's output.
 fn tail(criterion: &Criterion) -> String {
     let printed = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());
     words::block(&sanitize::end_of(printed.as_bytes(), TAIL), words::TEXT)
 }
 
-/// What a receipt says that holds.
+/// A summary of a receipt that holds.
 fn receipt(criterion: &Criterion) -> String {
     let Some(receipt) = &criterion.receipt else { return String::new() };
     let mut parts = vec![match receipt.exit_code {
@@ -324,7 +324,7 @@ fn tokens(state: &LoopState) -> Vec<(&'static str, u64)> {
     if of.total() == 0 { Vec::new() } else { all.to_vec() }
 }
 
-/// The first tasks of a list, and how many there are beside.
+/// The first tasks of a list, and the number of the others.
 pub(super) fn tasks(all: &[Task], now: Timestamp) -> (Vec<TaskShown>, usize) {
     let shown = &all[..all.len().min(MOST_TASKS)];
     let graph = Graph::new(all, now);

@@ -1,7 +1,6 @@
-//! The report of a refinement, from its session in the project's document and the versions of its plan.
+//! Builds the report of a refinement from the project's document and the versions of the plan.
 //!
-//! The same rounds stand in the report of the loop of a conversation that refines: as far as it had come when
-//! that loop ended.
+//! The report of a loop whose session refines shows the same rounds, up to the end of that loop.
 
 use super::of_loop::{moment, reached};
 use super::rounds::{self, Rounds, VersionSeen};
@@ -11,41 +10,41 @@ use crate::modes::refine::state::{RefineSession, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, chart, look, say};
 use jiff::Timestamp;
 
-/// Steps that are shown, the last ones.
+/// Steps shown, the latest ones.
 const MOST_STEPS: usize = 300;
 
-/// Rounds of one kind of trouble that are shown.
+/// Rounds shown per kind of problem.
 const MOST_TROUBLE: usize = 40;
 
-/// What was looked up for the report of a refinement.
+/// The data for the report of a refinement.
 #[derive(Debug)]
 pub struct RefinementSeen<'a> {
-    /// The session's name.
+    /// The refinement's name.
     pub name: &'a str,
-    /// The same, as a shell reads it back.
+    /// The same name, quoted for a shell.
     pub word: &'a str,
-    /// The session.
+    /// The refinement's entry in the document.
     pub session: &'a RefineSession,
     /// The versions of its plan, oldest first.
     pub versions: Vec<VersionSeen>,
-    /// Who is at it.
+    /// Who is working on it.
     pub activity: Activity,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Whether somebody is at a refinement that is not over.
+/// Whether an unfinished refinement is being worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Activity {
-    /// Somebody is, in these words: `running in a conversation`.
+    /// It is running, as described: `running in a conversation`.
     Runs(String),
-    /// A conversation has paused it.
+    /// A session has paused it.
     Pauses,
-    /// Nobody is.
+    /// Nobody is working on it.
     Nobody,
 }
 
-/// Makes the report.
+/// Builds the report.
 pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
     let session = seen.session;
     let (timeline, n_left_out) = timeline(seen);
@@ -76,7 +75,7 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
     }
 }
 
-/// The rounds that a conversation's loop has seen of its session: none that was made after it ended.
+/// The rounds of a refinement up to the end of a session's loop.
 pub(super) fn until(
     session: &RefineSession,
     versions: &[VersionSeen],
@@ -155,7 +154,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let measured_of = if session.mode == Mode::Plan { "Lines measured" } else { "Tasks measured" };
     let needed = bounds.plateau_threshold.max(1);
     let streak = match session.status {
-        // Words of the document stand, whatever made it write them.
+        // A plateau recorded in the document is shown as such, whatever caused it.
         Status::Plateau => needed,
         _ => look(&session.history, bounds).streak.min(needed),
     };
@@ -219,17 +218,17 @@ fn next(seen: &RefinementSeen<'_>) -> String {
     }
 }
 
-/// Something that happened.
+/// An event of a refinement.
 #[derive(Debug, Clone, Copy)]
 enum Happened<'a> {
-    /// A version was kept.
+    /// A version was stored.
     Kept(&'a VersionSeen),
     /// A round ended.
     Ended(&'a RoundEntry),
 }
 
-/// What happened when: versions that were kept, and ends of rounds. What comes behind the last round is no part
-/// of any.
+/// The events in order: stored versions and ends of rounds. Versions after the last round belong to
+/// no round.
 fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
     let session = seen.session;
     let n_left_out = (session.history.len() + seen.versions.len()).saturating_sub(MOST_STEPS);
@@ -246,7 +245,7 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
         }
     };
     for entry in &session.history {
-        // Without a time it is known of which round they are, and no more.
+        // Without a time, only the round of a version is known.
         let is_before = |one: &&VersionSeen| match entry.ended_at {
             Some(at) => one.at <= at,
             None => one.round <= entry.iteration,

@@ -1,4 +1,4 @@
-//! The report of an orchestrated session, from the files of its folder.
+//! Builds the report of an orchestration from the files of its folder.
 
 use super::of_loop::{MOST_TASKS, reached};
 use super::words::{self, LONG, SHORT, counted};
@@ -16,24 +16,24 @@ use crate::state::Task;
 use crate::tasks::graph::Graph;
 use jiff::Timestamp;
 
-/// Iterations that are shown, the last ones.
+/// Iterations shown, the latest ones.
 const MOST_TURNS: usize = 60;
 
-/// Steps of one iteration that are shown.
+/// Steps shown per iteration.
 const MOST_STEPS: usize = 100;
 
-/// What was looked up for the report of a session.
+/// The data for the report of an orchestration.
 #[derive(Debug)]
 pub struct SessionSeen<'a> {
-    /// The session as it is, or would be once the router has written what comes next.
+    /// The orchestration as it is, or will be once the router has written the next step.
     pub files: &'a Snapshot,
-    /// What comes next.
+    /// The next step.
     pub step: &'a machine::MachineStep,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Makes the report.
+/// Builds the report.
 pub fn of_session(seen: &SessionSeen<'_>) -> Report {
     let SessionSeen { files, step, now } = seen;
     let picture = Picture::of(files);
@@ -140,7 +140,7 @@ fn tasks(picture: &Picture, wanted: &TaskFiles, now: Timestamp) -> (Vec<TaskShow
     (drawn.iter().take(MOST_TASKS).map(show).collect(), drawn.len().saturating_sub(MOST_TASKS))
 }
 
-/// Each iteration: when it began, what was reported and judged, what was asked for next.
+/// Each iteration: when it began, what was reported and judged, and what was requested next.
 fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<ReportTurn>, usize) {
     let first = picture.latest_iteration.saturating_sub(MOST_TURNS as u32);
     let mut turns = Vec::new();

@@ -1,7 +1,7 @@
-//! A report as one HTML page that needs nothing else: no script, no request, no font.
+//! A report as one self-contained HTML page: no script, no request, no font.
 //!
-//! Its policy forbids the browser to fetch anything, so that no text in it can make it contact anyone. The
-//! page follows the light or dark scheme of the system, and never shows a fact by colour alone.
+//! Its policy forbids the browser to fetch anything, so no text on the page can cause a request.
+//! The page follows the system's light or dark scheme and never shows a fact by colour alone.
 
 use super::history::{Cell, FromWhen, Worth};
 use super::spent::Spent;
@@ -13,17 +13,17 @@ use crate::tasks::graph::TaskReadiness;
 use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
 
-/// Marks a file as a report of ours, which may be overwritten.
+/// Marks a file as one of our reports, which may be overwritten.
 pub const MARK: &str = "<meta name=\"generator\" content=\"ralph report\">";
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// Iterations whose time and tokens are shown, the last ones.
+/// Iterations shown with time and tokens, the latest ones.
 const MOST_BARS: usize = 60;
 
-/// Letters of the goal that are its heading.
+/// Maximum length of the goal in the heading, in characters.
 const HEADING: usize = 140;
 
 const ALL_TASKS: [TaskReadiness; 7] = [
@@ -36,7 +36,7 @@ const ALL_TASKS: [TaskReadiness; 7] = [
     TaskReadiness::Unknown,
 ];
 
-/// The page.
+/// Renders the page.
 pub fn render(report: &Report) -> String {
     let title = format!("{}: {}", report.outcome.word, words::line(&report.goal, 80));
     let page = html! {
@@ -48,7 +48,7 @@ pub fn render(report: &Report) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                // Without one a browser asks the place that the page came from.
+                // Without an icon, a browser requests one from the page's origin.
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
@@ -60,7 +60,7 @@ pub fn render(report: &Report) -> String {
     page.into_string()
 }
 
-/// How many tasks have each status.
+/// The number of tasks by status.
 pub(super) fn tasks_summary(report: &Report) -> String {
     let told = ALL_TASKS.iter().filter_map(|status| {
         let n = report.tasks.iter().filter(|task| task.standing == *status).count();
@@ -167,7 +167,7 @@ fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
-/// A text in which what stands between backticks is code.
+/// A text with the parts between backticks as code.
 fn with_code(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
@@ -176,7 +176,7 @@ fn with_code(text: &str) -> Markup {
     }
 }
 
-/// A sign before the words that say the same.
+/// A decorative sign before the words that have the same meaning.
 fn sign(letter: &str, tone: Tone) -> Markup {
     html! { span.sign.(tone.word()) aria-hidden="true" { (letter) } }
 }
@@ -307,12 +307,12 @@ fn of_cell(cell: &Cell) -> Markup {
     }
 }
 
-/// What may be wider than the page scrolls within it, and can be reached by the keyboard.
+/// Content that may be wider than the page scrolls separately and can be reached by keyboard.
 fn wide(label: &str, inside: Markup) -> Markup {
     html! { div.wide role="region" tabindex="0" aria-label=(label) { (inside) } }
 }
 
-/// The tasks of each wave, and last those that are in none.
+/// The tasks by wave, followed by those that are in no wave.
 fn tasks(report: &Report) -> Markup {
     let mut tasks: Vec<&TaskShown> = report.tasks.iter().collect();
     tasks.sort_by_key(|task| task.wave.unwrap_or(usize::MAX));
@@ -391,7 +391,7 @@ fn measures(one: &Spent, longest: u64, most: u64) -> Markup {
     beside(&one.short, &one.title, [time, tokens])
 }
 
-/// Two numbers of one thing, each with a bar; an unknown number has none.
+/// Two numbers side by side, each with a bar; an unknown number has none.
 fn beside(short: &str, title: &str, numbers: [Option<(u8, String)>; 2]) -> Markup {
     html! {
         li {
@@ -434,7 +434,7 @@ fn turn(turn: &ReportTurn) -> Markup {
 }
 
 fn step(step: &ReportStep) -> Markup {
-    // What the line above says already need not be unfolded.
+    // Details that repeat the line above are left out.
     let rows: Vec<_> = step.rows.iter().filter(|(_, value)| *value != step.why).collect();
     html! {
         (sign_of(step.tone))

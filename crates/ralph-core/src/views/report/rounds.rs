@@ -1,4 +1,4 @@
-//! The rounds of a refinement: what each said, what was measured of it, and what became of it.
+//! The rounds of a refinement: reported changes, measured changes, and results.
 
 use super::Tone;
 use super::words::{self, LONG, share};
@@ -7,15 +7,15 @@ use crate::modes::refine::state::{RefineSession, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, look};
 use jiff::Timestamp;
 
-/// Rounds that are shown, the last ones.
+/// Rounds shown, the latest ones.
 const MOST_ROUNDS: usize = 60;
 
-/// The rounds that are shown.
+/// The rounds shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rounds {
-    /// Oldest first.
+    /// The rounds, oldest first.
     pub all: Vec<ReportRound>,
-    /// In what is measured: `lines`, `tasks`.
+    /// The unit of the measurements: `lines`, `tasks`.
     pub unit: &'static str,
     /// Earlier rounds that are not shown.
     pub n_left_out: usize,
@@ -24,51 +24,51 @@ pub struct Rounds {
 /// One round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRound {
-    /// Which, from 1 on. One that was cut stands before the same once more.
+    /// Number of the round, from 1. A round that was cut precedes its repetition under the same
+    /// number.
     pub number: u32,
-    /// What it came to, in a word or two.
+    /// The result in one or two words.
     pub word: &'static str,
-    /// How that is to be taken.
     pub tone: Tone,
-    /// How many changes it says it made.
+    /// The number of changes that the round reported.
     pub said: Amount,
-    /// How much was measured.
+    /// The measured amount of change.
     pub measured: Amount,
-    /// What was measured, in words; none where that is not known.
+    /// The measured change in words; `None` if unknown.
     pub change: Option<String>,
-    /// What it did, in its own words; for a round that was cut, why.
+    /// The round's own summary; for a round that was cut, the reason.
     pub summary: String,
-    /// What else a person should know of it.
+    /// Other remarks for people.
     pub remarks: Vec<&'static str>,
-    /// The version of the plan that it wrote.
+    /// The version of the plan that the round wrote.
     pub version: Option<u32>,
 }
 
-/// A number of a round, beside those of the others.
+/// A number of one round, relative to the other rounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Amount {
-    /// The number, or that there is none.
+    /// The number, or a word if there is none.
     pub word: String,
-    /// The share of the greatest, in hundredths; none where it is not known.
+    /// The share of the largest number, in percent; `None` if unknown.
     pub share: Option<u8>,
 }
 
-/// A version of the plan, as it is kept.
+/// A stored version of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionSeen {
-    /// From 1 on.
+    /// Number of the version, from 1.
     pub number: u32,
-    /// The round that wrote it, or found it; 0 for none.
+    /// The round that wrote or found it; 0 if none did.
     pub round: u32,
     /// Whether that round wrote it.
     pub is_written: bool,
-    /// Where it comes from, in words.
+    /// The origin, in words.
     pub what: String,
-    /// When it was kept.
+    /// When it was stored.
     pub at: Timestamp,
 }
 
-/// The rounds of a session.
+/// The rounds of a refinement.
 pub(super) fn of(session: &RefineSession, versions: &[VersionSeen]) -> Rounds {
     let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
     let shown = |marks: Vec<PictureBar>| amounts(&marks[n_left_out..]);

@@ -1,7 +1,7 @@
 //! Time and tokens of each iteration.
 //!
-//! A stop's record holds the sum of tokens at that stop; an iteration has used what was added since the
-//! stop before. Without a record nothing is known, and nothing is made up.
+//! The record of a stop holds the total of tokens at that stop; an iteration has used the increase
+//! since the previous stop. Without a record the number is unknown and is not estimated.
 
 use super::line::ReportLine;
 use super::timeline::{self, turns};
@@ -9,16 +9,16 @@ use super::words::{self, lasted};
 use crate::text::plural::noun;
 use jiff::Timestamp;
 
-/// What an iteration took.
+/// The time and tokens of one iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
-    /// Which iteration.
+    /// The title of the iteration.
     pub title: String,
     /// A short name for a chart.
     pub short: String,
-    /// Milliseconds.
+    /// The duration, in milliseconds.
     pub took_ms: u64,
-    /// Tokens; none where they are not known.
+    /// The tokens; `None` if unknown.
     pub tokens: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Spent {
     }
 }
 
-/// Each iteration, from the moment at which the loop began.
+/// Computes the values of each iteration; the first starts when the loop began.
 pub(super) fn of(lines: &[ReportLine], began: Timestamp) -> Vec<Spent> {
     let (mut since, mut used) = (began, 0);
     turns(lines)

@@ -45,7 +45,7 @@ fn line(second: i64, event: &str, decision: &str, seen: Value) -> ReportLine {
     }
 }
 
-/// A stop on a tree; `passed` is what the checks of a request found.
+/// A stop on a tree; `passed` is the result of the checks for a request.
 fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) -> ReportLine {
     let message = if passed.is_some() { "RALPH_COMPLETE" } else { "working" };
     let proof = passed.map(|passed| {
@@ -100,7 +100,7 @@ fn report(state: &LoopState, lines: Vec<ReportLine>, criteria: &[ReceiptStatus])
     })
 }
 
-/// The words of the only criterion over time; one that nobody looked at stands in brackets.
+/// The words of the only criterion over time; unchecked ones are in brackets.
 fn told(report: &Report) -> String {
     let cells = report.history.rows[0].cells.iter().map(|cell| match cell.looked {
         FromWhen::Now => cell.word.clone(),
@@ -199,7 +199,7 @@ fn ten_thousand_tasks_are_counted_and_the_first_are_listed() {
     assert!(markdown::render(&report).len() < 60_000);
 }
 
-/// Whatever is told: it is text, it is bounded, and nothing in it acts.
+/// Every text stays text, is bounded, and contains no acting character.
 #[test]
 fn no_text_becomes_markup() {
     let evil =
@@ -245,7 +245,7 @@ fn no_text_becomes_markup() {
     assert_eq!(page.matches("</style>").count(), 1);
 }
 
-/// A session whose rounds say and change so much.
+/// A refinement whose rounds report and change these amounts.
 fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> RefineSession {
     let entry = |(at, (changes, lines)): (usize, &(Option<u32>, Option<u64>))| RoundEntry {
         iteration: at as u32 + 1,
@@ -346,7 +346,7 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
     );
 }
 
-/// However long it was, and whatever stands in it.
+/// Whatever its length and its texts.
 #[test]
 fn ten_thousand_rounds_are_bounded_and_no_text_of_them_acts() {
     let evil = format!("</style><script>\u{1b}[2J`|{}", "x".repeat(1 << 12));

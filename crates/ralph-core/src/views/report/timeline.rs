@@ -1,4 +1,4 @@
-//! What happened, iteration by iteration: each decision with its reason, and all else folded away.
+//! The events by iteration: each decision with its reason, and all other details folded.
 
 use super::line::{LineRecord, ReportLine};
 use super::spent::Spent;
@@ -6,22 +6,22 @@ use super::words;
 use super::{ReportStep, ReportTurn, Tone, of_loop};
 use crate::state::EndingKind;
 
-/// Decisions that are shown, the last ones.
+/// Decisions shown, the latest ones.
 const MOST_STEPS: usize = 300;
 
-/// Rows of one decision that are shown.
+/// Details shown per decision.
 const MOST_ROWS: usize = 12;
 
-/// The lines of one iteration.
+/// The journal lines of one iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lines<'a> {
-    /// Its number, counted from 1; none for what did not end by going on.
+    /// Number of the iteration, from 1; `None` if its last stop did not continue the loop.
     pub(super) number: Option<usize>,
     pub(super) title: &'static str,
     pub(super) lines: &'a [ReportLine],
 }
 
-/// The journal, cut after each stop by which an iteration was counted.
+/// Splits the journal after each stop that counts an iteration and after the end of the loop.
 pub(super) fn turns(lines: &[ReportLine]) -> Vec<Lines<'_>> {
     let (mut number, mut is_over) = (0, false);
     let pieces = lines.split_inclusive(|line| line.goes_on() || line.ends());
@@ -43,12 +43,12 @@ pub(super) fn turns(lines: &[ReportLine]) -> Vec<Lines<'_>> {
         .collect()
 }
 
-/// The name of an iteration.
+/// The title of an iteration.
 pub(super) fn title(turn: &Lines<'_>) -> String {
     turn.number.map_or_else(|| turn.title.to_owned(), |n| format!("{} {n}", turn.title))
 }
 
-/// The same, for a chart.
+/// A short title for a chart.
 pub(super) fn short(turn: &Lines<'_>) -> String {
     match (turn.number, turn.title) {
         (Some(number), _) => number.to_string(),
@@ -58,7 +58,7 @@ pub(super) fn short(turn: &Lines<'_>) -> String {
     }
 }
 
-/// All iterations, oldest first, and how many decisions were left out.
+/// All iterations, oldest first, and the number of decisions left out.
 pub(super) fn of(lines: &[ReportLine], spent: &[Spent]) -> (Vec<ReportTurn>, usize) {
     let n_left_out = lines.len().saturating_sub(MOST_STEPS);
     let mut to_skip = n_left_out;
@@ -84,7 +84,7 @@ fn step(line: &ReportLine) -> ReportStep {
     ReportStep { at: Some(line.at), what, tone, why, rows: rows.map(row).collect() }
 }
 
-/// What is said of a line without unfolding it.
+/// The summary of a line, without its folded details.
 fn told(line: &ReportLine) -> (String, Tone, String) {
     let because = || {
         let row = line.rows.iter().find(|(label, _)| label == "because");
@@ -132,7 +132,7 @@ fn named(event: &str, decision: &str) -> String {
     format!("{}: {}", words::line(event, 60), words::line(decision, 60))
 }
 
-/// What was refused: the rule, and the command or the file.
+/// A refused call: the rule, and the command or the file.
 fn denied(line: &ReportLine) -> String {
     match &line.record {
         LineRecord::Denial(denial) => {

@@ -1,4 +1,4 @@
-//! What was in the way: refusals, standing still, what checks found, what was given up.
+//! Problems: refusals, stalls, check failures, and tasks that were given up.
 
 use super::line::{LineRecord, ReportLine};
 use super::words::{self, LONG};
@@ -9,10 +9,10 @@ use crate::state::{LoopState, Signal};
 use crate::tasks::graph::{Graph, TaskReadiness as TaskStanding};
 use jiff::Timestamp;
 
-/// Items of one kind that are shown.
+/// Problems shown per kind.
 const MOST: usize = 40;
 
-/// All of it, what matters most first.
+/// All problems, most important first.
 pub(super) fn of(
     state: &LoopState,
     lines: &[ReportLine],
@@ -97,7 +97,7 @@ fn of_event(lines: &[ReportLine], event: &str, decision: &str) -> Items {
     meant.map(|line| (at(line), words::line(&line.why, LONG))).collect()
 }
 
-/// The same call refused again and again is one item.
+/// Repeated refusals of the same call are one item.
 fn denials(lines: &[ReportLine]) -> Items {
     let mut found: Vec<(String, String, usize)> = Vec::new();
     for line in lines.iter().filter(|line| line.event == "PreToolUse" && line.decision == "denied")

@@ -1,23 +1,23 @@
-//! Texts and numbers as a report shows them: visible, bounded, in units that people read.
+//! Text and numbers for a report: visible, bounded, in readable units.
 
 pub(super) use crate::text::plural::{counted, grouped};
 use crate::text::truncate::bounded;
 use crate::text::{plural, sanitize};
 use jiff::Timestamp;
 
-/// A name or a short sentence.
+/// Maximum length of a name or a short sentence, in characters.
 pub(super) const SHORT: usize = 160;
 
-/// A sentence or a command.
+/// Maximum length of a sentence or a command.
 pub(super) const LONG: usize = 400;
 
-/// A text of several lines.
+/// Maximum length of a text of several lines.
 pub(super) const TEXT: usize = 1_600;
 
-/// The text on one line, of at most so many letters; what acts is shown instead of done.
+/// The text on one line, at most `most` characters; acting characters become visible.
 pub(super) fn line(text: &str, most: usize) -> String {
     let mut kept = String::new();
-    // A huge text costs no more than what is shown of it.
+    // A huge text costs no more than the part that is shown.
     for word in text.split_whitespace() {
         if !kept.is_empty() {
             kept.push(' ');
@@ -30,7 +30,7 @@ pub(super) fn line(text: &str, most: usize) -> String {
     bounded(&sanitize::visible(&kept), most)
 }
 
-/// The text with its lines, of at most so many letters; what acts is shown instead of done.
+/// The text with its line breaks, at most `most` characters; acting characters become visible.
 pub(super) fn block(text: &str, most: usize) -> String {
     let end = text.char_indices().nth(most + 1).map_or(text.len(), |(end, _)| end);
     let begun = text[..end].replace('\t', "    ").replace("\r\n", "\n");
@@ -60,18 +60,18 @@ pub(super) fn lasted(milliseconds: u64) -> String {
     }
 }
 
-/// Milliseconds from one moment to another; none where clocks went back.
+/// Milliseconds between two times; 0 if the clock went back.
 pub(super) fn between(from: Timestamp, to: Timestamp) -> u64 {
     u64::try_from(to.duration_since(from).as_millis()).unwrap_or_default()
 }
 
-/// How much of the whole it is, in hundredths.
+/// The share of the whole, in percent.
 pub(super) fn share(part: u64, whole: u64) -> u8 {
     let hundredths = u128::from(part) * 100 / u128::from(whole.max(1));
     u8::try_from(hundredths.min(100)).unwrap_or(100)
 }
 
-/// A word of a document as people write it: `max_iterations` is `max iterations`.
+/// A keyword as people write it: `max iterations` for `max_iterations`.
 pub(super) fn spaced(word: &str) -> String {
     line(&word.replace('_', " "), SHORT)
 }
