@@ -170,7 +170,7 @@ const CHOOSES: [&str; 20] = [
 
 /// True for a variable that can decide which programs or tests a command runs.
 pub fn decides(name: &str) -> bool {
-    // Git's own hooks and ours set these for each process.
+    // Ralph and Claude Code set these for each process.
     if ["RALPH_", "CLAUDE"].iter().any(|ours| name.starts_with(ours)) {
         return false;
     }

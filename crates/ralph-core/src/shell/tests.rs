@@ -1,3 +1,5 @@
+//! The shell reader on command lines: words, wrappers, inner scripts, limits and random input.
+
 use super::*;
 
 /// Compares commands as `name argument …`, one per line, with `?` for what is not literal.

@@ -39,7 +39,8 @@ pub(crate) fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
 
 /// A type that can be read from a JSON value.
 pub trait FromJson: Sized {
-    /// # Errors If the value, or a value inside it, has the wrong type.
+    /// # Errors
+    /// If the value, or a value inside it, has the wrong type.
     fn from_json(value: Value) -> Result<Self, Mistake>;
 }
 
@@ -48,7 +49,8 @@ pub trait FromJson: Sized {
 pub struct Members(Map<String, Value>);
 
 impl Members {
-    /// # Errors If the value is not an object.
+    /// # Errors
+    /// If the value is not an object.
     pub fn of(value: Value) -> Result<Members, Mistake> {
         match value {
             Value::Object(members) => Ok(Members(members)),
@@ -58,7 +60,8 @@ impl Members {
 
     /// Moves a member into `place`. If the member is absent, `place` keeps its value.
     ///
-    /// # Errors If the member has the wrong type.
+    /// # Errors
+    /// If the member has the wrong type.
     #[inline(never)]
     pub fn take<T: FromJson>(&mut self, name: &str, place: &mut T) -> Result<(), Mistake> {
         let Some(value) = self.remove(name) else { return Ok(()) };

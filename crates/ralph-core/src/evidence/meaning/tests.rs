@@ -1,3 +1,5 @@
+//! Changes of a command's meaning, on files in memory.
+
 use super::*;
 
 /// Files by path; TOML is written as JSON.

@@ -1,3 +1,5 @@
+//! The redactor on whole streams: secrets in each shape, and text that only resembles one.
+
 use super::*;
 
 #[track_caller]

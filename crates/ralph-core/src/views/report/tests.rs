@@ -1,3 +1,5 @@
+//! Reports of loops and refinements, from states and journals made here.
+
 use super::history::{FromWhen, Worth};
 use super::line::{LineRecord, ReportLine};
 use super::*;
