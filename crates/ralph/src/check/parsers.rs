@@ -95,7 +95,8 @@ mod tests {
         check(Parser::JsonWithComments, "// a\n{\"a\" 1}\n", "2:6");
         check(Parser::JsonWithComments, "{a: 1}", "1:2");
         check(Parser::JsonWithComments, "{'a': 1}", "1:2");
-        check(Parser::JsonWithComments, "{\"a\": 1 \"b\": 2}", "1:9");
+        // The place after the value, where the comma belongs.
+        check(Parser::JsonWithComments, "{\"a\": 1 \"b\": 2}", "1:8");
     }
 
     #[test]
