@@ -67,7 +67,7 @@ fn ask(terminal: &Terminal, answer: &str) {
 fn confirm(terminal: &Terminal, option: &str) {
     let marked = format!("❯ {option}");
     terminal.wait_for(&marked);
-    let moment = std::time::Duration::from_millis(500);
+    let moment = std::time::Duration::from_secs(2);
     let confirmed = wait_until(PATIENCE, || {
         terminal.key("Enter");
         wait_until(moment, || !terminal.screen().contains(&marked))

@@ -31,7 +31,7 @@ const DIALOG: &str = "Enter to select";
 
 /// How long a key may take to show. The client ignores keys for a moment after a dialog appears, so each is
 /// pressed again; none of them does anything at the prompt, should it come too late.
-const MOMENT: Duration = Duration::from_millis(700);
+const MOMENT: Duration = Duration::from_secs(2);
 
 #[track_caller]
 fn press_until(terminal: &Terminal, key: &str, is_so: impl Fn() -> bool) {
