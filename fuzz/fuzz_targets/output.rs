@@ -5,8 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply, bounded};
-use ralph_core::text::redact::Redactor;
-use ralph_core::{text::sanitize, views::messages};
+use ralph_core::text::{redact::Redactor, sanitize, truncate};
 use ralph_fuzz::{cuts, is_plain, parts};
 use serde_json::Value;
 
@@ -43,7 +42,7 @@ fn check_plain(text: &[u8]) {
         assert_eq!(sanitize::end_of(end.as_bytes(), letters), end.trim_end(), "plain text stays");
     }
     let text = String::from_utf8_lossy(text);
-    let tail = messages::tail(&text, 30);
+    let tail = truncate::tail(&text, 30);
     assert!(!tail.contains('\n') && tail.chars().count() <= 31);
     for shown in
         [ralph::fuzzing::visible(&text), ralph_io::store::fuzzing::readable(text.as_bytes())]
