@@ -4,18 +4,18 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanSeen, SHORT, formats};
-use ralph_core::state::{PlanPhase, Ralplan};
+use ralph_core::state::{PlanPhase, RalplanState};
 
 /// The digest that the stored inputs name by its digits.
 const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-fn planning() -> Ralplan {
+fn planning() -> RalplanState {
     let mut plan = ralplan::begin("log in", Timestamp::UNIX_EPOCH);
     ralplan::step(&mut plan, &PlanEvent::GapFinderReported { message: "none" });
     plan
 }
 
-fn in_review() -> Ralplan {
+fn in_review() -> RalplanState {
     let mut plan = planning();
     let seen =
         PlanSeen { path: ".omc/plans/a.md".to_owned(), hash: HASH.to_owned(), gates: vec![] };

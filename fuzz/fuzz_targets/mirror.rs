@@ -5,13 +5,13 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::ralplan::export::{ImportedState, read, render};
 use ralph_core::modes::ralplan::{NextPlanStep, is_plans_place, next};
-use ralph_core::state::{MAX_REJECTIONS, PlanPhase, Ralplan};
+use ralph_core::state::{MAX_REJECTIONS, PlanPhase, RalplanState};
 use serde_json::Value;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// Nothing that a file says is a verdict, a text to judge or a decision.
-fn check(plan: &Ralplan) {
+fn check(plan: &RalplanState) {
     assert_eq!(plan.phase, PlanPhase::PlannerPlanning);
     assert!(plan.verdict.is_none() && plan.decision.is_none() && !plan.forced);
     assert!(plan.ready_hash.is_empty() && plan.plan_hash.is_empty());
@@ -42,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
                 (&plan.task, &plan.plan_path, plan.iteration, plan.max_iterations)
             );
             assert_eq!((again.started_at, &again.feedback), (plan.started_at, &plan.feedback));
-            let over = Ralplan { phase: PlanPhase::Cancelled, ..*plan };
+            let over = RalplanState { phase: PlanPhase::Cancelled, ..*plan };
             assert_eq!(
                 read(&render(&over, ""), NOW),
                 Ok(ImportedState::Over(PlanPhase::Cancelled))

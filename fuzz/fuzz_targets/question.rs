@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::ralplan::question::{START, answer, is_ours, text};
 use ralph_core::modes::ralplan::{self, short};
-use ralph_core::state::{DecisionKind, PlanPhase, Ralplan};
+use ralph_core::state::{DecisionKind, PlanPhase, RalplanState};
 use ralph_fuzz::texts;
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const PATH: &str = ".omc/plans/a.md";
 
-fn awaiting(concern: &str) -> Ralplan {
-    Ralplan {
+fn awaiting(concern: &str) -> RalplanState {
+    RalplanState {
         phase: PlanPhase::AwaitingUserApproval,
         plan_path: PATH.to_owned(),
         plan_hash: HASH.to_owned(),
@@ -29,7 +29,7 @@ fn options() -> Value {
 }
 
 /// What is let through, and what is taken for an answer, names this text and no other.
-fn check(plan: &Ralplan, value: &Value) {
+fn check(plan: &RalplanState, value: &Value) {
     let names = |question: &Value| {
         let said = question["question"].as_str().unwrap_or_default();
         said.contains(PATH) && said.contains(short(HASH))
@@ -51,9 +51,9 @@ fn check(plan: &Ralplan, value: &Value) {
     assert!(!said.start || chosen == START, "only its own option starts anything");
     assert_eq!(said.kind == DecisionKind::Proceed, chosen == "Proceed" || said.start);
     assert_eq!(said.kind == DecisionKind::Discard, chosen == "Discard");
-    let planning = Ralplan { phase: PlanPhase::CriticReview, ..plan.clone() };
+    let planning = RalplanState { phase: PlanPhase::CriticReview, ..plan.clone() };
     assert!(is_ours(&planning, value).is_err(), "before its time nothing is asked");
-    let other = Ralplan { plan_hash: "f".repeat(64), ..plan.clone() };
+    let other = RalplanState { plan_hash: "f".repeat(64), ..plan.clone() };
     let elsewhere = question.contains("ffffffffffff");
     assert!(elsewhere || answer(&other, value).is_none(), "an answer is to one text");
 }

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::refine::measure::plan;
 use ralph_core::modes::refine::prompt::render;
 use ralph_core::modes::refine::state::{RefineDocument, refused_name};
-use ralph_core::modes::refine::{Mode, state::RefineSession};
+use ralph_core::modes::refine::{Mode, state::Refinement};
 use ralph_core::modes::refine::{
     RefineEvent, RefineOutcome, RefineSettings, chart, contract, ideas, say, step, unified,
 };
@@ -17,7 +17,7 @@ fn message(text: &str) {
     let said = contract::read(text);
     assert_eq!(said, contract::read(text));
     let mut session =
-        RefineSession::new(Mode::Plan, "p", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+        Refinement::new(Mode::Plan, "p", RefineSettings::default(), Timestamp::UNIX_EPOCH);
     step(&mut session, RefineEvent::Begun { artefact: "a" }, Timestamp::UNIX_EPOCH)
         .expect("it begins");
     for _ in 0..2 {

@@ -10,10 +10,10 @@ use ralph_core::modes::orchestration::feedback::FeedbackBatch;
 use ralph_core::modes::orchestration::files::is_task_id;
 use ralph_core::modes::orchestration::finding::Weight;
 use ralph_core::modes::orchestration::guardrails::Guardrails;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::machine::{Act, met, next};
 use ralph_core::modes::orchestration::metadata::{
-    Counts, IterationMetadata, SessionMetadata, refresh,
+    Counts, IterationMetadata, OrchestrationMetadata, refresh,
 };
 use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
 use ralph_core::modes::orchestration::repair::repair;
@@ -42,8 +42,8 @@ const MEMBERS: [&[&str]; 10] = [
     &["tasks", "pending"],
 ];
 
-fn id() -> SessionId {
-    SessionId::parse("260131-120000").expect("it is a name")
+fn id() -> OrchestrationId {
+    OrchestrationId::parse("260131-120000").expect("it is a name")
 }
 
 /// A value that was set is read, and setting it again changes nothing.
@@ -54,9 +54,9 @@ fn metadata(text: &str) {
         assert_eq!(read.text(path), Some("7"));
         assert_eq!(yaml::set(&after, path, "7").ok(), Some(after));
     }
-    let (said, _) = SessionMetadata::parse(text, &id());
+    let (said, _) = OrchestrationMetadata::parse(text, &id());
     if let Ok(after) = refresh(text, Counts::of(&Progress::default()), NOW.into()) {
-        let (again, _) = SessionMetadata::parse(&after, &id());
+        let (again, _) = OrchestrationMetadata::parse(&after, &id());
         assert_eq!((said.state, said.iteration), (again.state, again.iteration));
     }
     let _ = IterationMetadata::parse(text, 1);

@@ -26,7 +26,7 @@ static PLACES: LazyLock<ProtectedPaths> = LazyLock::new(|| ProtectedPaths {
 fn rule(command: &str) -> Option<guard::Rule> {
     let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
     let situation = Situation {
-        mode: &Mode::Loop,
+        mode: &Mode::Plain,
         standing: LoopActivity::Running,
         agent: Caller::Main,
         session_id: "s",

@@ -46,7 +46,7 @@ fn check_glance(value: &Value, state: &LoopState) {
     let glance: Glance = serde_json::from_str(&value.to_string()).expect("a glance reads as well");
     assert_eq!(glance.session_id, state.session_id);
     assert_eq!(glance.schema_version, state.schema_version);
-    assert_eq!((&glance.mode, &glance.phase), (&state.mode, &state.phase));
+    assert_eq!((&glance.mode, &glance.phase), (&state.mode.word(), &state.phase));
     assert_eq!((glance.iteration, glance.via), (state.iteration, state.via));
     assert_eq!(glance.max_iterations, state.max_iterations);
     assert_eq!((glance.touched, glance.let_finish), (state.touched, state.let_finish));

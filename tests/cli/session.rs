@@ -1,8 +1,8 @@
 //! `ralph session …`: a session from its task to its end, with everything written that agents write.
 
 use crate::world::World;
-use ralph_core::modes::orchestration::id::SessionId;
-use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::id::OrchestrationId;
+use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
 use ralph_core::modes::orchestration::progress;
 use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
@@ -83,8 +83,8 @@ fn act(world: &World, call: &Value) {
             write("plan.md", "Goal: a door\n");
             write("progress.md", &format!("{}\nMy own words.\n", progress::new(&planning)));
             let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
-            let id = SessionId::parse(ID).unwrap();
-            write("metadata.yaml", &SessionMetadata::first(&id, State::Initializing, 1, now));
+            let id = OrchestrationId::parse(ID).unwrap();
+            write("metadata.yaml", &OrchestrationMetadata::first(&id, State::Initializing, 1, now));
             mark("plan-init", "done");
         }
         "brainstorm" => mark("plan-brainstorm", "[x]"),

@@ -2,8 +2,8 @@
 //! of their ends, and how it goes on after it was stopped in any way.
 
 use crate::world::{Printed, World, start};
-use ralph_core::modes::orchestration::id::SessionId;
-use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::id::OrchestrationId;
+use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
 use ralph_core::modes::orchestration::progress;
 use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
@@ -104,9 +104,12 @@ fn world(tasks: &[(&str, &str)], changes: &str) -> World {
     }
     let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
     world.write("home/progress.md", &progress::new(&planning));
-    let id = SessionId::parse(ID).unwrap();
+    let id = OrchestrationId::parse(ID).unwrap();
     let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
-    world.write("home/metadata.yaml", &SessionMetadata::first(&id, State::Initializing, 1, now));
+    world.write(
+        "home/metadata.yaml",
+        &OrchestrationMetadata::first(&id, State::Initializing, 1, now),
+    );
     for (id, on) in tasks {
         world.write(&format!("home/tasks/{id}.md"), &task_file(id, on));
     }

@@ -8,8 +8,8 @@ use super::{agent, check_contains, skill};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::agents::{AgentRole, Mode};
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
-use ralph_core::modes::orchestration::files::SessionFile;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::files::OrchestrationFile;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
 use ralph_core::modes::orchestration::machine::{self, Act, met};
@@ -20,7 +20,7 @@ use ralph_core::modes::orchestration::rules::{WriteTarget, Writer, may_mark, may
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::modes::orchestration::task::TaskFile;
 use ralph_core::modes::orchestration::validate::validate;
-use ralph_core::state::{LoopState, Orchestrated, SessionCall};
+use ralph_core::state::{LoopState, OrchestrationCall, OrchestrationState};
 
 /// What stands in the fence of this name.
 fn example(of: AgentRole, name: &str) -> String {
@@ -38,12 +38,13 @@ fn now() -> Timestamp {
 
 /// The session as a planner lays it out who writes what it is shown.
 fn laid_out() -> Snapshot {
-    let mut seen = Snapshot::new(SessionId::parse("260131-120000").unwrap(), "Limit attempts");
+    let mut seen =
+        Snapshot::new(OrchestrationId::parse("260131-120000").unwrap(), "Limit attempts");
     for (place, text) in [
-        (SessionFile::Plan, "Goal\n".to_owned()),
-        (SessionFile::Metadata, example(AgentRole::Planner, "metadata")),
-        (SessionFile::IterationMetadata(1), example(AgentRole::Planner, "iteration")),
-        (SessionFile::Progress, example(AgentRole::Planner, "progress")),
+        (OrchestrationFile::Plan, "Goal\n".to_owned()),
+        (OrchestrationFile::Metadata, example(AgentRole::Planner, "metadata")),
+        (OrchestrationFile::IterationMetadata(1), example(AgentRole::Planner, "iteration")),
+        (OrchestrationFile::Progress, example(AgentRole::Planner, "progress")),
     ] {
         seen.files.insert(place.to_string(), Some(text));
     }
@@ -145,7 +146,7 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
     let add =
         RouterWrite::Add { iteration: 1, tasks: vec!["task-1".to_owned(), "task-2".to_owned()] };
     let seen = apply(&seen, &[add], now().into()).unwrap();
-    let before = seen.text(SessionFile::Progress).unwrap().to_owned();
+    let before = seen.text(OrchestrationFile::Progress).unwrap().to_owned();
     let marked = |line: &str, mark: TaskMark| {
         assert!(before.contains(&format!("[ ] {line}")), "{before}");
         before.replace(&format!("[ ] {line}"), &format!("{} {line}", mark.mark()))
@@ -194,7 +195,11 @@ fn what_an_agent_is_told_to_write_it_may_write() {
         (Mode::SessionReview, "iterations/1/review.md"),
     ] {
         let writer = Writer::Agent { mode, task: "task-1" };
-        assert_eq!(may_write(writer, SessionFile::of(path), nothing), Ok(()), "{mode} {path}");
+        assert_eq!(
+            may_write(writer, OrchestrationFile::of(path), nothing),
+            Ok(()),
+            "{mode} {path}"
+        );
     }
 }
 
@@ -202,10 +207,10 @@ fn what_an_agent_is_told_to_write_it_may_write() {
 fn the_skill_knows_the_words_of_the_program() {
     let text = skill("ralph-v2");
     let key = CallKey { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
-    let session = Orchestrated {
+    let session = OrchestrationState {
         id: "ID".to_owned(),
-        given: vec![SessionCall::given(&key, "p".to_owned())],
-        ..Orchestrated::default()
+        given: vec![OrchestrationCall::given(&key, "p".to_owned())],
+        ..OrchestrationState::default()
     };
     let state = LoopState { mode: session.into(), loop_id: "L".to_owned(), ..LoopState::default() };
     for line in [in_session::started_line(&state), in_session::continues_line(&state)] {

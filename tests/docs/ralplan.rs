@@ -7,19 +7,19 @@ use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
 use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
-use ralph_core::state::{PlanPhase, Ralplan};
+use ralph_core::state::{PlanPhase, RalplanState};
 use ralph_core::{guard, guard::human_only};
 use serde_json::Value;
 
 const NAMES: [&str; 3] = ["ralplan", "rp", "planloop"];
 
 /// A planning that waits for the person.
-fn awaiting() -> Ralplan {
-    Ralplan {
+fn awaiting() -> RalplanState {
+    RalplanState {
         phase: PlanPhase::AwaitingUserApproval,
         plan_path: ".omc/plans/a.md".to_owned(),
         plan_hash: ralplan::digest(b"plan"),
-        ..Ralplan::default()
+        ..RalplanState::default()
     }
 }
 

@@ -5,9 +5,9 @@ use crate::place::Place;
 use crate::story::{ID, Story};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::refine::measure::{ArtefactChange, BeadChange, PlanChange};
-use ralph_core::modes::refine::state::{RefineDocument, RefineSession};
+use ralph_core::modes::refine::state::{RefineDocument, Refinement};
 use ralph_core::modes::refine::{Mode, PlanAfter, RefineEvent, RefineSettings, step};
-use ralph_core::state::{EndingKind, Refining};
+use ralph_core::state::{EndingKind, RefineState};
 use ralph_io::store::home::Home;
 use ralph_io::store::refine::{NewVersion, RefineStore as Refinements, What};
 use std::fs;
@@ -15,7 +15,7 @@ use std::fs;
 pub(crate) const NAME: &str = "limits";
 
 pub(crate) struct Refined {
-    pub(crate) session: RefineSession,
+    pub(crate) session: Refinement,
     /// Round, where it comes from, and when.
     versions: Vec<(u32, What, Timestamp)>,
     now: Timestamp,
@@ -62,7 +62,7 @@ impl Refined {
 
     fn begun(mode: Mode, plan_file: &str) -> Refined {
         let now = "2026-03-09T20:00:00Z".parse().unwrap();
-        let session = RefineSession::new(mode, plan_file, RefineSettings::default(), now);
+        let session = Refinement::new(mode, plan_file, RefineSettings::default(), now);
         let mut told = Refined { session, versions: Vec::new(), now, text: 1 };
         told.keep(1, What::Found);
         told
@@ -160,7 +160,7 @@ impl Place {
         state.iteration = 2;
         state.max_iterations = 5;
         let (name, word) = (NAME.to_owned(), NAME.to_owned());
-        state.mode = Refining { name, word, ..Refining::default() }.into();
+        state.mode = RefineState { name, word, ..RefineState::default() }.into();
         state.created_at = session.started_at;
         state.started_at = Some(session.started_at);
         let ended = session.history[2].ended_at.unwrap();

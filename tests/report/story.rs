@@ -3,7 +3,7 @@
 //! it is the same each time.
 
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::evidence::receipt::{self, By, Proof, Receipt};
+use ralph_core::evidence::receipt::{self, CriterionRunner, Proof, Receipt};
 use ralph_core::modes::mode;
 use ralph_core::state::{
     Criterion, EndingKind, Green, LoopError, LoopState, Phase, Task, TaskStatus,
@@ -241,7 +241,7 @@ impl Story {
             };
             let receipt = Receipt {
                 command: criterion.verification_command.clone(),
-                by: By::Hook,
+                by: CriterionRunner::Hook,
                 passed,
                 exit_code: Some(if passed { 0 } else { 1 }),
                 tests_run: (at == 0).then_some(38 + u64::from(self.tree) * 3),

@@ -16,24 +16,24 @@ mod bash_readonly;
 mod brought;
 mod elsewhere;
 mod fields;
+mod orchestration_gate;
 mod places;
 mod ralph_command;
 mod ralplan_gate;
 mod record;
-mod session;
 mod tools;
 
 use crate::protocol::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
-use tools::Does;
+use tools::ToolEffect;
 
 pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
+pub use orchestration_gate::{OrchestrationGate, is_own_work};
 pub use places::{ProtectedPaths, Skill};
 pub use ralplan_gate::PlanGate;
-pub use record::{DenialRecord, Gate, SessionSeen};
-pub use session::{SessionGate, is_own_work};
+pub use record::{DenialRecord, Gate, RecordedOrchestrationGate};
 pub use tools::{is_known, knows_field, listed};
 
 /// What a ruling depends on, apart from the call itself.
@@ -49,7 +49,7 @@ pub struct Situation<'a> {
     pub ralplan: Option<PlanGate<'a>>,
     /// The verdict of the orchestration on the call. If it is `None`, that mode is treated like any
     /// other.
-    pub session: Option<SessionGate<'a>>,
+    pub session: Option<OrchestrationGate<'a>>,
 }
 
 /// What a live loop is doing.
@@ -167,8 +167,8 @@ enum Column {
     Loop,
     UntilVerdict,
     AwaitingPerson,
-    SessionMain,
-    SessionAgent,
+    OrchestrationMain,
+    OrchestrationAgent,
 }
 
 use Cell::{
@@ -219,7 +219,7 @@ pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
 /// True for a tool that every mode allows: it changes only what the client keeps for the
 /// conversation itself.
 pub fn only_looks(tool: &str) -> bool {
-    tools::find(tool).does == Does::Looks
+    tools::find(tool).does == ToolEffect::Looks
 }
 
 /// True for a tool whose ruling depends on where the protected places are. Locating them takes time
@@ -230,13 +230,13 @@ pub fn looks_at_places(tool: &str) -> bool {
 
 /// True for a tool that edits the file it names.
 pub fn is_edit(tool: &str) -> bool {
-    tools::find(tool).does == Does::Edits
+    tools::find(tool).does == ToolEffect::Edits
 }
 
 /// True for a tool that is judged by all of its fields.
 fn is_judged_by_fields(tool: &str) -> bool {
-    matches!(tools::find(tool).does, Does::Acts | Does::Calls | Does::Loads)
-        || tools::find(tool).does == Does::Runs && tool != "Bash"
+    matches!(tools::find(tool).does, ToolEffect::Acts | ToolEffect::Calls | ToolEffect::Loads)
+        || tools::find(tool).does == ToolEffect::Runs && tool != "Bash"
 }
 
 /// What a caller with disk access must look up for [`ProtectedPaths::links`] and
@@ -254,12 +254,12 @@ pub struct PathsToResolve {
 /// What must be read from the disk before this call is decided.
 pub fn wanted(call: &ToolCall<'_>, places: &ProtectedPaths) -> PathsToResolve {
     match tools::find(call.tool).does {
-        Does::Runs => call
+        ToolEffect::Runs => call
             .input
             .command
             .as_deref()
             .map_or_else(PathsToResolve::default, |line| bash::wanted(line, places, call.cwd)),
-        Does::Acts => {
+        ToolEffect::Acts => {
             let paths = fields::paths(call, places);
             let absolute = |path: &String| places.absolute(path, call.cwd);
             let mut wanted = PathsToResolve {
@@ -298,8 +298,8 @@ fn denied(
         (Some(PlanGate { awaiting_person: true, .. }), _) => Column::AwaitingPerson,
         (Some(_), _) => Column::UntilVerdict,
         (None, Some(_)) => match situation.agent {
-            Caller::Main => Column::SessionMain,
-            Caller::Subagent(_) => Column::SessionAgent,
+            Caller::Main => Column::OrchestrationMain,
+            Caller::Subagent(_) => Column::OrchestrationAgent,
         },
         (None, None) => Column::Loop,
     };
@@ -314,7 +314,7 @@ fn denied(
         (_, None, None) => Some(reason),
         (_, None, Some(_)) if is_everywheres(rule) => Some(reason),
         (cell, None, Some(gate)) => {
-            session::check(cell, &gate, situation.agent, call, reason).err()
+            orchestration_gate::check(cell, &gate, situation.agent, call, reason).err()
         }
         (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
@@ -339,28 +339,28 @@ fn is_everywheres(rule: Rule) -> bool {
 fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, String)> {
     let carried = || fields::row(situation, call);
     match tools::find(call.tool).does {
-        Does::Looks => None,
-        Does::Questions => Some((Rule::Question, QUESTION.to_owned())),
-        Does::EntersPlan => Some((Rule::EnterPlan, PLAN.to_owned())),
-        Does::LeavesPlan => Some((Rule::ExitPlan, String::new())),
-        Does::Calls => Some(carried().unwrap_or((Rule::Agent, String::new()))),
-        Does::Edits => Some(edited(situation, call)),
+        ToolEffect::Looks => None,
+        ToolEffect::Questions => Some((Rule::Question, QUESTION.to_owned())),
+        ToolEffect::EntersPlan => Some((Rule::EnterPlan, PLAN.to_owned())),
+        ToolEffect::LeavesPlan => Some((Rule::ExitPlan, String::new())),
+        ToolEffect::Calls => Some(carried().unwrap_or((Rule::Agent, String::new()))),
+        ToolEffect::Edits => Some(edited(situation, call)),
         // The plan gate parses only the command lines of Bash.
-        Does::Runs if call.tool != "Bash" && situation.ralplan.is_some() => {
+        ToolEffect::Runs if call.tool != "Bash" && situation.ralplan.is_some() => {
             Some((Rule::OtherTool, String::new()))
         }
-        Does::Runs => Some(match bash::row(situation, call) {
+        ToolEffect::Runs => Some(match bash::row(situation, call) {
             (Rule::Mutation, reason) if call.tool != "Bash" => {
                 carried().unwrap_or((Rule::Mutation, reason))
             }
             row => row,
         }),
-        Does::Loads => Some(
+        ToolEffect::Loads => Some(
             fields::skill(situation, call).or_else(carried).unwrap_or((Rule::Skill, String::new())),
         ),
         // Before consent no such tool runs, whatever its input is.
-        Does::Acts if situation.ralplan.is_some() => Some((Rule::OtherTool, String::new())),
-        Does::Acts => Some(carried().unwrap_or((Rule::OtherTool, String::new()))),
+        ToolEffect::Acts if situation.ralplan.is_some() => Some((Rule::OtherTool, String::new())),
+        ToolEffect::Acts => Some(carried().unwrap_or((Rule::OtherTool, String::new()))),
     }
 }
 

@@ -9,19 +9,19 @@ pub mod signals;
 mod brief;
 mod glance;
 mod mode;
+mod orchestration;
 mod ralplan;
 mod read;
 mod refine;
-mod session;
 mod words;
 mod worker;
 
 pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
-pub use glance::{Glance, GlanceEnding, GlancePlan, GlanceSession, GlanceTurn, StateView};
+pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
 pub use mode::ModeState;
-pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, Ralplan};
-pub use refine::Refining;
-pub use session::{Orchestrated, SessionCall};
+pub use orchestration::{OrchestrationCall, OrchestrationState};
+pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
+pub use refine::RefineState;
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
@@ -139,7 +139,7 @@ pub struct LoopState {
     pub settings: Value,
     /// The highest-ranking registration seen: `settings`, `plugin` or `skill`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub via: Option<Via>,
+    pub via: Option<Registration>,
     /// Who started the loop.
     pub started_by: StartedBy,
     /// The turn that the loop currently drives; absent if no reply is outstanding.
@@ -266,7 +266,7 @@ impl LoopState {
     }
 
     /// Records the registration that an event came from, and that the loop had an event.
-    pub fn note_event(&mut self, via: Via) {
+    pub fn note_event(&mut self, via: Registration) {
         self.via = self.via.max(Some(via));
         self.touched = true;
     }
@@ -325,7 +325,7 @@ impl LoopState {
 /// once, only the highest-ranking copy that the loop has seen counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Via {
+pub enum Registration {
     /// The hook got no registration name.
     Unnamed,
     /// A skill's front matter.
@@ -336,27 +336,28 @@ pub enum Via {
     Settings,
 }
 
-impl Via {
+impl Registration {
     /// All variants, in ascending rank.
-    pub const ALL: [Via; 4] = [Via::Unnamed, Via::Skill, Via::Plugin, Via::Settings];
+    pub const ALL: [Registration; 4] =
+        [Registration::Unnamed, Registration::Skill, Registration::Plugin, Registration::Settings];
 
     /// The word that a registration passes as the last argument.
     pub fn as_str(self) -> &'static str {
         match self {
-            Via::Unnamed => "unnamed",
-            Via::Skill => "skill",
-            Via::Plugin => "plugin",
-            Via::Settings => "settings",
+            Registration::Unnamed => "unnamed",
+            Registration::Skill => "skill",
+            Registration::Plugin => "plugin",
+            Registration::Settings => "settings",
         }
     }
 
     /// The registration that started an executable, from its last argument.
-    pub fn from_argument(argument: Option<&str>) -> Via {
+    pub fn from_argument(argument: Option<&str>) -> Registration {
         match argument {
-            Some("settings") => Via::Settings,
-            Some("plugin") => Via::Plugin,
-            Some("skill") => Via::Skill,
-            _ => Via::Unnamed,
+            Some("settings") => Registration::Settings,
+            Some("plugin") => Registration::Plugin,
+            Some("skill") => Registration::Skill,
+            _ => Registration::Unnamed,
         }
     }
 }
@@ -739,7 +740,7 @@ mod tests {
     fn a_planning_that_waits_for_a_person_does_not_crash() {
         let plan = |phase| LoopState {
             phase: Phase::Implementation,
-            mode: Ralplan { phase, ..Ralplan::default() }.into(),
+            mode: RalplanState { phase, ..RalplanState::default() }.into(),
             ..LoopState::default()
         };
         let mut waits = plan(PlanPhase::AwaitingUserApproval);
@@ -790,19 +791,19 @@ mod tests {
 
     #[test]
     fn registrations_rank_settings_first_and_unnamed_last() {
-        let rank = |name| Via::from_argument(Some(name));
+        let rank = |name| Registration::from_argument(Some(name));
         assert!(rank("settings") > rank("plugin"));
         assert!(rank("plugin") > rank("skill"));
-        assert!(rank("skill") > Via::from_argument(None));
-        assert_eq!(rank("--other"), Via::Unnamed);
+        assert!(rank("skill") > Registration::from_argument(None));
+        assert_eq!(rank("--other"), Registration::Unnamed);
     }
 
     #[test]
     fn an_event_notes_the_highest_registration_and_that_there_was_one() {
         let mut state = LoopState::default();
-        state.note_event(Via::Plugin);
-        state.note_event(Via::Skill);
-        assert_eq!((state.via, state.touched), (Some(Via::Plugin), true));
+        state.note_event(Registration::Plugin);
+        state.note_event(Registration::Skill);
+        assert_eq!((state.via, state.touched), (Some(Registration::Plugin), true));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod routed;
 
 pub use at_stop::AtStop;
 pub use record::{RecordedOutcome, StopRecord};
-pub use routed::{Due, Routed};
+pub use routed::{Routed, RouterStep};
 
 use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;

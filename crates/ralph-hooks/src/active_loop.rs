@@ -2,7 +2,7 @@
 
 use crate::hook_runner::HookCall;
 use anyhow::{Error, Result, bail};
-use ralph_core::state::{Glance, LoopState, Phase, StateView, Via};
+use ralph_core::state::{Glance, LoopState, Phase, Registration, StateView};
 use ralph_core::text::redact;
 use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
@@ -219,7 +219,7 @@ impl<S: StateView> Bound<S> {
 
     /// True if a registration of higher rank has been seen. That copy answers; this one stays
     /// silent.
-    pub fn is_outranked(&self, via: Via) -> bool {
+    pub fn is_outranked(&self, via: Registration) -> bool {
         self.state.outranks(via)
     }
 

@@ -45,7 +45,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
                 }
                 .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
             }
-            if bound.state.mode == Mode::Session {
+            if bound.state.mode == Mode::Orchestration {
                 if workers::starts_one(call) {
                     return orchestration::after_a_tool(call);
                 }

@@ -7,8 +7,8 @@ use ralph_core::modes::arguments::{LoopRequest, Options};
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::state::{
-    Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy,
-    StateView as _, Via,
+    Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, Registration,
+    StartedBy, StateView as _,
 };
 use ralph_core::tasks::plan::Plan;
 use ralph_core::{evidence::pinned, guard::unreadable, project};
@@ -37,7 +37,7 @@ pub struct StartRequest<'a> {
     pub project_root: PathBuf,
     pub started_by: StartedBy,
     /// The registration of the hook that asks.
-    pub via: Option<Via>,
+    pub via: Option<Registration>,
 }
 
 /// The result of a [`StartRequest`].
@@ -80,7 +80,7 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let _starting = lifecycle::lock_starts(asked.home)?;
     match asked.mode {
         Mode::Ralplan => ralplan::begin(asked),
-        Mode::Session => orchestration::begin(asked),
+        Mode::Orchestration => orchestration::begin(asked),
         _ => begin_plain(asked),
     }
 }
@@ -399,7 +399,7 @@ pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
 pub(crate) fn run(
     state: &mut LoopState,
     (session_id, prompt_id): (&str, &str),
-    via: Option<Via>,
+    via: Option<Registration>,
     now: Timestamp,
 ) {
     state.session_id = session_id.to_owned();
@@ -480,14 +480,14 @@ mod tests {
         let begin = |task: Option<&str>, prompt_id: &str| {
             let request = LoopRequest { task: task.map(str::to_owned), ..LoopRequest::default() };
             begin(&StartRequest {
-                mode: Mode::Loop,
+                mode: Mode::Plain,
                 home: &home,
                 request: &request,
                 session_id: "s",
                 prompt_id,
                 project_root: folder.path().to_owned(),
                 started_by: StartedBy::Person,
-                via: Some(Via::Settings),
+                via: Some(Registration::Settings),
             })
             .unwrap()
         };
@@ -506,7 +506,7 @@ mod tests {
         let request = LoopRequest { task: Some("t".to_owned()), ..LoopRequest::default() };
         let ask = |via| {
             begin(&StartRequest {
-                mode: Mode::Loop,
+                mode: Mode::Plain,
                 home: &home,
                 request: &request,
                 session_id: "s",
@@ -519,8 +519,13 @@ mod tests {
         };
         let ask = &ask;
         let begun: Vec<StartOutcome> = std::thread::scope(|scope| {
-            let copies = [Via::Plugin, Via::Settings, Via::Plugin, Via::Settings]
-                .map(|via| scope.spawn(move || ask(via)));
+            let copies = [
+                Registration::Plugin,
+                Registration::Settings,
+                Registration::Plugin,
+                Registration::Settings,
+            ]
+            .map(|via| scope.spawn(move || ask(via)));
             copies.map(|copy| copy.join().unwrap()).into()
         });
         let n_started =
@@ -530,6 +535,6 @@ mod tests {
         assert_eq!((n_started, n_answered), (1, 3));
         let loops = lifecycle::all(&home);
         assert_eq!(loops.len(), 1);
-        assert_eq!(loops[0].1.as_ref().unwrap().via, Some(Via::Settings));
+        assert_eq!(loops[0].1.as_ref().unwrap().via, Some(Registration::Settings));
     }
 }

@@ -10,7 +10,7 @@ use crate::unreadable;
 use anyhow::Result;
 use ralph_core::protocol::event::Input;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::Via;
+use ralph_core::state::Registration;
 use ralph_core::text::sanitize;
 use ralph_io::client::stdin::{self, Appetite};
 use ralph_io::store::home::Home;
@@ -39,7 +39,7 @@ pub struct HookCall {
     /// True if a string of the payload was too long to keep whole.
     pub cut: bool,
     /// The registration that started this copy.
-    pub via: Via,
+    pub via: Registration,
     pub home: Home,
     /// When the executable started.
     pub began: Instant,
@@ -160,7 +160,7 @@ fn call(name: &str) -> Result<HookCall> {
         _ => PER_STRING,
     };
     let payload = stdin::read(Appetite { per_string, in_all: IN_ALL })?;
-    let via = Via::from_argument(std::env::args().next_back().as_deref());
+    let via = Registration::from_argument(std::env::args().next_back().as_deref());
     let home = Home::from_env()?;
     Ok(HookCall {
         input: payload.input,

@@ -43,8 +43,10 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     };
     match bound.state.mode {
         Mode::Ralplan => return Ok(while_planning(call)),
-        Mode::Session if guard::only_looks(&call.input.tool_name) => return Ok(Reply::silent()),
-        Mode::Session => return orchestration::before_a_tool(call),
+        Mode::Orchestration if guard::only_looks(&call.input.tool_name) => {
+            return Ok(Reply::silent());
+        }
+        Mode::Orchestration => return orchestration::before_a_tool(call),
         _ => {}
     }
     Ok(match ruling(call, &bound.state, standing) {

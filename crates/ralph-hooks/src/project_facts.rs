@@ -9,7 +9,7 @@ use crate::hook_runner::HookCall;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::SESSION_CONTEXT;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, Via};
+use ralph_core::state::{Glance, Registration};
 use ralph_io::project::settings;
 
 /// Adds the facts to the reply for a conversation that has not had them.
@@ -33,9 +33,9 @@ fn is_new(source: &str) -> bool {
 /// copy. A skill's front matter outlives its loop and does not ask for facts.
 fn is_ours_to_tell(call: &HookCall) -> bool {
     match (call.via, Bound::<Glance>::find(call)) {
-        (Via::Skill, _) => false,
+        (Registration::Skill, _) => false,
         (via, Ok(Some(bound))) if bound.state.phase.is_running() => !bound.is_outranked(via),
-        (Via::Plugin, _) => !settings::of_client_mention(SESSION_CONTEXT),
-        (Via::Settings | Via::Unnamed, _) => true,
+        (Registration::Plugin, _) => !settings::of_client_mention(SESSION_CONTEXT),
+        (Registration::Settings | Registration::Unnamed, _) => true,
     }
 }

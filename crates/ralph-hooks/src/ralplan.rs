@@ -24,7 +24,7 @@ use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, PlanSeen, Role};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, Ralplan};
+use ralph_core::state::{LoopState, RalplanState};
 use ralph_core::tasks::plan;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::plan_files};
@@ -124,5 +124,8 @@ pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Resu
 }
 
 fn take_log(state: &mut LoopState) -> Vec<String> {
-    state.ralplan_mut().map(|plan: &mut Ralplan| std::mem::take(&mut plan.log)).unwrap_or_default()
+    state
+        .ralplan_mut()
+        .map(|plan: &mut RalplanState| std::mem::take(&mut plan.log))
+        .unwrap_or_default()
 }

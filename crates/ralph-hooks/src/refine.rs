@@ -12,7 +12,7 @@ use ralph_core::modes::parallel::Grant;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, in_session};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{
-    DrivenTurn, EndingKind, Glance, LoopState, Mode, ModeState, Refining, StartedBy,
+    DrivenTurn, EndingKind, Glance, LoopState, Mode, ModeState, RefineState, StartedBy,
 };
 use ralph_core::{modes::start, views::messages};
 use ralph_io::store::home::Home;
@@ -105,12 +105,12 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     let mut state = start::new_loop(&goal, &Options::default(), &settings, facts);
     state.iteration = asked.done;
     state.max_iterations = asked.most.min(MOST_IN_FOREGROUND);
-    state.mode = ModeState::Refine(Refining {
+    state.mode = ModeState::Refine(RefineState {
         name: asked.name.to_owned(),
         word: asked.word.to_owned(),
         from: asked.done,
         earlier: made_before(asked.home, asked.session_id),
-        ..Refining::default()
+        ..RefineState::default()
     });
     // The turn is not known yet; the first agent's call sets it.
     run(&mut state, (asked.session_id, ""), None, now);

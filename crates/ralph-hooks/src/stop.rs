@@ -64,7 +64,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     if event == HookEvent::SubagentStop {
         return match bound.state.mode.word() {
             Mode::Ralplan if bound.state.is_live() => ralplan::reported(call, &bound),
-            Mode::Session if bound.state.is_live() => orchestration::reported(call, &bound),
+            Mode::Orchestration if bound.state.is_live() => orchestration::reported(call, &bound),
             _ => workers::stopped(call, bound),
         };
     }
@@ -82,7 +82,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
             ralplan::reported(call, &bound)
         }
         // The files of an orchestration decide what comes next.
-        HookEvent::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
+        HookEvent::Stop if bound.state.mode == Mode::Orchestration && bound.state.is_running() => {
             orchestration::stopped(call, bound)
         }
         HookEvent::Stop => Ok(at_stop(call, bound, None)?.0),
@@ -131,7 +131,7 @@ pub(crate) fn at_stop(
             untold: tell_of_pause(state),
             log: planning::to_tell(state),
             position: state.position(),
-            is_session: state.mode == Mode::Session,
+            is_session: state.mode == Mode::Orchestration,
             goes_on: state.is_running(),
             mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),

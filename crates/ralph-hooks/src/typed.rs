@@ -21,8 +21,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let mode = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralplan" | "rp" | "planloop" => Mode::Ralplan,
-        "ralph-v2" => Mode::Session,
-        _ => Mode::Loop,
+        "ralph-v2" => Mode::Orchestration,
+        _ => Mode::Plain,
     };
     answer_as(call, mode, request(call))
 }
@@ -92,7 +92,7 @@ fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
 
 /// The router of an orchestration names the first calls at once.
 fn with_first_calls(call: &HookCall, state: LoopState) -> Result<LoopState> {
-    if state.mode == Mode::Session { orchestration::first_look(call) } else { Ok(state) }
+    if state.mode == Mode::Orchestration { orchestration::first_look(call) } else { Ok(state) }
 }
 
 /// Handles a plain prompt about feedback for an orchestration. In a conversation that has run one,
@@ -103,17 +103,18 @@ pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Option<Reply>> {
     }
     let task = Some(call.input.prompt.trim().to_owned());
     let request = LoopRequest { task, ..LoopRequest::default() };
-    answer_as(call, Mode::Session, Ok(request)).map(Some)
+    answer_as(call, Mode::Orchestration, Ok(request)).map(Some)
 }
 
 /// True if this conversation runs an orchestration, or its last one waits for feedback.
 fn orchestrates(call: &HookCall) -> Result<bool> {
     if let Some(bound) = Bound::<LoopState>::find(call)? {
-        return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
+        return Ok(bound.state.mode == Mode::Orchestration && bound.state.is_live());
     }
     let ended = lifecycle::ended(&call.home).into_iter().filter_map(|(_, state)| state.ok());
-    let own = ended
-        .filter(|state| state.mode == Mode::Session && state.session_id == call.input.session_id);
+    let own = ended.filter(|state| {
+        state.mode == Mode::Orchestration && state.session_id == call.input.session_id
+    });
     let last = own.max_by_key(|state| state.ending.as_ref().map(|ending| ending.at));
     let kind = last.and_then(|state| state.ending).map(|ending| ending.kind);
     Ok(matches!(

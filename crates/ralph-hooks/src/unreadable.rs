@@ -11,7 +11,7 @@ use ralph_core::protocol::reply::Reply;
 use ralph_core::{guard::unreadable, views::messages};
 use ralph_io::client;
 use ralph_io::project::settings;
-use ralph_io::store::lifecycle::{self, Whose};
+use ralph_io::store::lifecycle::{self, LoopOwnership};
 use serde_json::Value;
 
 /// The answer of a hook that has failed.
@@ -84,7 +84,7 @@ pub(crate) fn cancel(call: &HookCall, error: Error) -> Result<Reply> {
         return Err(error);
     }
     let how = format!("by a person in this session; its state could not be used: {error:#}");
-    let whose = Whose::Typed(&call.input.session_id, &call.input.prompt_id);
+    let whose = LoopOwnership::Typed(&call.input.session_id, &call.input.prompt_id);
     let Some(given_up) = lifecycle::give_up(&call.home, &whose, &how)? else { return Err(error) };
     let state = &given_up.state;
     active_loop::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);

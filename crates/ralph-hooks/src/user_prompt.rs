@@ -14,7 +14,7 @@ use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::which;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Via};
+use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Registration};
 use ralph_core::{guard::scheduled, modes::build, transcript::cutoff, views::messages};
 use ralph_io::{client, client::transcript, process::clock, project};
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn command(call: &HookCall) -> Result<Reply> {
         "ralph" | "ralph-parallel" | "ralph-v2" | "ralplan" => start_command(call),
         // A plugin's commands have its prefix. Without it, names this short may belong to another
         // plugin or skill.
-        "rp" | "planloop" if call.via == Via::Plugin && !name.starts_with("ralph:") => {
+        "rp" | "planloop" if call.via == Registration::Plugin && !name.starts_with("ralph:") => {
             Ok(Reply::silent())
         }
         "rp" | "planloop" => start_command(call),
@@ -210,7 +210,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         "ralph cancel" => typed_cancel(call, &bound),
         "ralph pause" => typed_pause(call, &bound),
         prompt
-            if bound.state.mode == Mode::Session
+            if bound.state.mode == Mode::Orchestration
                 && continues(prompt)
                 && is_typed(call, Some(&bound.state)) =>
         {
@@ -303,7 +303,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
         let reply = match state.mode.word() {
             // The end of an agent woke the conversation, and the next step is known already.
             Mode::Ralplan if call.input.is_task_notification() => ralplan::woken(call)?,
-            Mode::Session if call.input.is_task_notification() => orchestration::woken(call)?,
+            Mode::Orchestration if call.input.is_task_notification() => orchestration::woken(call)?,
             _ => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))

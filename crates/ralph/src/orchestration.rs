@@ -3,30 +3,30 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, ExitError, bad_state, refused};
 use anyhow::Result;
-use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
-use ralph_io::store::orchestration::{Sessions, SnapshotChange};
+use ralph_io::store::orchestration::{OrchestrationStore, SnapshotChange};
 
 /// Where the command was given, and the project's orchestrations.
 #[derive(Debug)]
-pub(crate) struct SessionContext {
+pub(crate) struct OrchestrationContext {
     pub(crate) here: Here,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: OrchestrationStore,
 }
 
-impl SessionContext {
+impl OrchestrationContext {
     /// For the project where the command was given.
-    pub(crate) fn gather(here: Here) -> Result<SessionContext> {
-        let sessions = Sessions::of(&here.root, &here.home)?;
-        Ok(SessionContext { here, sessions })
+    pub(crate) fn gather(here: Here) -> Result<OrchestrationContext> {
+        let sessions = OrchestrationStore::of(&here.root, &here.home)?;
+        Ok(OrchestrationContext { here, sessions })
     }
 
-    pub(crate) fn names(&self) -> Vec<SessionId> {
+    pub(crate) fn names(&self) -> Vec<OrchestrationId> {
         self.sessions.list()
     }
 
     /// The orchestration with this id. Without an id, the only open one, or the only one at all.
-    pub(crate) fn find(&self, id: Option<&str>) -> Result<SessionId> {
+    pub(crate) fn find(&self, id: Option<&str>) -> Result<OrchestrationId> {
         if let Some(name) = id {
             return named(name);
         }
@@ -34,14 +34,14 @@ impl SessionContext {
         meant.one(NONE, |id| format!("`--id {id}`")).map_err(|why| refused(Exit::No, why))
     }
 
-    pub(crate) fn read(&self, id: &SessionId) -> Result<Snapshot> {
+    pub(crate) fn read(&self, id: &OrchestrationId) -> Result<Snapshot> {
         self.sessions.read(id).map_err(bad_state)?.ok_or_else(|| missing(id))
     }
 
     /// Reads, decides and writes in one step.
     pub(crate) fn update<T>(
         &self,
-        id: &SessionId,
+        id: &OrchestrationId,
         decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
     ) -> Result<SnapshotChange<T>> {
         // Keep the exit code of a refusal. Any other error comes from a file.
@@ -56,11 +56,11 @@ impl SessionContext {
 /// The message if the project has no orchestration.
 pub(crate) const NONE: &str = "there is no session here; `ralph session new TASK` begins one";
 
-pub(crate) fn named(name: &str) -> Result<SessionId> {
-    SessionId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
+pub(crate) fn named(name: &str) -> Result<OrchestrationId> {
+    OrchestrationId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
 }
 
-pub(crate) fn missing(id: &SessionId) -> anyhow::Error {
+pub(crate) fn missing(id: &OrchestrationId) -> anyhow::Error {
     let what = format!("there is no session {id}; `ralph session new --id {id} TASK` begins it");
     refused(Exit::No, what)
 }

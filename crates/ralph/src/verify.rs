@@ -15,7 +15,7 @@ pub(crate) use watcher::{Silent, Watcher};
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{
-    By, Proof, ReceiptStatus, is_of_proof, standing, take_baseline,
+    CriterionRunner, Proof, ReceiptStatus, is_of_proof, standing, take_baseline,
 };
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
@@ -45,7 +45,7 @@ pub(crate) struct VerifyOrder<'a> {
     pub(crate) ids: &'a [String],
     pub(crate) which: CriteriaChoice,
     pub(crate) pace: Pace,
-    pub(crate) by: By,
+    pub(crate) by: CriterionRunner,
     /// How the environment differs from the recorded one.
     pub(crate) surroundings: Surroundings,
     /// The time limit for all commands together; `None` means that only each command's own limit
@@ -147,7 +147,7 @@ struct VerifyWork<'a> {
     ralph: PathBuf,
     /// The folder for the commands' output.
     outputs: PathBuf,
-    by: By,
+    by: CriterionRunner,
     surroundings: Surroundings,
     ran: bool,
     problem: String,

@@ -3,8 +3,8 @@
 
 use super::{CASE, Case, person};
 use crate::world::World;
-use ralph_core::modes::orchestration::id::SessionId;
-use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::id::OrchestrationId;
+use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
 use ralph_core::modes::orchestration::progress;
 use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
@@ -170,9 +170,10 @@ fn planned() -> World {
     world.write(&path("plan.md"), "Goal: it\n");
     let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
     world.write(&path("progress.md"), &progress::new(&planning).replace("[ ] plan-", "[x] plan-"));
-    let id = SessionId::parse(ID).unwrap();
+    let id = OrchestrationId::parse(ID).unwrap();
     let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
-    world.write(&path("metadata.yaml"), &SessionMetadata::first(&id, State::Planning, 1, now));
+    world
+        .write(&path("metadata.yaml"), &OrchestrationMetadata::first(&id, State::Planning, 1, now));
     for task in ["task-1", "task-2"] {
         let text = format!(
             "---\nid: {task}\niteration: 1\n---\n# Task: {task}\n## Title\nDo it\n## Objective\nIt.\n\

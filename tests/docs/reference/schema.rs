@@ -17,13 +17,13 @@ pub(super) fn state(source: &Source) -> Value {
         ("mode", "Mode", "Which rules drive the loop."),
         (
             "ralplan",
-            "Ralplan",
+            "RalplanState",
             "For consensus planning: the plan, and what planner, critic and person said of it.",
         ),
-        ("session", "Orchestrated", "For an orchestration: which one, and its calls."),
+        ("session", "OrchestrationState", "For an orchestration: which one, and its calls."),
         (
             "refine",
-            "Refining",
+            "RefineState",
             "For refinement in a conversation: which one, and what the conversation has done for it.",
         ),
     ] {

@@ -47,7 +47,7 @@ pub(super) struct Sample {
     cwd: &'static str,
 }
 
-const MODES: [Mode; 4] = [Mode::Loop, Mode::Refine, Mode::Ralplan, Mode::Session];
+const MODES: [Mode; 4] = [Mode::Plain, Mode::Refine, Mode::Ralplan, Mode::Orchestration];
 const STANDINGS: [LoopActivity; 3] =
     [LoopActivity::Running, LoopActivity::AwaitingBaseline, LoopActivity::Paused];
 const AGENTS: [Caller<'_>; 4] = [
@@ -62,8 +62,8 @@ const SESSION: &str = "s-1";
 /// The table of a mode; a mode without rules of its own has those of the loop.
 fn table_of(mode: &Mode) -> fn(LoopActivity, &str, Touches) -> Cell {
     match mode {
-        Mode::Loop | Mode::Refine => looping::cell,
-        Mode::Ralplan | Mode::Session | Mode::Other(_) => looping::cell,
+        Mode::Plain | Mode::Refine => looping::cell,
+        Mode::Ralplan | Mode::Orchestration | Mode::Other(_) => looping::cell,
     }
 }
 

@@ -166,7 +166,7 @@ pub fn report(models: Vec<Named>) -> ExitCode {
 
 /// A loop among its person, its client and other sessions, by how the hooks are registered.
 fn sessions(reach: Reach) -> Vec<Sessions> {
-    use ralph_core::state::Via::{Plugin, Settings, Skill, Unnamed};
+    use ralph_core::state::Registration::{Plugin, Settings, Skill, Unnamed};
     let max_iterations = reach.pick(1, 2);
     let one = |name, registered: &[_]| Sessions {
         name,

@@ -17,7 +17,7 @@ use crate::explore::{Broken, Remembers, broken_by, properties};
 pub use act::Act;
 use jiff::Timestamp;
 use ralph_core::modes::ralplan::{self, PlanOutcome};
-use ralph_core::state::Ralplan;
+use ralph_core::state::RalplanState;
 use stateright::{Model, Property};
 
 /// The model and its bounds.
@@ -62,7 +62,7 @@ pub enum Loop {
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
     /// The planning.
-    pub plan: Ralplan,
+    pub plan: RalplanState,
     /// The loop that it belongs to.
     pub looped: Loop,
     /// What stands in the plan's file.

@@ -4,7 +4,7 @@
 //! history and reads the promise from it, so that nothing the rule forgot can be forgotten twice.
 
 use crate::explore::{Broken, Promise, Remembers, broken_by, properties};
-use ralph_core::evidence::receipt::{self, By, Receipt, ReceiptStatus};
+use ralph_core::evidence::receipt::{self, CriterionRunner, Receipt, ReceiptStatus};
 use ralph_core::state::Criterion;
 use stateright::{Model, Property};
 use std::hash::{Hash, Hasher};
@@ -72,7 +72,7 @@ impl Outcome {
         let passed = self != Outcome::Fail;
         Receipt {
             command: command.to_owned(),
-            by: By::Hook,
+            by: CriterionRunner::Hook,
             passed,
             exit_code: Some(i32::from(!passed)),
             tests_run: match self {

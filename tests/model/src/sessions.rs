@@ -13,7 +13,7 @@ mod promises;
 use crate::explore::{Broken, Remembers, broken_by, properties};
 pub use act::Act;
 pub use client::{Client, Typed};
-use ralph_core::state::{LoopState, Via};
+use ralph_core::state::{LoopState, Registration};
 use stateright::{Model, Property};
 
 /// The model and its bounds.
@@ -24,7 +24,7 @@ pub struct Sessions {
     /// How often a loop may go on.
     pub max_iterations: u32,
     /// The ways in which the hooks are registered, in the order in which their copies run.
-    pub registered: Vec<Via>,
+    pub registered: Vec<Registration>,
     /// True where all copies look before the first of them acts.
     pub overlap: bool,
     /// Whether background workers are started.

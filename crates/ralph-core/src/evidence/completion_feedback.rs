@@ -246,7 +246,7 @@ fn names(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::{By, Regression};
+    use crate::evidence::receipt::{CriterionRunner, Regression};
 
     fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
         let mut criterion = Criterion {
@@ -256,7 +256,10 @@ mod tests {
         };
         if let Some(receipt) = receipt {
             let command = "cargo test".to_owned();
-            receipt::record(&mut criterion, Receipt { command, by: By::Hook, ..receipt });
+            receipt::record(
+                &mut criterion,
+                Receipt { command, by: CriterionRunner::Hook, ..receipt },
+            );
         }
         criterion
     }

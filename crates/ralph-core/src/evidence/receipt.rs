@@ -76,8 +76,8 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
     /// Who ran the command.
-    #[serde(skip_serializing_if = "By::is_command")]
-    pub by: By,
+    #[serde(skip_serializing_if = "CriterionRunner::is_command")]
+    pub by: CriterionRunner,
     /// Variables that had changed since the start of the loop and were restored for the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
@@ -90,7 +90,7 @@ pub struct Receipt {
 /// the other two are proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum CriterionRunner {
     /// `ralph verify`.
     #[default]
     Command,
@@ -100,24 +100,24 @@ pub enum By {
     Driver,
 }
 
-impl By {
+impl CriterionRunner {
     /// True if such a run can prove a criterion.
     pub fn proves(self) -> bool {
-        self != By::Command
+        self != CriterionRunner::Command
     }
 
     fn is_command(&self) -> bool {
-        *self == By::Command
+        *self == CriterionRunner::Command
     }
 }
 
-impl FromJson for By {
-    fn from_json(value: Value) -> Result<By, Mistake> {
+impl FromJson for CriterionRunner {
+    fn from_json(value: Value) -> Result<CriterionRunner, Mistake> {
         // An unknown word comes from a newer version and proves nothing here.
         Ok(match value.as_str() {
-            Some("hook") => By::Hook,
-            Some("driver") => By::Driver,
-            _ => By::Command,
+            Some("hook") => CriterionRunner::Hook,
+            Some("driver") => CriterionRunner::Driver,
+            _ => CriterionRunner::Command,
         })
     }
 }

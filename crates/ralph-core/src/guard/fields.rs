@@ -5,7 +5,7 @@
 //! mention anything, so it counts only if the whole text is a command.
 
 use super::places::{self, ProtectedPaths};
-use super::tools::{self, Carries, Does, GuardedTool};
+use super::tools::{self, Carries, GuardedTool, ToolEffect};
 use super::{Rule, Situation, ToolCall, bash, ralph_command};
 use crate::protocol::registration::COMMANDS;
 use crate::shell::LONGEST;
@@ -399,7 +399,7 @@ pub(super) fn is_planning(skill: &str) -> bool {
 pub(super) fn matters(tool: &str) -> bool {
     !matches!(
         tools::find(tool).does,
-        Does::Looks | Does::Questions | Does::EntersPlan | Does::LeavesPlan
+        ToolEffect::Looks | ToolEffect::Questions | ToolEffect::EntersPlan | ToolEffect::LeavesPlan
     )
 }
 

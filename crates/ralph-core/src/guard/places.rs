@@ -6,7 +6,7 @@
 
 use super::Rule;
 use super::brought::Brought;
-use super::session::BY_COMMAND;
+use super::orchestration_gate::BY_COMMAND;
 use crate::protocol::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
 use serde::{Deserialize, Serialize};

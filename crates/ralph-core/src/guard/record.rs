@@ -4,7 +4,8 @@
 //! places are part of it, because a terminal does not know which plugin started a hook.
 
 use super::{
-    Caller, LoopActivity, PlanGate, ProtectedPaths, Rule, Ruling, SessionGate, Situation, ToolCall,
+    Caller, LoopActivity, OrchestrationGate, PlanGate, ProtectedPaths, Rule, Ruling, Situation,
+    ToolCall,
 };
 use crate::protocol::event::ToolInput;
 use crate::state::Mode;
@@ -46,7 +47,7 @@ pub struct DenialRecord {
     pub ralplan: Option<Gate>,
     /// The verdict of the orchestration, in a loop that orchestrates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<SessionSeen>,
+    pub session: Option<RecordedOrchestrationGate>,
     /// Agent: the type that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
@@ -78,9 +79,9 @@ pub struct Gate {
     pub git_elsewhere: Option<String>,
 }
 
-/// [`SessionGate`] in the record.
+/// [`OrchestrationGate`] in the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionSeen {
+pub struct RecordedOrchestrationGate {
     /// True if the call would write an artefact in a way that can be judged.
     pub writes_artefact: bool,
     /// Why the caller may not write that artefact.
@@ -94,9 +95,9 @@ pub struct SessionSeen {
     pub next: String,
 }
 
-impl SessionSeen {
-    fn of(gate: &SessionGate<'_>) -> SessionSeen {
-        SessionSeen {
+impl RecordedOrchestrationGate {
+    fn of(gate: &OrchestrationGate<'_>) -> RecordedOrchestrationGate {
+        RecordedOrchestrationGate {
             writes_artefact: gate.artefact.is_some(),
             not_its_own: gate.artefact.and_then(Result::err).map(str::to_owned),
             not_next: gate.next_call.err().map(str::to_owned),
@@ -104,9 +105,9 @@ impl SessionSeen {
         }
     }
 
-    fn again(&self) -> SessionGate<'_> {
+    fn again(&self) -> OrchestrationGate<'_> {
         let artefact = self.not_its_own.as_deref().map_or(Ok(()), Err);
-        SessionGate {
+        OrchestrationGate {
             artefact: self.writes_artefact.then_some(artefact),
             next_call: self.not_next.as_deref().map_or(Ok(()), Err),
             next: &self.next,
@@ -178,7 +179,7 @@ impl DenialRecord {
             session_id: situation.session_id.to_owned(),
             places: situation.places.clone(),
             ralplan: situation.ralplan.as_ref().map(Gate::of),
-            session: situation.session.as_ref().map(SessionSeen::of),
+            session: situation.session.as_ref().map(RecordedOrchestrationGate::of),
             called,
             skill,
             input,
@@ -210,7 +211,7 @@ impl DenialRecord {
             session_id: &self.session_id,
             places: &self.places,
             ralplan: self.ralplan.as_ref().map(Gate::again),
-            session: self.session.as_ref().map(SessionSeen::again),
+            session: self.session.as_ref().map(RecordedOrchestrationGate::again),
         };
         let call = ToolCall {
             tool: &self.tool,
@@ -231,7 +232,7 @@ mod tests {
     fn recorded(tool: &str, input: &ToolInput, cut: bool) -> DenialRecord {
         let places = ProtectedPaths { ralph_home: "/r".to_owned(), ..ProtectedPaths::default() };
         let situation = Situation {
-            mode: &Mode::Loop,
+            mode: &Mode::Plain,
             standing: LoopActivity::Running,
             agent: Caller::Subagent("worker"),
             session_id: "s",

@@ -1,7 +1,7 @@
 //! Every cell of the table, and hundreds of Bash commands.
 
+mod orchestration;
 mod reasons;
-mod session;
 mod wall;
 
 use super::*;
@@ -60,7 +60,7 @@ fn prompt(text: &str) -> ToolInput {
 #[track_caller]
 fn check_all(commands: &[&str], expected: &str) {
     let found =
-        |command: &str| summary(ruling(Mode::Loop, LoopActivity::Running, "Bash", &bash(command)));
+        |command: &str| summary(ruling(Mode::Plain, LoopActivity::Running, "Bash", &bash(command)));
     let wrong: Vec<(&str, &str)> = commands
         .iter()
         .map(|command| (*command, found(command)))
@@ -119,7 +119,7 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
 #[test]
 fn every_cell_of_the_loop_and_of_refinement() {
     for (tool, input, running, paused) in cells() {
-        for mode in [Mode::Loop, Mode::Refine, Mode::Ralplan, Mode::Other("later".into())] {
+        for mode in [Mode::Plain, Mode::Refine, Mode::Ralplan, Mode::Other("later".into())] {
             check(mode.clone(), LoopActivity::Running, tool, &input, running);
             check(mode, LoopActivity::Paused, tool, &input, paused);
         }
@@ -143,7 +143,7 @@ fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
 
 fn running(places: &ProtectedPaths) -> Situation<'_> {
     Situation {
-        mode: &Mode::Loop,
+        mode: &Mode::Plain,
         standing: LoopActivity::Running,
         agent: Caller::Main,
         session_id: "s-1",
@@ -908,7 +908,7 @@ fn a_folder_and_a_patch_that_are_known_are_judged_by_what_they_hold() {
 
 /// An input as the client sends it.
 fn judged(tool: &str, input: serde_json::Value) -> &'static str {
-    summary(ruling(Mode::Loop, LoopActivity::Running, tool, &ToolInput::from(input)))
+    summary(ruling(Mode::Plain, LoopActivity::Running, tool, &ToolInput::from(input)))
 }
 
 #[test]
@@ -1051,7 +1051,7 @@ fn a_line_is_followed_into_so_many_folders_and_no_further() {
 fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
     let places = places();
     let situation = Situation {
-        mode: &Mode::Loop,
+        mode: &Mode::Plain,
         standing: LoopActivity::Paused,
         agent: Caller::Subagent("ralph-worker"),
         session_id: "s-1",
@@ -1109,7 +1109,7 @@ fn a_command_that_was_cut_is_refused_with_the_way_out() {
 fn until_the_baseline_is_taken_nothing_may_change() {
     let check_all = |calls: &[(&str, ToolInput)], expected: &str| {
         for (tool, input) in calls {
-            check(Mode::Loop, LoopActivity::AwaitingBaseline, tool, input, expected);
+            check(Mode::Plain, LoopActivity::AwaitingBaseline, tool, input, expected);
         }
     };
     check_all(
@@ -1143,7 +1143,7 @@ fn until_the_baseline_is_taken_nothing_may_change() {
 #[test]
 fn a_line_that_cannot_be_read_exactly_is_refused_with_what_to_write_instead() {
     let places = places();
-    for mode in [Mode::Loop, Mode::Refine] {
+    for mode in [Mode::Plain, Mode::Refine] {
         let situation = Situation {
             mode: &mode,
             standing: LoopActivity::Running,

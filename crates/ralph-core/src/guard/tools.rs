@@ -5,7 +5,7 @@
 //! by everything that it could be.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum ToolEffect {
     /// Changes only what the client keeps for the conversation itself.
     Looks,
     /// Asks the user.
@@ -40,7 +40,7 @@ pub(super) enum Carries {
 
 pub(super) struct GuardedTool {
     pub(super) name: &'static str,
-    pub(super) does: Does,
+    pub(super) does: ToolEffect,
     pub(super) fields: &'static [(&'static str, Carries)],
 }
 
@@ -48,14 +48,14 @@ use Carries::{Anything, Command, Content, Message, Nothing, Path, Prompt};
 
 const fn tool(
     name: &'static str,
-    does: Does,
+    does: ToolEffect,
     fields: &'static [(&'static str, Carries)],
 ) -> GuardedTool {
     GuardedTool { name, does, fields }
 }
 
 /// Stands for a tool that is not in the table.
-const UNKNOWN_TOOL: GuardedTool = tool("", Does::Acts, &[]);
+const UNKNOWN_TOOL: GuardedTool = tool("", ToolEffect::Acts, &[]);
 
 const AGENT: &[(&str, Carries)] = &[
     ("description", Message),
@@ -89,118 +89,118 @@ const EDIT: &[(&str, Carries)] = &[
 /// Sorted by name. The list also includes names that the client has dropped or keeps as aliases.
 #[rustfmt::skip]
 pub(super) const TOOLS: &[GuardedTool] = &[
-    tool("Agent", Does::Calls, AGENT),
-    tool("Artifact", Does::Acts, &[
+    tool("Agent", ToolEffect::Calls, AGENT),
+    tool("Artifact", ToolEffect::Acts, &[
         ("action", Nothing), ("file_path", Path), ("favicon", Nothing), ("icon", Nothing), ("limit", Nothing),
         ("page_token", Nothing), ("scope", Nothing), ("title", Message), ("description", Message), ("label", Message),
         ("url", Path), ("prompt", Prompt), ("force", Nothing), ("pin", Nothing), ("out_dir", Path), ("file_paths", Path),
         ("asset_id", Nothing), ("after", Nothing), ("capabilities", Anything), ("contract", Nothing),
     ]),
-    tool("AskUserQuestion", Does::Questions, &[
+    tool("AskUserQuestion", ToolEffect::Questions, &[
         ("questions", Message), ("answers", Message), ("annotations", Message), ("metadata", Nothing),
     ]),
-    tool("Bash", Does::Runs, SHELL),
-    tool("BashOutput", Does::Looks, &[]),
-    tool("Brief", Does::Acts, &[("message", Message), ("attachments", Path), ("status", Nothing)]),
-    tool("ClaudeDesign", Does::Acts, &[("operation", Nothing), ("arguments", Anything)]),
-    tool("CronCreate", Does::Acts, &[
+    tool("Bash", ToolEffect::Runs, SHELL),
+    tool("BashOutput", ToolEffect::Looks, &[]),
+    tool("Brief", ToolEffect::Acts, &[("message", Message), ("attachments", Path), ("status", Nothing)]),
+    tool("ClaudeDesign", ToolEffect::Acts, &[("operation", Nothing), ("arguments", Anything)]),
+    tool("CronCreate", ToolEffect::Acts, &[
         ("cron", Nothing), ("prompt", Prompt), ("recurring", Nothing), ("durable", Nothing),
     ]),
-    tool("CronDelete", Does::Acts, &[("id", Nothing)]),
-    tool("CronList", Does::Looks, &[]),
+    tool("CronDelete", ToolEffect::Acts, &[("id", Nothing)]),
+    tool("CronList", ToolEffect::Looks, &[]),
     // A placeholder for tools that the client has not loaded yet; it cannot be called.
-    tool("DeferredToolPlaceholder", Does::Looks, &[]),
-    tool("Edit", Does::Edits, EDIT),
-    tool("EndConversation", Does::Acts, &[]),
-    tool("EnterPlanMode", Does::EntersPlan, &[]),
-    tool("EnterWorktree", Does::Acts, &[("name", Path), ("path", Path)]),
-    tool("ExitPlanMode", Does::LeavesPlan, &[("allowedPrompts", Message), ("plan", Message)]),
-    tool("ExitWorktree", Does::Acts, &[("action", Nothing), ("discard_changes", Nothing)]),
-    tool("Glob", Does::Looks, &[("pattern", Path), ("path", Path)]),
-    tool("Grep", Does::Looks, &[("pattern", Message), ("path", Path)]),
-    tool("KillBash", Does::Acts, &[("shell_id", Nothing)]),
-    tool("KillShell", Does::Acts, &[("shell_id", Nothing)]),
-    tool("LS", Does::Looks, &[("path", Path)]),
+    tool("DeferredToolPlaceholder", ToolEffect::Looks, &[]),
+    tool("Edit", ToolEffect::Edits, EDIT),
+    tool("EndConversation", ToolEffect::Acts, &[]),
+    tool("EnterPlanMode", ToolEffect::EntersPlan, &[]),
+    tool("EnterWorktree", ToolEffect::Acts, &[("name", Path), ("path", Path)]),
+    tool("ExitPlanMode", ToolEffect::LeavesPlan, &[("allowedPrompts", Message), ("plan", Message)]),
+    tool("ExitWorktree", ToolEffect::Acts, &[("action", Nothing), ("discard_changes", Nothing)]),
+    tool("Glob", ToolEffect::Looks, &[("pattern", Path), ("path", Path)]),
+    tool("Grep", ToolEffect::Looks, &[("pattern", Message), ("path", Path)]),
+    tool("KillBash", ToolEffect::Acts, &[("shell_id", Nothing)]),
+    tool("KillShell", ToolEffect::Acts, &[("shell_id", Nothing)]),
+    tool("LS", ToolEffect::Looks, &[("path", Path)]),
     // Starts a language server, which may run the project's code, so it does not count as a reader
     // during planning.
-    tool("LSP", Does::Acts, &[
+    tool("LSP", ToolEffect::Acts, &[
         ("operation", Nothing), ("filePath", Nothing), ("line", Nothing), ("character", Nothing), ("query", Message),
     ]),
-    tool("ListAgents", Does::Looks, &[("channel", Nothing), ("q", Message), ("cursor", Nothing)]),
-    tool("ListMcpResources", Does::Looks, &[("server", Nothing)]),
-    tool("ListMcpResourcesTool", Does::Looks, &[("server", Nothing)]),
-    tool("ListPeers", Does::Looks, &[]),
-    tool("Monitor", Does::Runs, &[
+    tool("ListAgents", ToolEffect::Looks, &[("channel", Nothing), ("q", Message), ("cursor", Nothing)]),
+    tool("ListMcpResources", ToolEffect::Looks, &[("server", Nothing)]),
+    tool("ListMcpResourcesTool", ToolEffect::Looks, &[("server", Nothing)]),
+    tool("ListPeers", ToolEffect::Looks, &[]),
+    tool("Monitor", ToolEffect::Runs, &[
         ("description", Message), ("timeout_ms", Nothing), ("persistent", Nothing), ("command", Command), ("ws", Path),
     ]),
-    tool("MultiEdit", Does::Edits, EDIT),
-    tool("NotebookEdit", Does::Edits, &[
+    tool("MultiEdit", ToolEffect::Edits, EDIT),
+    tool("NotebookEdit", ToolEffect::Edits, &[
         ("notebook_path", Path), ("cell_id", Nothing), ("new_source", Content), ("cell_type", Nothing),
         ("edit_mode", Nothing),
     ]),
-    tool("NotebookRead", Does::Looks, &[("notebook_path", Path)]),
-    tool("OfferChromeSetup", Does::Acts, &[("reason", Message)]),
-    tool("PowerShell", Does::Runs, SHELL),
-    tool("Projects", Does::Acts, &[
+    tool("NotebookRead", ToolEffect::Looks, &[("notebook_path", Path)]),
+    tool("OfferChromeSetup", ToolEffect::Acts, &[("reason", Message)]),
+    tool("PowerShell", ToolEffect::Runs, SHELL),
+    tool("Projects", ToolEffect::Acts, &[
         ("method", Nothing), ("path", Nothing), ("content", Content), ("local_path", Path), ("present_to_user", Nothing),
         ("query", Message), ("n", Nothing),
     ]),
-    tool("ProposeGoal", Does::Acts, &[("condition", Prompt), ("ask_user", Nothing)]),
-    tool("PushNotification", Does::Acts, &[("message", Message), ("status", Nothing)]),
-    tool("Read", Does::Looks, &[
+    tool("ProposeGoal", ToolEffect::Acts, &[("condition", Prompt), ("ask_user", Nothing)]),
+    tool("PushNotification", ToolEffect::Acts, &[("message", Message), ("status", Nothing)]),
+    tool("Read", ToolEffect::Looks, &[
         ("file_path", Path), ("offset", Nothing), ("limit", Nothing), ("pages", Nothing), ("allow_large", Nothing),
     ]),
-    tool("ReadMcpResource", Does::Looks, &[("server", Nothing), ("uri", Path)]),
-    tool("ReadMcpResourceDir", Does::Looks, &[("server", Nothing), ("uri", Path)]),
-    tool("ReadMcpResourceDirTool", Does::Looks, &[("server", Nothing), ("uri", Path)]),
-    tool("ReadMcpResourceTool", Does::Looks, &[("server", Nothing), ("uri", Path)]),
-    tool("ReadNotifications", Does::Looks, &[]),
-    tool("RemoteTrigger", Does::Acts, &[
+    tool("ReadMcpResource", ToolEffect::Looks, &[("server", Nothing), ("uri", Path)]),
+    tool("ReadMcpResourceDir", ToolEffect::Looks, &[("server", Nothing), ("uri", Path)]),
+    tool("ReadMcpResourceDirTool", ToolEffect::Looks, &[("server", Nothing), ("uri", Path)]),
+    tool("ReadMcpResourceTool", ToolEffect::Looks, &[("server", Nothing), ("uri", Path)]),
+    tool("ReadNotifications", ToolEffect::Looks, &[]),
+    tool("RemoteTrigger", ToolEffect::Acts, &[
         ("action", Nothing), ("trigger_id", Nothing), ("session_id", Nothing), ("cursor", Nothing), ("body", Prompt),
     ]),
-    tool("ReportFindings", Does::Looks, &[("level", Nothing), ("findings", Message)]),
-    tool("ScheduleWakeup", Does::Acts, &[
+    tool("ReportFindings", ToolEffect::Looks, &[("level", Nothing), ("findings", Message)]),
+    tool("ScheduleWakeup", ToolEffect::Acts, &[
         ("delaySeconds", Nothing), ("reason", Message), ("prompt", Prompt), ("stop", Nothing), ("noop", Nothing),
     ]),
-    tool("SendFeedback", Does::Acts, &[
+    tool("SendFeedback", ToolEffect::Acts, &[
         ("type", Nothing), ("title", Message), ("details", Message), ("area", Nothing), ("failure_mode", Nothing),
         ("task_category", Nothing),
     ]),
-    tool("SendMessage", Does::Acts, &[("to", Nothing), ("summary", Message), ("message", Message), ("notify_when_idle", Nothing)]),
-    tool("SendUserFile", Does::Acts, &[("files", Nothing), ("caption", Message), ("status", Nothing)]),
-    tool("SendUserMessage", Does::Acts, &[("message", Message), ("attachments", Nothing), ("status", Nothing)]),
-    tool("SetGoal", Does::Acts, &[("condition", Prompt), ("ask_user", Nothing)]),
-    tool("ShareOnboardingGuide", Does::Acts, &[]),
-    tool("ShowOnboardingRolePicker", Does::Acts, &[]),
-    tool("Skill", Does::Loads, &[("skill", Prompt), ("args", Message)]),
-    tool("SlashCommand", Does::Acts, &[("command", Prompt)]),
-    tool("StructuredOutput", Does::Looks, &[]),
-    tool("SubagentHandback", Does::Acts, &[]),
-    tool("Task", Does::Calls, AGENT),
-    tool("TaskCreate", Does::Looks, &[
+    tool("SendMessage", ToolEffect::Acts, &[("to", Nothing), ("summary", Message), ("message", Message), ("notify_when_idle", Nothing)]),
+    tool("SendUserFile", ToolEffect::Acts, &[("files", Nothing), ("caption", Message), ("status", Nothing)]),
+    tool("SendUserMessage", ToolEffect::Acts, &[("message", Message), ("attachments", Nothing), ("status", Nothing)]),
+    tool("SetGoal", ToolEffect::Acts, &[("condition", Prompt), ("ask_user", Nothing)]),
+    tool("ShareOnboardingGuide", ToolEffect::Acts, &[]),
+    tool("ShowOnboardingRolePicker", ToolEffect::Acts, &[]),
+    tool("Skill", ToolEffect::Loads, &[("skill", Prompt), ("args", Message)]),
+    tool("SlashCommand", ToolEffect::Acts, &[("command", Prompt)]),
+    tool("StructuredOutput", ToolEffect::Looks, &[]),
+    tool("SubagentHandback", ToolEffect::Acts, &[]),
+    tool("Task", ToolEffect::Calls, AGENT),
+    tool("TaskCreate", ToolEffect::Looks, &[
         ("subject", Message), ("description", Message), ("activeForm", Message), ("metadata", Message),
     ]),
-    tool("TaskGet", Does::Looks, &[("taskId", Nothing)]),
-    tool("TaskList", Does::Looks, &[]),
-    tool("TaskOutput", Does::Looks, &[]),
-    tool("TaskStop", Does::Acts, &[("task_id", Nothing), ("shell_id", Nothing)]),
-    tool("TaskUpdate", Does::Looks, &[
+    tool("TaskGet", ToolEffect::Looks, &[("taskId", Nothing)]),
+    tool("TaskList", ToolEffect::Looks, &[]),
+    tool("TaskOutput", ToolEffect::Looks, &[]),
+    tool("TaskStop", ToolEffect::Acts, &[("task_id", Nothing), ("shell_id", Nothing)]),
+    tool("TaskUpdate", ToolEffect::Looks, &[
         ("taskId", Nothing), ("subject", Message), ("description", Message), ("activeForm", Message), ("status", Nothing),
         ("addBlocks", Nothing), ("addBlockedBy", Nothing), ("owner", Nothing), ("metadata", Message),
     ]),
-    tool("TodoRead", Does::Looks, &[]),
-    tool("TodoWrite", Does::Looks, &[("todos", Message)]),
-    tool("ToolSearch", Does::Looks, &[("query", Message), ("max_results", Nothing)]),
-    tool("WaitForMcpServers", Does::Looks, &[]),
-    tool("WebFetch", Does::Looks, &[("url", Path), ("prompt", Message), ("offset", Nothing)]),
-    tool("WebSearch", Does::Looks, &[("query", Message), ("allowed_domains", Nothing), ("blocked_domains", Nothing)]),
+    tool("TodoRead", ToolEffect::Looks, &[]),
+    tool("TodoWrite", ToolEffect::Looks, &[("todos", Message)]),
+    tool("ToolSearch", ToolEffect::Looks, &[("query", Message), ("max_results", Nothing)]),
+    tool("WaitForMcpServers", ToolEffect::Looks, &[]),
+    tool("WebFetch", ToolEffect::Looks, &[("url", Path), ("prompt", Message), ("offset", Nothing)]),
+    tool("WebSearch", ToolEffect::Looks, &[("query", Message), ("allowed_domains", Nothing), ("blocked_domains", Nothing)]),
     // Its script starts agents, whose calls are judged one by one.
-    tool("Workflow", Does::Acts, &[
+    tool("Workflow", ToolEffect::Acts, &[
         ("script", Anything), ("name", Nothing), ("description", Message), ("title", Message), ("args", Message),
         ("scriptPath", Nothing), ("resumeFromRunId", Nothing),
     ]),
-    tool("Write", Does::Edits, &[("file_path", Path), ("content", Content)]),
-    tool("propose_skills", Does::Acts, &[("proposals", Content)]),
+    tool("Write", ToolEffect::Edits, &[("file_path", Path), ("content", Content)]),
+    tool("propose_skills", ToolEffect::Acts, &[("proposals", Content)]),
 ];
 
 pub(super) fn find(name: &str) -> &'static GuardedTool {
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn what_is_not_in_the_table_is_judged_by_all_that_it_could_be() {
         assert!(!is_known("mcp__files__write_file"));
-        assert_eq!(find("mcp__files__write_file").does, Does::Acts);
+        assert_eq!(find("mcp__files__write_file").does, ToolEffect::Acts);
         assert_eq!(find("Telepathy").carries("cmd"), Anything);
         assert_eq!(find("Bash").carries("new_field"), Anything);
         assert_eq!(find("mcp__files__write_file").carries("content"), Content);

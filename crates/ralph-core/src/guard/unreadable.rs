@@ -5,7 +5,7 @@
 //! mode was.
 
 use crate::guard;
-use crate::state::Via;
+use crate::state::Registration;
 use crate::views::messages;
 
 /// A tool call in such a session.
@@ -48,11 +48,11 @@ pub fn refusal(what: &str, why: &str) -> String {
 /// True for the one copy of a hook that tells the user, if several registrations start copies. The
 /// unreadable state would hold the highest rank that was seen; without it each copy works this out
 /// from what is registered.
-pub fn speaks(via: Via, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
+pub fn speaks(via: Registration, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
     match via {
-        Via::Skill => !has_plugin && !is_in_settings(),
-        Via::Plugin => !is_in_settings(),
-        Via::Settings | Via::Unnamed => true,
+        Registration::Skill => !has_plugin && !is_in_settings(),
+        Registration::Plugin => !is_in_settings(),
+        Registration::Settings | Registration::Unnamed => true,
     }
 }
 
@@ -124,12 +124,15 @@ mod tests {
     #[test]
     fn of_the_registrations_the_highest_speaks() {
         let speakers = |has_plugin, is_in_settings: bool| {
-            let all = Via::ALL.into_iter();
+            let all = Registration::ALL.into_iter();
             all.filter(|via| speaks(*via, has_plugin, || is_in_settings)).collect::<Vec<_>>()
         };
-        assert_eq!(speakers(true, true), [Via::Unnamed, Via::Settings]);
-        assert_eq!(speakers(true, false), [Via::Unnamed, Via::Plugin, Via::Settings]);
-        assert!(speakers(false, false).contains(&Via::Skill));
+        assert_eq!(speakers(true, true), [Registration::Unnamed, Registration::Settings]);
+        assert_eq!(
+            speakers(true, false),
+            [Registration::Unnamed, Registration::Plugin, Registration::Settings]
+        );
+        assert!(speakers(false, false).contains(&Registration::Skill));
     }
 
     #[test]

@@ -178,7 +178,7 @@ pub fn task(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::{self, By, Receipt};
+    use crate::evidence::receipt::{self, CriterionRunner, Receipt};
     use crate::state::{Criterion, Task};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -240,7 +240,7 @@ mod tests {
             exit_code: Some(0),
             tree_before: tree(),
             tree_after: tree(),
-            by: By::Hook,
+            by: CriterionRunner::Hook,
             ..Receipt::default()
         };
         receipt::record(&mut criterion, receipt);

@@ -22,7 +22,7 @@ pub use pause::{
 };
 pub use step::{PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, begin, step};
 
-use crate::state::{LoopState, Ralplan};
+use crate::state::{LoopState, RalplanState};
 use crate::text::hex::sha256;
 use crate::text::sanitize;
 
@@ -103,7 +103,7 @@ const UNTOLD_KEPT: usize = 12;
 
 /// Keeps log lines for the next event whose message the client shows. The client shows no message
 /// at the end of an agent.
-pub fn keep_to_tell(plan: &mut Ralplan, lines: &[String]) {
+pub fn keep_to_tell(plan: &mut RalplanState, lines: &[String]) {
     plan.untold.extend_from_slice(lines);
     let more = plan.untold.len().saturating_sub(UNTOLD_KEPT);
     plan.untold.drain(..more);
@@ -117,7 +117,7 @@ pub fn to_tell(state: &mut LoopState) -> String {
 }
 
 /// How many rejections are used up, for display: `2/5`.
-pub fn position(plan: &Ralplan) -> String {
+pub fn position(plan: &RalplanState) -> String {
     format!("{}/{}", plan.iteration, plan.max_iterations)
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_line_is_told_once_and_the_oldest_are_left_out() {
-        let mut state = LoopState { mode: Ralplan::default().into(), ..LoopState::default() };
+        let mut state = LoopState { mode: RalplanState::default().into(), ..LoopState::default() };
         let lines: Vec<String> = (1..=UNTOLD_KEPT + 1).map(|n| n.to_string()).collect();
         keep_to_tell(state.ralplan_mut().unwrap(), &lines);
         assert_eq!(to_tell(&mut state), lines[1..].join("\n"));

@@ -24,7 +24,7 @@ pub struct Check {
     pub name: String,
     /// The purpose of the run, which also decides when it happens.
     pub kind: CheckKind,
-    pub by: By,
+    pub by: CheckMethod,
     /// The working directory.
     pub folder: PathBuf,
     pub scope: FindingScope,
@@ -38,7 +38,7 @@ pub struct Check {
 
 /// What runs a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum CheckMethod {
     /// A program with its arguments, started without a shell.
     Program(Program),
     /// A program that reads the file on standard input and prints its new content. For formatters

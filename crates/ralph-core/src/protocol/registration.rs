@@ -48,7 +48,7 @@ pub const COMMANDS: [&str; 9] = [
     "planloop",
 ];
 
-/// A place to register hooks. `state::Via` is what a hook reads from the last argument.
+/// A place to register hooks. `state::Registration` is what a hook reads from the last argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A `settings.json` of the user or of a project.
@@ -372,7 +372,7 @@ fn pretty(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Via;
+    use crate::state::Registration;
 
     #[test]
     fn settings_are_in_exec_form_with_the_origin_last() {
@@ -511,8 +511,8 @@ mod tests {
     #[test]
     fn the_state_knows_every_origin_by_its_word() {
         let via = [Origin::Settings, Origin::Plugin, Origin::Skill]
-            .map(|origin| Via::from_argument(Some(origin.word())));
-        assert_eq!(via, [Via::Settings, Via::Plugin, Via::Skill]);
+            .map(|origin| Registration::from_argument(Some(origin.word())));
+        assert_eq!(via, [Registration::Settings, Registration::Plugin, Registration::Skill]);
     }
 
     #[test]

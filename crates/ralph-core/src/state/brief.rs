@@ -5,8 +5,8 @@
 //! of the model, in every session, and there may be thousands of tasks.
 
 use super::{
-    ClientProcess, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase,
-    PlanPhase, SCHEMA_VERSION, TaskStatus, Via,
+    ClientProcess, EndingKind, GlanceEnding, GlanceOrchestration, Limits, Mode, PauseCause, Phase,
+    PlanPhase, Registration, SCHEMA_VERSION, TaskStatus,
 };
 use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
@@ -37,11 +37,11 @@ pub struct Brief {
     pub criteria: Criteria,
     #[serde(rename = "task_graph")]
     pub tasks: Tasks,
-    pub via: Option<Via>,
+    pub via: Option<Registration>,
     pub project_root: String,
     pub document: String,
     pub ralplan: Option<BriefPlan>,
-    pub session: Option<GlanceSession>,
+    pub session: Option<GlanceOrchestration>,
     pub client: Option<ClientProcess>,
 }
 
@@ -109,7 +109,7 @@ pub struct BriefUsage {
     pub tokens: Tokens,
 }
 
-/// The part of [`super::Ralplan`] that is shown.
+/// The part of [`super::RalplanState`] that is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefPlan {

@@ -2,7 +2,8 @@
 //! document.
 
 use super::{
-    Brief, ClientProcess, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via,
+    Brief, ClientProcess, EndingKind, LoopState, Mode, Phase, PlanPhase, Registration,
+    SCHEMA_VERSION,
 };
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
@@ -20,21 +21,21 @@ pub struct Glance {
     pub max_iterations: u32,
     pub turn: Option<GlanceTurn>,
     pub ending: Option<GlanceEnding>,
-    pub via: Option<Via>,
+    pub via: Option<Registration>,
     pub touched: bool,
     pub let_finish: bool,
     pub baseline_pending: bool,
     pub project_root: String,
     pub document: String,
     pub ralplan: Option<GlancePlan>,
-    pub session: Option<GlanceSession>,
+    pub session: Option<GlanceOrchestration>,
     pub client: Option<ClientProcess>,
 }
 
-/// The part of [`super::Orchestrated`] that a tool call needs.
+/// The part of [`super::OrchestrationState`] that a tool call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct GlanceSession {
+pub struct GlanceOrchestration {
     pub id: String,
 }
 
@@ -64,7 +65,7 @@ impl Default for Glance {
     }
 }
 
-/// The part of [`super::Ralplan`] that a tool call needs.
+/// The part of [`super::RalplanState`] that a tool call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlancePlan {
@@ -100,7 +101,7 @@ pub trait StateView: serde::de::DeserializeOwned {
     /// The loop's id; a document without one is not a state.
     fn loop_id(&self) -> &str;
     /// The highest-ranking registration seen.
-    fn via(&self) -> Option<Via>;
+    fn via(&self) -> Option<Registration>;
     /// The folder of the project's own document, for modes that have one. Never outside the
     /// project.
     fn document(&self) -> Option<PathBuf>;
@@ -137,7 +138,7 @@ pub trait StateView: serde::de::DeserializeOwned {
 
     /// True if a higher-ranking registration has been seen: its copy of the hook replies, this one
     /// stays silent.
-    fn outranks(&self, via: Via) -> bool {
+    fn outranks(&self, via: Registration) -> bool {
         self.via().is_some_and(|seen| seen > via)
     }
 }
@@ -165,7 +166,7 @@ macro_rules! document {
                 &self.loop_id
             }
 
-            fn via(&self) -> Option<Via> {
+            fn via(&self) -> Option<Registration> {
                 self.via
             }
 
@@ -238,9 +239,9 @@ mod tests {
     #[test]
     fn only_a_higher_rank_outranks() {
         let seen = |via| Glance { via, ..Glance::default() };
-        assert!(seen(Some(Via::Settings)).outranks(Via::Plugin));
-        assert!(!seen(Some(Via::Plugin)).outranks(Via::Plugin));
-        assert!(!seen(Some(Via::Plugin)).outranks(Via::Settings));
-        assert!(!seen(None).outranks(Via::Unnamed));
+        assert!(seen(Some(Registration::Settings)).outranks(Registration::Plugin));
+        assert!(!seen(Some(Registration::Plugin)).outranks(Registration::Plugin));
+        assert!(!seen(Some(Registration::Plugin)).outranks(Registration::Settings));
+        assert!(!seen(None).outranks(Registration::Unnamed));
     }
 }

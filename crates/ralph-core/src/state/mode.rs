@@ -4,7 +4,7 @@
 //! absent member gets its defaults, as everywhere in the document. For the mode of a newer version,
 //! the word is kept here and its member among the unknown ones.
 
-use super::{LoopState, Mode, Orchestrated, Ralplan, Refining};
+use super::{LoopState, Mode, OrchestrationState, RalplanState, RefineState};
 use crate::text::from_json::{FromJson, Members, Mistake};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -15,11 +15,11 @@ pub enum ModeState {
     #[default]
     Plain,
     /// Consensus planning.
-    Ralplan(Box<Ralplan>),
+    Ralplan(Box<RalplanState>),
     /// An orchestration (ralph-v2).
-    Orchestration(Orchestrated),
+    Orchestration(OrchestrationState),
     /// Refinement of a plan or of tasks.
-    Refine(Refining),
+    Refine(RefineState),
     /// The mode of a newer version, by its word.
     Other(String),
 }
@@ -28,9 +28,9 @@ impl ModeState {
     /// The word of the mode in the document.
     pub fn word(&self) -> Mode {
         match self {
-            ModeState::Plain => Mode::Loop,
+            ModeState::Plain => Mode::Plain,
             ModeState::Ralplan(_) => Mode::Ralplan,
-            ModeState::Orchestration(_) => Mode::Session,
+            ModeState::Orchestration(_) => Mode::Orchestration,
             ModeState::Refine(_) => Mode::Refine,
             ModeState::Other(word) => Mode::Other(word.clone()),
         }
@@ -46,9 +46,9 @@ impl ModeState {
         let mut word = Mode::default();
         members.take("mode", &mut word)?;
         Ok(match word {
-            Mode::Loop => ModeState::Plain,
+            Mode::Plain => ModeState::Plain,
             Mode::Ralplan => ModeState::Ralplan(Box::new(own(members, "ralplan")?)),
-            Mode::Session => ModeState::Orchestration(own(members, "session")?),
+            Mode::Orchestration => ModeState::Orchestration(own(members, "session")?),
             Mode::Refine => ModeState::Refine(own(members, "refine")?),
             Mode::Other(word) => ModeState::Other(word),
         })
@@ -75,20 +75,20 @@ impl PartialEq<Mode> for ModeState {
     }
 }
 
-impl From<Ralplan> for ModeState {
-    fn from(plan: Ralplan) -> ModeState {
+impl From<RalplanState> for ModeState {
+    fn from(plan: RalplanState) -> ModeState {
         ModeState::Ralplan(Box::new(plan))
     }
 }
 
-impl From<Orchestrated> for ModeState {
-    fn from(session: Orchestrated) -> ModeState {
+impl From<OrchestrationState> for ModeState {
+    fn from(session: OrchestrationState) -> ModeState {
         ModeState::Orchestration(session)
     }
 }
 
-impl From<Refining> for ModeState {
-    fn from(refining: Refining) -> ModeState {
+impl From<RefineState> for ModeState {
+    fn from(refining: RefineState) -> ModeState {
         ModeState::Refine(refining)
     }
 }
@@ -113,11 +113,11 @@ macro_rules! own {
 
 own! {
     /// The state of consensus planning; `None` in every other mode.
-    ralplan ralplan_mut Ralplan Ralplan;
+    ralplan ralplan_mut Ralplan RalplanState;
     /// The state of an orchestration; `None` in every other mode.
-    orchestration orchestration_mut Orchestration Orchestrated;
+    orchestration orchestration_mut Orchestration OrchestrationState;
     /// The state of a refinement; `None` in every other mode.
-    refining refining_mut Refine Refining;
+    refining refining_mut Refine RefineState;
 }
 
 #[cfg(test)]
@@ -150,9 +150,9 @@ mod tests {
     fn a_mode_without_its_member_has_the_defaults() {
         let state: LoopState =
             serde_json::from_value(json!({"mode": "ralplan", "ralplan": null})).unwrap();
-        assert_eq!(state.mode, ModeState::from(Ralplan::default()));
+        assert_eq!(state.mode, ModeState::from(RalplanState::default()));
         let state: LoopState = serde_json::from_value(json!({"mode": "session"})).unwrap();
-        assert_eq!(state.mode, ModeState::from(Orchestrated::default()));
+        assert_eq!(state.mode, ModeState::from(OrchestrationState::default()));
     }
 
     #[test]

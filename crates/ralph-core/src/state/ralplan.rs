@@ -15,7 +15,7 @@ pub const MAX_REJECTIONS: u32 = 5;
 /// A planner, an architect and a critic working on one plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Ralplan {
+pub struct RalplanState {
     /// The phase of the planning.
     pub phase: PlanPhase,
     /// How many times a critic has rejected the plan since the user was last asked.
@@ -90,15 +90,15 @@ pub struct Ralplan {
     pub extra: Extra,
 }
 
-from_json!(Ralplan {
+from_json!(RalplanState {
     phase, iteration, max_iterations, plan_path, task, started_at, ready_hash, plan_hash, planners,
     critics, sent_back, consulted_gap_finder, gaps, failed_gates, questions, answers, feedback,
     verdict, forced, concerns, decision, told_at, still, log, untold; extra
 });
 
-impl Default for Ralplan {
+impl Default for RalplanState {
     fn default() -> Self {
-        Ralplan {
+        RalplanState {
             phase: PlanPhase::PlannerPlanning,
             iteration: 0,
             max_iterations: MAX_REJECTIONS,
@@ -129,7 +129,7 @@ impl Default for Ralplan {
     }
 }
 
-impl Ralplan {
+impl RalplanState {
     /// Ends the planning with its loop. Without the user's approval it counts as cancelled,
     /// whatever ended the loop.
     pub(super) fn end(&mut self) {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// completed rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Refining {
+pub struct RefineState {
     /// The refinement's name in the project's document.
     pub name: String,
     /// The same name, quoted for a shell.
@@ -33,4 +33,4 @@ pub struct Refining {
     pub extra: Extra,
 }
 
-from_json!(Refining { name, word, from, earlier, open, calls, told_at, still; extra });
+from_json!(RefineState { name, word, from, earlier, open, calls, told_at, still; extra });

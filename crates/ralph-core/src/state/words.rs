@@ -65,11 +65,11 @@ words! {
     Mode {
         /// The Ralph loop.
         #[default]
-        Loop = "loop",
+        Plain = "loop",
         /// Consensus planning.
         Ralplan = "ralplan",
         /// An orchestration.
-        Session = "session",
+        Orchestration = "session",
         /// Plan refinement.
         Refine = "refine",
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The next step of an orchestration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Due {
+pub enum RouterStep {
     /// Agents must be called.
     Call,
     /// Nothing, until a call ends or a set time arrives.
@@ -26,7 +26,7 @@ pub enum Due {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routed {
     /// The next step.
-    pub due: Due,
+    pub due: RouterStep,
     /// The next step in words.
     pub says: String,
     /// Hash of the orchestration's progress.

@@ -4,7 +4,7 @@ use super::*;
 use crate::evidence::receipt::{self, Receipt};
 use crate::modes::mode;
 use crate::state::{Blocked, Bound, BuildRound, Criterion, Pause, Task, TaskStatus};
-use crate::state::{ModeState, Ralplan};
+use crate::state::{ModeState, RalplanState};
 use crate::text::token;
 use crate::transcript::tokens::{Source, Usage};
 
@@ -172,7 +172,7 @@ fn proven(receipt: Receipt) -> LoopState {
     };
     let tree = || "t".to_owned();
     let command = "cargo test".to_owned();
-    let by = receipt::By::Hook;
+    let by = receipt::CriterionRunner::Hook;
     let receipt = Receipt { command, tree_before: tree(), tree_after: tree(), by, ..receipt };
     receipt::record(&mut criterion, receipt);
     LoopState { acceptance_criteria: vec![criterion], ..loop_state("implementation 3/5") }
@@ -259,7 +259,7 @@ fn the_tree_is_looked_at_only_while_the_loop_runs() {
     ] {
         let state = LoopState { phase: phase.to_owned().into(), ..LoopState::default() };
         assert_eq!(wants_tree(plain(), &state), wanted, "{phase}");
-        assert!(!wants_tree(mode::of(&Ralplan::default().into()), &state), "{phase}");
+        assert!(!wants_tree(mode::of(&RalplanState::default().into()), &state), "{phase}");
     }
 }
 

@@ -157,10 +157,10 @@ impl FromJson for i32 {
     }
 }
 
-impl FromJson for crate::state::Via {
+impl FromJson for crate::state::Registration {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         let word = String::from_json(value)?;
-        let known = crate::state::Via::ALL.into_iter().find(|via| via.as_str() == word);
+        let known = crate::state::Registration::ALL.into_iter().find(|via| via.as_str() == word);
         known.map_or_else(|| mistake("a way to register"), Ok)
     }
 }
@@ -282,9 +282,9 @@ mod tests {
     fn a_time_and_a_way_to_register_are_read_by_their_words() {
         let second = Timestamp::from_second(1).unwrap();
         check_reads(json!("1970-01-01T00:00:01Z"), Ok(second));
-        for via in crate::state::Via::ALL {
+        for via in crate::state::Registration::ALL {
             check_reads(json!(via.as_str()), Ok(via));
         }
-        check_reads::<crate::state::Via>(json!("owl"), Err("`` is not a way to register"));
+        check_reads::<crate::state::Registration>(json!("owl"), Err("`` is not a way to register"));
     }
 }

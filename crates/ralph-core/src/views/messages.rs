@@ -296,7 +296,7 @@ mod tests {
         let with = |acceptance_criteria, task_graph| {
             achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
         };
-        let by = receipt::By::Hook;
+        let by = receipt::CriterionRunner::Hook;
         let held = Some(receipt::Receipt { passed: true, by, ..receipt::Receipt::default() });
         assert_eq!(with(vec![], vec![]), "");
         assert_eq!(with(vec![], vec![crate::state::Task::default()]), "0 of 1 task done.");

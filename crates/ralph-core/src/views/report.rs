@@ -9,8 +9,8 @@ pub mod history;
 pub mod line;
 pub mod markdown;
 mod of_loop;
+mod of_orchestration;
 mod of_refinement;
-mod of_session;
 pub mod page;
 mod rounds;
 mod spent;
@@ -19,8 +19,8 @@ mod trouble;
 mod words;
 
 pub use of_loop::{LoopSeen, of_loop};
+pub use of_orchestration::{OrchestrationReportInput, of_session};
 pub use of_refinement::{Activity, RefinementSeen, of_refinement};
-pub use of_session::{SessionSeen, of_session};
 pub use rounds::{Amount, ReportRound, Rounds, VersionSeen};
 
 use crate::tasks::graph::TaskReadiness as TaskStanding;

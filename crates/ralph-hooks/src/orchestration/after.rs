@@ -7,12 +7,12 @@ use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::modes::orchestration::in_session::{Due, told};
+use ralph_core::modes::orchestration::in_session::{RouterStep, told};
 use ralph_core::modes::orchestration::invocation::CallKey;
 use ralph_core::modes::orchestration::recovery::CallEnd;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, SessionCall};
+use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn ours(call: &HookCall) -> Result<Option<Bound>> {
 }
 
 /// Closes the matching calls and records their outcome.
-fn over(call: &HookCall, bound: &Bound, which: impl Fn(&SessionCall) -> bool) -> Result<()> {
+fn over(call: &HookCall, bound: &Bound, which: impl Fn(&OrchestrationCall) -> bool) -> Result<()> {
     let now = clock::now();
     let ends = bound.file.update(|state| look::ended(&call.home, state, &which, now))?;
     note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
@@ -129,8 +129,8 @@ fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
             return Ok(String::new());
         };
         Ok(match looked.routed.due {
-            Due::Call => told(state),
-            Due::Wait => String::new(),
+            RouterStep::Call => told(state),
+            RouterStep::Wait => String::new(),
             _ => "Next: end your turn; the session rests or is over.".to_owned(),
         })
     })?;

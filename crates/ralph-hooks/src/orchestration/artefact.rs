@@ -4,8 +4,8 @@ use super::look;
 use super::who::Who;
 use crate::hook_runner::HookCall;
 use anyhow::Result;
-use ralph_core::modes::orchestration::files::{SESSIONS, SessionFile};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
 use ralph_core::modes::orchestration::rules::{
     RuleRefusal, WriteTarget, Writer, may_mark, may_write,
@@ -64,7 +64,7 @@ pub(super) fn edited(
     };
     // A caller that may not write at all is refused before the folder is read.
     if let Err(RuleRefusal(why)) =
-        may_write(who.writer(), SessionFile::of(&inside), WriteTarget::default())
+        may_write(who.writer(), OrchestrationFile::of(&inside), WriteTarget::default())
         && !matches!(who, Who::Agent(_))
     {
         return Ok(Some(refused(&why)));
@@ -74,7 +74,7 @@ pub(super) fn edited(
 }
 
 /// The path relative to this orchestration's folder, or to its instructions file beside the folder.
-fn of_session(file: &Path, id: &SessionId) -> Option<String> {
+fn of_session(file: &Path, id: &OrchestrationId) -> Option<String> {
     let text = file.to_str()?;
     match text.strip_prefix(id.as_str())? {
         ".instructions.md" => Some(format!("../{id}.instructions.md")),
@@ -88,18 +88,18 @@ fn refused(why: &str) -> Written {
 
 fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
     let place = match inside.starts_with("../") {
-        true => Some(SessionFile::Instructions),
-        false => SessionFile::of(inside),
+        true => Some(OrchestrationFile::Instructions),
+        false => OrchestrationFile::of(inside),
     };
     let picture = Picture::of(seen);
     let progress = picture.progress.clone().unwrap_or_default();
     let status = |task: &str| progress.task(task).map(|entry| entry.status);
     let exists = seen.files.contains_key(inside);
     let target = match place {
-        Some(SessionFile::Task(task)) => {
+        Some(OrchestrationFile::Task(task)) => {
             WriteTarget { exists, status: status(task), latest_attempt: 0 }
         }
-        Some(SessionFile::Report { task, .. }) => {
+        Some(OrchestrationFile::Report { task, .. }) => {
             let attempts = picture.reports_of(task).iter().map(|report| report.attempt);
             let latest_attempt = attempts.max().unwrap_or_default();
             WriteTarget { exists, status: status(task), latest_attempt }
@@ -109,8 +109,9 @@ fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
     if let Err(RuleRefusal(why)) = may_write(who.writer(), place, target) {
         return refused(&why);
     }
-    if let (Some(SessionFile::Progress), Writer::Agent { mode, task }) = (place, who.writer()) {
-        let before = seen.text(SessionFile::Progress).unwrap_or_default();
+    if let (Some(OrchestrationFile::Progress), Writer::Agent { mode, task }) = (place, who.writer())
+    {
+        let before = seen.text(OrchestrationFile::Progress).unwrap_or_default();
         let Some(after) = text_after(call, before) else {
             return refused(
                 "it cannot be told what `progress.md` would hold then; change it with Edit, a line at a time",
@@ -121,7 +122,7 @@ fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
         }
     }
     let replaces = match place {
-        Some(SessionFile::Task(task)) if exists => Some(task.to_owned()),
+        Some(OrchestrationFile::Task(task)) if exists => Some(task.to_owned()),
         _ => None,
     };
     Written { judged: Ok(()), replaces }
@@ -172,13 +173,13 @@ pub(super) fn marked(
     let (mode, own) = match who.writer() {
         Writer::Agent { mode, task } => (mode, task),
         writer => {
-            let why = may_write(writer, Some(SessionFile::Progress), WriteTarget::default());
+            let why = may_write(writer, Some(OrchestrationFile::Progress), WriteTarget::default());
             return Ok(why.err().map(|RuleRefusal(why)| refused(&why)));
         }
     };
     let (sessions, id) = look::sessions(home, state)?;
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
-    let before = seen.text(SessionFile::Progress).unwrap_or_default();
+    let before = seen.text(OrchestrationFile::Progress).unwrap_or_default();
     let progress = Progress::parse(before);
     for ArtefactMark { task, status, of } in marks {
         if of.as_deref().is_some_and(|of| of != id.as_str()) {

@@ -12,27 +12,29 @@ use crate::begin::{
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::files::{SESSIONS, folder};
-use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
 use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
 use ralph_core::modes::orchestration::which;
 use ralph_core::modes::start;
 use ralph_core::project as commands;
-use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
+use ralph_core::state::{
+    Bound as Former, Criterion, LoopError, LoopState, Mode, OrchestrationState,
+};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::orchestration::Sessions;
+use ralph_io::store::orchestration::OrchestrationStore;
 use ralph_io::{
     client, process::clock, project::reader::DiskReader, project::settings, store::lifecycle,
 };
 
 /// Which orchestration the request means.
-enum SessionChoice {
+enum OrchestrationChoice {
     /// A new one for this task.
     New(String),
     /// The one with this id.
-    Named(SessionId),
+    Named(OrchestrationId),
     /// The one with this id, which has new feedback.
-    Feedback(SessionId),
+    Feedback(OrchestrationId),
     /// None named: the only open one, or the only one at all.
     Any,
 }
@@ -44,7 +46,7 @@ pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         Ok(wanted) => wanted,
         Err(why) => return Ok(StartOutcome::Refused(why)),
     };
-    let sessions = Sessions::of(&asked.project_root, asked.home)?;
+    let sessions = OrchestrationStore::of(&asked.project_root, asked.home)?;
     let now = clock::now();
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
         return go_on_with_own(asked, &wanted, (&file, &state), now);
@@ -68,9 +70,9 @@ pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
 }
 
 /// A single word of digits and punctuation is a name, or a misspelt one; anything else is a task.
-fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
+fn wanted(task: Option<&str>) -> Result<OrchestrationChoice, String> {
     let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
-        return Ok(SessionChoice::Any);
+        return Ok(OrchestrationChoice::Any);
     };
     if let Some(said) = which::continued(task) {
         return match (said.id, said.more) {
@@ -79,35 +81,37 @@ fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
                 "this continues session {id}, whose feedback stands in a file: write it there with `ralph session \
                  feedback new --id {id}`, then type /ralph-v2 {id}"
             )),
-            (Some(id), false) if said.feedback => Ok(SessionChoice::Feedback(id)),
-            (Some(id), false) => Ok(SessionChoice::Named(id)),
+            (Some(id), false) if said.feedback => Ok(OrchestrationChoice::Feedback(id)),
+            (Some(id), false) => Ok(OrchestrationChoice::Named(id)),
         };
     }
     let of_name = |letter: char| letter.is_ascii_digit() || "-_./:".contains(letter);
     let name = task.trim_start_matches(SESSIONS);
     let is_name = name.chars().all(of_name) && name.contains(|one: char| one.is_ascii_digit());
-    match (is_name, SessionId::parse(name.trim_end_matches('/'))) {
-        (true, Ok(id)) => Ok(SessionChoice::Named(id)),
+    match (is_name, OrchestrationId::parse(name.trim_end_matches('/'))) {
+        (true, Ok(id)) => Ok(OrchestrationChoice::Named(id)),
         (true, Err(_)) => Err(REFUSED.to_owned()),
-        (false, _) => Ok(SessionChoice::New(task.to_owned())),
+        (false, _) => Ok(OrchestrationChoice::New(task.to_owned())),
     }
 }
 
 /// The chosen orchestration, created if it is new, with its task; or the reason why there is none.
 fn choose(
     asked: &StartRequest<'_>,
-    sessions: &Sessions,
-    wanted: SessionChoice,
+    sessions: &OrchestrationStore,
+    wanted: OrchestrationChoice,
     now: Timestamp,
-) -> Result<Result<(SessionId, String), String>> {
-    let wants_feedback = matches!(wanted, SessionChoice::Feedback(_));
+) -> Result<Result<(OrchestrationId, String), String>> {
+    let wants_feedback = matches!(wanted, OrchestrationChoice::Feedback(_));
     let id = match wanted {
-        SessionChoice::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
-        SessionChoice::Named(id) | SessionChoice::Feedback(id) => id,
-        SessionChoice::Any => match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
-            Ok(id) => id,
-            Err(why) => return Ok(Err(why)),
-        },
+        OrchestrationChoice::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
+        OrchestrationChoice::Named(id) | OrchestrationChoice::Feedback(id) => id,
+        OrchestrationChoice::Any => {
+            match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
+                Ok(id) => id,
+                Err(why) => return Ok(Err(why)),
+            }
+        }
     };
     let Some(seen) = sessions.read(&id)? else { return Ok(Err(no_such(sessions, &id))) };
     if wants_feedback {
@@ -120,7 +124,7 @@ fn choose(
 }
 
 /// Why a finished orchestration has no feedback to continue with. `None` if it can continue.
-fn no_feedback(id: &SessionId, step: &MachineStep) -> Option<String> {
+fn no_feedback(id: &OrchestrationId, step: &MachineStep) -> Option<String> {
     if !matches!(step.act, Act::Complete | Act::AwaitingFeedback(_)) {
         return None;
     }
@@ -140,7 +144,7 @@ fn no_feedback(id: &SessionId, step: &MachineStep) -> Option<String> {
 /// The message if the project has no orchestration.
 const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
 
-fn no_such(sessions: &Sessions, id: &SessionId) -> String {
+fn no_such(sessions: &OrchestrationStore, id: &OrchestrationId) -> String {
     let list: Vec<String> = sessions.list().iter().map(|id| format!("/ralph-v2 {id}")).collect();
     match list.is_empty() {
         true => {
@@ -152,14 +156,14 @@ fn no_such(sessions: &Sessions, id: &SessionId) -> String {
 
 fn go_on_with_own(
     asked: &StartRequest<'_>,
-    wanted: &SessionChoice,
+    wanted: &OrchestrationChoice,
     (file, state): (&LoopFile, &LoopState),
     now: Timestamp,
 ) -> Result<StartOutcome> {
     if start::answered(state, asked.prompt_id) {
         return answered(asked, Some(file));
     }
-    if state.mode != Mode::Session {
+    if state.mode != Mode::Orchestration {
         return Ok(StartOutcome::Refused(format!(
             "a loop is live in this session at {}: end it with /ralph-cancel before you begin a session",
             state.position()
@@ -167,9 +171,11 @@ fn go_on_with_own(
     }
     let id = in_session::id(state);
     let is_other = match wanted {
-        SessionChoice::New(_) => true,
-        SessionChoice::Named(other) | SessionChoice::Feedback(other) => other.as_str() != id,
-        SessionChoice::Any => false,
+        OrchestrationChoice::New(_) => true,
+        OrchestrationChoice::Named(other) | OrchestrationChoice::Feedback(other) => {
+            other.as_str() != id
+        }
+        OrchestrationChoice::Any => false,
     };
     if is_other {
         return Ok(StartOutcome::Refused(format!(
@@ -222,7 +228,7 @@ fn take_up(
 
 fn create(
     asked: &StartRequest<'_>,
-    id: &SessionId,
+    id: &OrchestrationId,
     task: &str,
     now: Timestamp,
 ) -> Result<StartOutcome> {
@@ -239,7 +245,7 @@ fn create(
     let mut state = start::new_loop(task, options, &settings, facts);
     state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
     state.document = folder(id).trim_end_matches('/').to_owned();
-    state.mode = Orchestrated { id: id.to_string(), ..Orchestrated::default() }.into();
+    state.mode = OrchestrationState { id: id.to_string(), ..OrchestrationState::default() }.into();
     state.baseline_pending = wants_baseline(&state, options);
     freeze(&mut state, &asked.project_root, now);
     run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
@@ -250,7 +256,7 @@ fn create(
 
 /// The criteria that the user agreed to when an earlier loop drove the orchestration. A loop that
 /// continues it is measured by the same criteria.
-fn agreed_before(asked: &StartRequest<'_>, id: &SessionId) -> Vec<Criterion> {
+fn agreed_before(asked: &StartRequest<'_>, id: &OrchestrationId) -> Vec<Criterion> {
     let root = asked.project_root.to_string_lossy();
     let is_it =
         |state: &LoopState| in_session::id(state) == id.as_str() && state.project_root == root;
@@ -266,7 +272,7 @@ mod tests {
     use super::*;
     use crate::orchestration::{StepResult, ends};
     use ralph_core::modes::arguments;
-    use ralph_core::state::{EndingKind, Phase, StartedBy, Via};
+    use ralph_core::state::{EndingKind, Phase, Registration, StartedBy};
     use ralph_io::store::home::Home;
     use std::fs;
 
@@ -290,14 +296,14 @@ mod tests {
         fn begin(&self, typed: &str, session_id: &str, prompt_id: &str) -> StartOutcome {
             let request = arguments::parse(typed).unwrap();
             crate::begin::begin(&StartRequest {
-                mode: Mode::Session,
+                mode: Mode::Orchestration,
                 home: &self.home,
                 request: &request,
                 session_id,
                 prompt_id,
                 project_root: self.root(),
                 started_by: StartedBy::Person,
-                via: (!prompt_id.is_empty()).then_some(Via::Settings),
+                via: (!prompt_id.is_empty()).then_some(Registration::Settings),
             })
             .unwrap()
         }
@@ -320,12 +326,12 @@ mod tests {
             panic!("not started")
         };
         let id = in_session::id(&state).to_owned();
-        assert_eq!(state.mode, Mode::Session);
+        assert_eq!(state.mode, Mode::Orchestration);
         assert_eq!(state.document, format!(".ralph-sessions/{id}"));
         assert_eq!((state.phase, state.max_iterations), (Phase::Implementation, 9));
         assert!(world.root().join(&state.document).join("signals/inputs").is_dir());
-        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
-        let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
+        let sessions = OrchestrationStore::of(&world.root(), &world.home).unwrap();
+        let seen = sessions.read(&OrchestrationId::parse(&id).unwrap()).unwrap().unwrap();
         assert_eq!(seen.request, "Build a door");
         assert!(matches!(world.begin("\"Build a door\"", "s", "p"), StartOutcome::Answered));
         assert_eq!(sessions.list().len(), 1, "a second copy of the hook begins nothing");
@@ -349,8 +355,8 @@ mod tests {
     #[test]
     fn where_none_is_named_the_only_open_one_is_meant_and_of_several_a_person_says_which() {
         let world = world();
-        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
-        let named = |at: usize| SessionId::parse(&format!("260131-12000{at}")).unwrap();
+        let sessions = OrchestrationStore::of(&world.root(), &world.home).unwrap();
+        let named = |at: usize| OrchestrationId::parse(&format!("260131-12000{at}")).unwrap();
         for at in 0..3 {
             assert!(sessions.begin(&named(at), &format!("Build {at}")).unwrap());
         }
@@ -391,14 +397,14 @@ mod tests {
         let world = world();
         let request = arguments::parse("task").unwrap();
         let asked = StartRequest {
-            mode: Mode::Loop,
+            mode: Mode::Plain,
             home: &world.home,
             request: &request,
             session_id: "s",
             prompt_id: "p0",
             project_root: world.root(),
             started_by: StartedBy::Person,
-            via: Some(Via::Settings),
+            via: Some(Registration::Settings),
         };
         crate::begin::begin(&asked).unwrap();
         world.refused("\"Build\"", "s", "p", "a loop is live in this session");
@@ -414,8 +420,8 @@ mod tests {
         };
         let id = in_session::id(&state).to_owned();
         let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
-        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
-        let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
+        let sessions = OrchestrationStore::of(&world.root(), &world.home).unwrap();
+        let seen = sessions.read(&OrchestrationId::parse(&id).unwrap()).unwrap().unwrap();
         let mut step = machine::next(&seen, clock::now());
         assert!(matches!(ends(&world.home, &file, &step, &seen).unwrap(), StepResult::GoesOn));
         step.act = machine::Act::AwaitingFeedback(vec!["task-1 failed".to_owned()]);

@@ -4,7 +4,7 @@
 use crate::delegate;
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::modes::orchestration::in_session::{self, Ends};
+use ralph_core::modes::orchestration::in_session::{self, RouterEnding};
 use ralph_core::modes::orchestration::machine::MachineStep;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::state::LoopState;
@@ -48,9 +48,9 @@ pub fn ends(
     let updated = file.update(|state| {
         if state.is_running() {
             match in_session::ends(state, &routed, proof.as_ref()) {
-                Ends::GoesOn => drop(stop::may_go_on(state, now)),
-                Ends::Rests(cause, detail) => state.pause(cause, detail, now),
-                Ends::Ended(kind, detail) => state.end(kind, detail, now),
+                RouterEnding::GoesOn => drop(stop::may_go_on(state, now)),
+                RouterEnding::Rests(cause, detail) => state.pause(cause, detail, now),
+                RouterEnding::Ended(kind, detail) => state.end(kind, detail, now),
             }
         }
         state.clone()

@@ -8,16 +8,16 @@ use anyhow::{Result, anyhow};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
 use ralph_core::modes::orchestration::change::apply;
-use ralph_core::modes::orchestration::id::SessionId;
-use ralph_core::modes::orchestration::in_session::{self, Due, Routed};
+use ralph_core::modes::orchestration::id::OrchestrationId;
+use ralph_core::modes::orchestration::in_session::{self, Routed, RouterStep};
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
 use ralph_core::modes::orchestration::machine::{self, Act};
 use ralph_core::modes::orchestration::recovery::CallEnd;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
-use ralph_core::state::{LoopState, Mode, Orchestrated, SessionCall};
+use ralph_core::state::{LoopState, Mode, OrchestrationCall, OrchestrationState};
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::orchestration::Sessions;
+use ralph_io::store::orchestration::OrchestrationStore;
 use ralph_io::{process::clock, project, store::lifecycle};
 use std::path::Path;
 
@@ -39,11 +39,14 @@ pub(super) struct RoutedCalls {
 }
 
 /// The project's orchestrations, and the id of the one that the loop drives.
-pub(super) fn sessions(home: &Home, state: &LoopState) -> Result<(Sessions, SessionId)> {
+pub(super) fn sessions(
+    home: &Home,
+    state: &LoopState,
+) -> Result<(OrchestrationStore, OrchestrationId)> {
     let name = in_session::id(state);
-    let id = SessionId::parse(name)
+    let id = OrchestrationId::parse(name)
         .map_err(|_| anyhow!("`{name}`, which the loop drives, is not the id of a session"))?;
-    Ok((Sessions::of(Path::new(&state.project_root), home)?, id))
+    Ok((OrchestrationStore::of(Path::new(&state.project_root), home)?, id))
 }
 
 /// Asks the router and stores the due calls in the state. Returns `None` if the folder is
@@ -75,10 +78,10 @@ pub(super) fn look(
         Act::Invoke(calls) => calls,
         _ => Vec::new(),
     };
-    if routed.due == Due::Call {
+    if routed.due == RouterStep::Call {
         session.given =
-            calls.iter().map(|call| SessionCall::given(&call.key, call.prompt())).collect();
-    } else if writes == Writes::Always && routed.due != Due::Paused {
+            calls.iter().map(|call| OrchestrationCall::given(&call.key, call.prompt())).collect();
+    } else if writes == Writes::Always && routed.due != RouterStep::Paused {
         session.given.clear();
     }
     session.says.clone_from(&routed.says);
@@ -90,7 +93,7 @@ pub(super) fn look(
 pub fn as_driven(home: &Home, root: &Path, found: &Snapshot) -> Snapshot {
     let running = match driving(home, root, &found.id) {
         Some((_, state)) if !state.session_id.is_empty() => {
-            state.orchestration().map(Orchestrated::running)
+            state.orchestration().map(OrchestrationState::running)
         }
         // A driving program records its calls in the orchestration's folder.
         Some(_) => found.running.clone(),
@@ -100,10 +103,10 @@ pub fn as_driven(home: &Home, root: &Path, found: &Snapshot) -> Snapshot {
 }
 
 /// The live loop that drives an orchestration of the project.
-pub fn driving(home: &Home, root: &Path, id: &SessionId) -> Option<(LoopFile, LoopState)> {
+pub fn driving(home: &Home, root: &Path, id: &OrchestrationId) -> Option<(LoopFile, LoopState)> {
     let identity = project::identity(root);
     let is_it = |state: &LoopState| {
-        let drives = state.mode == Mode::Session && in_session::id(state) == id.as_str();
+        let drives = state.mode == Mode::Orchestration && in_session::id(state) == id.as_str();
         drives && state.is_live() && project::identity(Path::new(&state.project_root)) == identity
     };
     let all = lifecycle::all(home).into_iter();
@@ -115,7 +118,7 @@ pub(super) fn made(
     home: &Home,
     state: &mut LoopState,
     call: &Invocation,
-    note: SessionCall,
+    note: OrchestrationCall,
     now: Timestamp,
 ) -> Result<()> {
     let (sessions, id) = sessions(home, state)?;
@@ -136,7 +139,7 @@ pub(super) fn made(
 ///
 /// # Errors
 /// When they cannot be moved.
-pub fn use_up(sessions: &Sessions, id: &SessionId, heard: &[String]) -> Result<()> {
+pub fn use_up(sessions: &OrchestrationStore, id: &OrchestrationId, heard: &[String]) -> Result<()> {
     if heard.is_empty() {
         return Ok(());
     }
@@ -152,12 +155,12 @@ pub fn use_up(sessions: &Sessions, id: &SessionId, heard: &[String]) -> Result<(
 pub(super) fn ended(
     home: &Home,
     state: &mut LoopState,
-    which: impl Fn(&SessionCall) -> bool,
+    which: impl Fn(&OrchestrationCall) -> bool,
     now: Timestamp,
 ) -> Result<Vec<(CallKey, CallEnd)>> {
     let (sessions, id) = sessions(home, state)?;
     let Some(session) = state.orchestration_mut() else { return Ok(Vec::new()) };
-    let (over, left): (Vec<SessionCall>, Vec<SessionCall>) =
+    let (over, left): (Vec<OrchestrationCall>, Vec<OrchestrationCall>) =
         session.calls.drain(..).partition(|call| which(call));
     session.calls = left;
     let running = session.running();

@@ -7,9 +7,9 @@ use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
 use ralph_core::modes::orchestration::agents::AgentRole;
-use ralph_core::modes::orchestration::in_session::{Due, Routed};
+use ralph_core::modes::orchestration::in_session::{Routed, RouterStep};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Orchestrated, SessionCall};
+use ralph_core::state::{OrchestrationCall, OrchestrationState};
 use ralph_io::{client::transcript, process::clock, store::plan_files};
 use std::path::Path;
 
@@ -18,7 +18,9 @@ pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     let (sessions, id) = look::sessions(&call.home, &bound.state)?;
     let Some((bound, routed)) = routed(call, bound)? else { return Ok(Reply::silent()) };
     let heard = match &routed {
-        Some(routed) if !matches!(routed.due, Due::Call | Due::Wait) => routed.heard.clone(),
+        Some(routed) if !matches!(routed.due, RouterStep::Call | RouterStep::Wait) => {
+            routed.heard.clone()
+        }
         _ => Vec::new(),
     };
     let (reply, goes_on) = stop::at_stop(call, bound, routed)?;
@@ -62,7 +64,7 @@ fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>
 /// is gone.
 fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
     let Some(session) = bound.state.orchestration().cloned() else { return Ok(Some(bound)) };
-    let is_over = |one: &SessionCall| !is_at_work(call, &session, one);
+    let is_over = |one: &OrchestrationCall| !is_at_work(call, &session, one);
     if !session.calls.iter().any(is_over) {
         return Ok(Some(bound));
     }
@@ -75,7 +77,7 @@ fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
 
 /// True if the client still knows this call's agent: by its id, else as one of the same kind that
 /// no other call has.
-fn is_at_work(call: &HookCall, session: &Orchestrated, one: &SessionCall) -> bool {
+fn is_at_work(call: &HookCall, session: &OrchestrationState, one: &OrchestrationCall) -> bool {
     let mut tasks = call.input.background_tasks.iter().filter(|task| task.is_subagent());
     if !one.agent.is_empty() {
         return tasks.any(|task| task.id == one.agent);

@@ -9,12 +9,13 @@ use crate::hook_runner::HookCall;
 use crate::signals;
 use anyhow::{Result, bail};
 use ralph_core::guard::{
-    self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, SessionGate, Situation,
+    self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
+    Situation,
 };
-use ralph_core::modes::orchestration::in_session::{Due, told};
+use ralph_core::modes::orchestration::in_session::{RouterStep, told};
 use ralph_core::modes::orchestration::rules::{RuleRefusal, may_call};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, SessionCall};
+use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_io::{client, process::clock, store::places};
 
 /// Decides whether a tool may run.
@@ -169,7 +170,7 @@ impl CallFacts {
             session_id: &call.input.session_id,
             places: &self.places,
             ralplan: None,
-            session: Some(SessionGate { artefact: judged, next_call, next: &self.next }),
+            session: Some(OrchestrationGate { artefact: judged, next_call, next: &self.next }),
         };
         let tool_call = guard::ToolCall {
             tool: &call.input.tool_name,
@@ -234,11 +235,11 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
             }
         };
         let made = &looked.calls[at];
-        let note = SessionCall {
+        let note = OrchestrationCall {
             call: call.input.tool_use_id.clone(),
             since: now,
             client: process.clone(),
-            ..SessionCall::given(&made.key, made.prompt())
+            ..OrchestrationCall::given(&made.key, made.prompt())
         };
         look::made(&call.home, state, made, note, now)?;
         Ok(Ok(format!("{} {}", made.mode, made.key.task)))
@@ -264,7 +265,7 @@ fn with_next(
     let looked = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
     let Some(looked) = looked.transpose()?.flatten() else { return Ok(None) };
     asked.next = match looked.routed.due {
-        Due::Call => format!(
+        RouterStep::Call => format!(
             "Next: {}. `ralph session next` prints its prompt, and reading is allowed",
             looked.routed.says
         ),
@@ -273,12 +274,12 @@ fn with_next(
     Ok(asked.ruling(call, &bound.state, who, Ok(())).err())
 }
 
-fn nothing_now(due: Due, says: &str) -> String {
+fn nothing_now(due: RouterStep, says: &str) -> String {
     match due {
-        Due::Wait => {
+        RouterStep::Wait => {
             format!("nobody is called now: {says}. End your turn; you are told what comes next")
         }
-        Due::Paused => {
+        RouterStep::Paused => {
             format!("{says}. Nobody is called until they say something else: end your turn")
         }
         _ => format!("nobody is called any more: {says}. End your turn"),

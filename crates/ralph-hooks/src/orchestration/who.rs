@@ -4,7 +4,7 @@ use crate::hook_runner::HookCall;
 use ralph_core::modes::orchestration::agents::AgentRole;
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
 use ralph_core::modes::orchestration::rules::Writer;
-use ralph_core::state::{LoopState, Orchestrated, SessionCall};
+use ralph_core::state::{LoopState, OrchestrationCall, OrchestrationState};
 use ralph_io::{client, client::transcript};
 use std::path::{Path, PathBuf};
 
@@ -57,14 +57,14 @@ fn driven() -> Option<CallKey> {
 
 /// Which call under way belongs to this agent: by the client's agent id, else by the first prompt
 /// of its transcript, else because only one call is possible.
-pub(super) fn place(call: &HookCall, session: &Orchestrated) -> Option<usize> {
+pub(super) fn place(call: &HookCall, session: &OrchestrationState) -> Option<usize> {
     let input = &call.input;
     let calls = &session.calls;
     if let Some(at) = calls.iter().position(|one| one.agent == input.agent_id) {
         return Some(at);
     }
     let agent = AgentRole::of(&input.agent_type)?;
-    let can_be = |one: &SessionCall| one.agent.is_empty() && one.agent() == Some(agent);
+    let can_be = |one: &OrchestrationCall| one.agent.is_empty() && one.agent() == Some(agent);
     if let Some(prompt) = transcript_of(call).and_then(|path| transcript::first_prompt(&path)) {
         return calls
             .iter()

@@ -6,7 +6,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::ralplan::{self, export};
 use ralph_core::modes::start;
-use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy};
+use ralph_core::state::{LoopState, Mode, RalplanState, StartedBy};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project, project::settings, store::plan_files};
@@ -125,7 +125,7 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
 }
 
 /// Reads a plan that another tool wrote, so that its planner is asked for the missing parts.
-fn looked_at(mut plan: Ralplan, root: &Path) -> Ralplan {
+fn looked_at(mut plan: RalplanState, root: &Path) -> RalplanState {
     plan.failed_gates = match look(root, &plan.plan_path) {
         _ if plan.plan_path.is_empty() => Vec::new(),
         Some(seen) => seen.gates,
@@ -136,7 +136,7 @@ fn looked_at(mut plan: Ralplan, root: &Path) -> Ralplan {
 
 fn new(
     asked: &StartRequest<'_>,
-    plan: Ralplan,
+    plan: RalplanState,
     now: Timestamp,
 ) -> Result<(LoopState, Vec<String>)> {
     let (settings, problems) = settings::read(asked.home, &asked.project_root);

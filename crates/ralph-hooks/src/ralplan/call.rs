@@ -2,13 +2,13 @@
 //! session for it.
 
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanRefusal, Role};
-use ralph_core::state::Ralplan;
+use ralph_core::state::RalplanState;
 use ralph_io::store::plan_files;
 use std::path::Path;
 
 /// Why the agent may not be called; `None` if it may.
 pub(super) fn may_call(
-    plan: &mut Ralplan,
+    plan: &mut RalplanState,
     role: Role,
     prompt: &str,
     root: &Path,

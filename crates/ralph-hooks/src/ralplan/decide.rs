@@ -5,7 +5,8 @@ use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, short, step};
 use ralph_core::state::{
-    DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, StartedBy, Via,
+    DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, Registration,
+    StartedBy,
 };
 use ralph_core::tasks::plan;
 use ralph_core::text::plural::counted;
@@ -23,7 +24,7 @@ pub struct DecisionRequest {
     pub text: String,
     pub by: DecidedBy,
     /// The registration of the hook that reported it; `None` in a terminal.
-    pub via: Option<Via>,
+    pub via: Option<Registration>,
 }
 
 /// The result of a decision.

@@ -6,7 +6,7 @@
 use super::call::may_call;
 use super::change;
 use anyhow::Result;
-use ralph_core::modes::ralplan::driven::{self, Due};
+use ralph_core::modes::ralplan::driven::{self, DueRound};
 use ralph_core::state::LoopState;
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
@@ -25,7 +25,7 @@ pub struct RoundSession<'a> {
 }
 
 /// The driver's next step and the state after it; `None` if the planning is over.
-pub type DriverStep = Option<(Due, LoopState)>;
+pub type DriverStep = Option<(DueRound, LoopState)>;
 
 /// Takes the next step. For a round, binds the planning to the round's session.
 ///
@@ -38,13 +38,13 @@ pub fn drive(home: &Home, file: &LoopFile, round: RoundSession<'_>) -> Result<Dr
     let changed = change(file, |state| {
         let due = driven::due(state, round.prefix, gone, now);
         let due = called(state, due, round.prefix);
-        if let Due::Round(..) = due {
+        if let DueRound::Round(..) = due {
             driven::bind(state, round.session_id, round.number);
         }
         due
     })?;
     let Some(changed) = changed else { return Ok(None) };
-    if let Due::Round(..) = changed.outcome {
+    if let DueRound::Round(..) = changed.outcome {
         lifecycle::bind(home, file, round.session_id)?;
         lifecycle::release(home, file, &loaded.state.session_id)?;
     }
@@ -53,18 +53,18 @@ pub fn drive(home: &Home, file: &LoopFile, round: RoundSession<'_>) -> Result<Dr
 
 /// Returns `due` unchanged if the agent may be called. A plan that has changed since it was ready
 /// goes back to its planner instead of to the critic.
-fn called(state: &mut LoopState, due: Due, prefix: &str) -> Due {
+fn called(state: &mut LoopState, due: DueRound, prefix: &str) -> DueRound {
     let refused = match &due {
-        Due::Round(role, call) => refused(state, *role, &call.prompt),
+        DueRound::Round(role, call) => refused(state, *role, &call.prompt),
         _ => None,
     };
     if refused.is_none() {
         return due;
     }
     match driven::step(state, prefix) {
-        Due::Round(role, call) => match self::refused(state, role, &call.prompt) {
-            None => Due::Round(role, call),
-            Some(why) => Due::Rest(why),
+        DueRound::Round(role, call) => match self::refused(state, role, &call.prompt) {
+            None => DueRound::Round(role, call),
+            Some(why) => DueRound::Rest(why),
         },
         other => other,
     }

@@ -10,7 +10,7 @@ use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self, question};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DecidedBy, LoopState, Mode, PauseCause, StartedBy, Via};
+use ralph_core::state::{DecidedBy, LoopState, Mode, PauseCause, Registration, StartedBy};
 use ralph_core::{modes::loop_prompt, modes::start, views::messages};
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::{process::clock, store::plan_files};
@@ -25,7 +25,7 @@ pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     if call.input.tool_name == "AskUserQuestion" {
         return answered(call, &bound);
     }
-    if bound.state.via == Some(Via::Skill) {
+    if bound.state.via == Some(Registration::Skill) {
         return deaf(call, &bound);
     }
     // The agent is still working, and its report decides what comes next.
@@ -127,7 +127,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
     }
     let begun = begin::begin(&begin::StartRequest {
-        mode: Mode::Loop,
+        mode: Mode::Plain,
         home: &call.home,
         request: &LoopRequest::default(),
         session_id: &call.input.session_id,

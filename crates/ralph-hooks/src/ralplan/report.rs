@@ -9,7 +9,7 @@ use anyhow::Result;
 use ralph_core::modes::ralplan::{PlanEvent, PlanOutcome, PlanSeen, Role, formats, step};
 use ralph_core::protocol::event::HookEvent as Hook;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::Ralplan;
+use ralph_core::state::RalplanState;
 use ralph_io::{client, store::plan_files};
 use serde_json::json;
 use std::path::Path;
@@ -61,7 +61,7 @@ pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
 }
 
 fn take(
-    plan: &mut Ralplan,
+    plan: &mut RalplanState,
     role: Role,
     agent: &str,
     message: &str,

@@ -9,7 +9,7 @@ use anyhow::Result;
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, PlanPhase, Ralplan};
+use ralph_core::state::{LoopState, PlanPhase, RalplanState};
 use ralph_io::{git::repository, store::places, store::plan_files};
 use serde_json::Value;
 use std::path::Path;
@@ -97,7 +97,7 @@ fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
 fn ruling(
     call: &HookCall,
     state: &LoopState,
-    plan: &Ralplan,
+    plan: &RalplanState,
     who: &Who,
 ) -> Result<Option<(String, DenialRecord)>> {
     let root = Path::new(&state.project_root).canonicalize()?;
@@ -150,7 +150,7 @@ fn git_elsewhere(call: &HookCall, root: &Path) -> Option<String> {
 }
 
 /// Why this question is not the gate's own; `None` if it is, or if the call is no question.
-fn not_its_question(call: &HookCall, plan: &Ralplan) -> Option<String> {
+fn not_its_question(call: &HookCall, plan: &RalplanState) -> Option<String> {
     if call.input.tool_name != "AskUserQuestion" {
         return None;
     }

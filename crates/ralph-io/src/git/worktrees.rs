@@ -30,7 +30,7 @@ pub struct ListedWorktree {
 
 /// All the work of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum WorkerWork {
     /// The work is in this commit.
     Commit {
         /// The commit that its worktree or branch is at.
@@ -82,23 +82,26 @@ pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
 ///
 /// # Errors
 /// If git fails.
-pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Result<Held> {
+pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Result<WorkerWork> {
     let folder = Path::new(worker.worktree);
     if worker.worktree.is_empty() || folder.symlink_metadata().is_err() {
         return of_branch(top, worker);
     }
     let is_own = tree::repository_root(folder).is_some_and(|root| root == folder);
     if !is_own || project::identity(folder) != project::identity(top) {
-        return Ok(Held::Not(format!("`{}` is no worktree of this repository", worker.worktree)));
+        return Ok(WorkerWork::Not(format!(
+            "`{}` is no worktree of this repository",
+            worker.worktree
+        )));
     }
     of_worktree(folder, worker.branch, message, now)
         .with_context(|| format!("could not look at the worktree `{}`", worker.worktree))
 }
 
-fn of_branch(top: &Path, worker: Worker<'_>) -> Result<Held> {
+fn of_branch(top: &Path, worker: Worker<'_>) -> Result<WorkerWork> {
     Ok(match tip(top, &heads(worker.branch))? {
-        Some(tip) if !worker.branch.is_empty() => Held::Commit { commit: tip.clone(), tip },
-        _ => Held::Not("its worktree and its branch are gone".to_owned()),
+        Some(tip) if !worker.branch.is_empty() => WorkerWork::Commit { commit: tip.clone(), tip },
+        _ => WorkerWork::Not("its worktree and its branch are gone".to_owned()),
     })
 }
 
@@ -130,27 +133,27 @@ pub fn is_same_tree(top: &Path, one: &str, other: &str) -> Result<bool> {
     Ok(git::answer(command.args(["diff-tree", "--quiet", "--no-ext-diff", one, other]))?.0)
 }
 
-fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Result<Held> {
+fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Result<WorkerWork> {
     let Some(head) = tip(folder, "HEAD")? else {
-        return Ok(Held::Not("its worktree has no commit".to_owned()));
+        return Ok(WorkerWork::Not("its worktree has no commit".to_owned()));
     };
     if !branch.is_empty()
         && let Some(tip) = tip(folder, &heads(branch))?
         && !contains(folder, &head, &tip)?
     {
-        return Ok(Held::Not(format!(
+        return Ok(WorkerWork::Not(format!(
             "its branch `{branch}` has commits that its worktree is not on"
         )));
     }
     if !git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?.is_empty() {
-        return Ok(Held::Not("its worktree is in the middle of a merge".to_owned()));
+        return Ok(WorkerWork::Not("its worktree is in the middle of a merge".to_owned()));
     }
     let work = ScratchIndex::gather(folder, Objects::Kept)?;
     if !work.is_whole() {
-        return Ok(Held::Not("some of its files could not be read".to_owned()));
+        return Ok(WorkerWork::Not("some of its files could not be read".to_owned()));
     }
     if let Some(path) = repository_that_is_new(folder, &head, work.tree())? {
-        return Ok(Held::Not(format!(
+        return Ok(WorkerWork::Not(format!(
             "`{path}` is a repository of its own that is not committed; a merge would bring a pointer \
              to it and none of its files"
         )));
@@ -160,7 +163,7 @@ fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Re
         true => head.clone(),
         false => work.commit(Maker::Person, message, now)?,
     };
-    Ok(Held::Commit { tip: head, commit })
+    Ok(WorkerWork::Commit { tip: head, commit })
 }
 
 /// The path of a nested repository that is missing from the last commit, or differs there.

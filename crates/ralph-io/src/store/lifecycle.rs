@@ -140,10 +140,10 @@ pub struct GivenUp {
 ///
 /// # Errors
 /// If the disk cannot be written, or the files belong to another user.
-pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<GivenUp>> {
+pub fn give_up(home: &Home, whose: &LoopOwnership<'_>, how: &str) -> Result<Option<GivenUp>> {
     let (session_id, folder) = match whose {
-        Whose::Session(id) | Whose::Typed(id, _) => (Some((*id).to_owned()), None),
-        Whose::Loop(id) => {
+        LoopOwnership::Session(id) | LoopOwnership::Typed(id, _) => (Some((*id).to_owned()), None),
+        LoopOwnership::Loop(id) => {
             ManifestKey::session(id)
                 .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
             let folder = home.loops().join(id);
@@ -209,7 +209,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     // This Ralph writes the state now, whichever version wrote it before.
     state.schema_version = SCHEMA_VERSION;
     state.end(EndingKind::Cancelled, how, at);
-    if let Whose::Typed(_, prompt_id) = whose {
+    if let LoopOwnership::Typed(_, prompt_id) = whose {
         state.cancelled_by_prompt = Some((*prompt_id).to_owned());
     }
     let archived = match in_place {
@@ -224,7 +224,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     if let Some(astray) = astray {
         let _ = std::fs::rename(astray.folder(), archived.folder().join("loop-folder"));
     }
-    let is_typed = matches!(whose, Whose::Typed(..));
+    let is_typed = matches!(whose, LoopOwnership::Typed(..));
     // The second copy of a hook that is registered twice finds the ending there, and has nothing to
     // add.
     let is_bound = is_typed && bind(home, &archived, &state.session_id).is_ok();
@@ -246,7 +246,7 @@ fn rebind(home: &Home, key: &ManifestKey, file: &LoopFile) -> Result<()> {
 
 /// Selects the loop to give up.
 #[derive(Debug, Clone, Copy)]
-pub enum Whose<'a> {
+pub enum LoopOwnership<'a> {
     /// The loop that this session is bound to.
     Session(&'a str),
     /// The same, at the prompt with this id, typed in the session.

@@ -19,7 +19,7 @@ use own::Own;
 use pending::Pending;
 use ralph_core::modes::orchestration::change::writes;
 use ralph_core::modes::orchestration::files::SESSIONS;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::modes::orchestration::which::{self, Meant};
 use ralph_core::text::hex::sha256;
@@ -34,7 +34,7 @@ const MOST_TURNS: usize = 8;
 
 /// The orchestrations of a project.
 #[derive(Debug, Clone)]
-pub struct Sessions {
+pub struct OrchestrationStore {
     /// The top of the project, without links.
     top: PathBuf,
     home: Home,
@@ -51,23 +51,23 @@ pub struct SnapshotChange<T> {
     pub what: T,
 }
 
-impl Sessions {
+impl OrchestrationStore {
     /// The orchestrations of the project at `root`.
     ///
     /// # Errors
     /// If there is no such folder.
-    pub fn of(root: &Path, home: &Home) -> Result<Sessions> {
+    pub fn of(root: &Path, home: &Home) -> Result<OrchestrationStore> {
         let top = root
             .canonicalize()
             .with_context(|| format!("could not find the project `{}`", root.display()))?;
-        Ok(Sessions { top, home: home.clone() })
+        Ok(OrchestrationStore { top, home: home.clone() })
     }
 
     /// Their names, oldest first.
-    pub fn list(&self) -> Vec<SessionId> {
+    pub fn list(&self) -> Vec<OrchestrationId> {
         let listing = confined::list(&self.top, &self.top.join(SESSIONS)).unwrap_or_default();
         let folders = listing.entries.iter().filter(|entry| entry.is_folder);
-        folders.filter_map(|entry| SessionId::parse(entry.name.to_str()?).ok()).collect()
+        folders.filter_map(|entry| OrchestrationId::parse(entry.name.to_str()?).ok()).collect()
     }
 
     /// The orchestration that a command without a name refers to.
@@ -88,7 +88,7 @@ impl Sessions {
     ///
     /// # Errors
     /// If its folder cannot be created.
-    pub fn begin(&self, id: &SessionId, request: &str) -> Result<bool> {
+    pub fn begin(&self, id: &OrchestrationId, request: &str) -> Result<bool> {
         let _held = self.lock(id)?;
         if self.folder(id).symlink_metadata().is_ok() {
             return Ok(false);
@@ -105,7 +105,7 @@ impl Sessions {
     ///
     /// # Errors
     /// If its folder cannot be created, or a whole minute has no free name.
-    pub fn begin_now(&self, request: &str, now: jiff::Timestamp) -> Result<SessionId> {
+    pub fn begin_now(&self, request: &str, now: jiff::Timestamp) -> Result<OrchestrationId> {
         for later in 0..60 {
             let id = self.name_of(now + jiff::SignedDuration::from_secs(later))?;
             if self.begin(&id, request)? {
@@ -119,16 +119,17 @@ impl Sessions {
     ///
     /// # Errors
     /// If the local time makes no valid name.
-    pub fn name_of(&self, at: jiff::Timestamp) -> Result<SessionId> {
+    pub fn name_of(&self, at: jiff::Timestamp) -> Result<OrchestrationId> {
         let name = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%y%m%d-%H%M%S").to_string();
-        SessionId::parse(&name).map_err(|why| anyhow::anyhow!("the clock shows {name}: {why}"))
+        OrchestrationId::parse(&name)
+            .map_err(|why| anyhow::anyhow!("the clock shows {name}: {why}"))
     }
 
     /// Reads an orchestration; `None` if there is none of this name.
     ///
     /// # Errors
     /// If it leads out of the project, or a file that determines its state cannot be read.
-    pub fn read(&self, id: &SessionId) -> Result<Option<Snapshot>> {
+    pub fn read(&self, id: &OrchestrationId) -> Result<Option<Snapshot>> {
         // A reader creates no lock file; if there is none, nobody has written.
         let lock = self.own(id).join("session");
         let _held = match lock.with_extension("lock").exists() {
@@ -149,7 +150,7 @@ impl Sessions {
     /// If `decide` refuses, or something cannot be read or written. Then nothing is changed.
     pub fn update<T>(
         &self,
-        id: &SessionId,
+        id: &OrchestrationId,
         mut decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
     ) -> Result<Option<SnapshotChange<T>>> {
         let own = self.own(id);
@@ -207,12 +208,12 @@ impl Sessions {
         Ok(kept)
     }
 
-    fn folder(&self, id: &SessionId) -> PathBuf {
+    fn folder(&self, id: &OrchestrationId) -> PathBuf {
         self.top.join(SESSIONS).join(id.as_str())
     }
 
     /// True if the folder exists and is not reached through a link.
-    fn is_there(&self, id: &SessionId) -> Result<bool> {
+    fn is_there(&self, id: &OrchestrationId) -> Result<bool> {
         let folder = self.folder(id);
         match folder.canonicalize() {
             Ok(real) if real == folder && real.is_dir() => Ok(true),
@@ -224,7 +225,7 @@ impl Sessions {
         }
     }
 
-    fn found(&self, id: &SessionId) -> Result<Option<Snapshot>> {
+    fn found(&self, id: &OrchestrationId) -> Result<Option<Snapshot>> {
         if !self.is_there(id)? {
             return Ok(None);
         }
@@ -235,12 +236,12 @@ impl Sessions {
 
     /// Ralph's own folder for an orchestration. It includes the project, because two projects may
     /// use the same name.
-    fn own(&self, id: &SessionId) -> PathBuf {
+    fn own(&self, id: &OrchestrationId) -> PathBuf {
         let project = sha256(self.top.as_os_str().as_bytes())[..16].to_owned();
         self.home.sessions().join(format!("{project}-{id}"))
     }
 
-    fn lock(&self, id: &SessionId) -> Result<Lock> {
+    fn lock(&self, id: &OrchestrationId) -> Result<Lock> {
         self.home.prepare()?;
         let own = self.own(id);
         make_private(&own)?;

@@ -127,7 +127,7 @@ pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
 mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
-    use ralph_core::state::{ModeState, PlanPhase, Ralplan};
+    use ralph_core::state::{ModeState, PlanPhase, RalplanState};
     use std::os::unix::fs::symlink;
 
     fn planning(at: &Sandbox) -> LoopState {
@@ -152,7 +152,7 @@ mod tests {
         let before = document(&at.root()).metadata().unwrap().modified().unwrap();
         show(&state).unwrap();
         assert_eq!(document(&at.root()).metadata().unwrap().modified().unwrap(), before);
-        state.mode = Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() }.into();
+        state.mode = RalplanState { phase: PlanPhase::Cancelled, ..RalplanState::default() }.into();
         show_change(&state).unwrap();
         assert!(found(&at.root()).unwrap().unwrap().contains("\"active\": false"));
         std::fs::remove_file(document(&at.root())).unwrap();

@@ -200,7 +200,7 @@ mod tests {
     use crate::process::sandbox::Sandbox;
     use jiff::Timestamp;
     use ralph_core::modes::refine::RefineSettings;
-    use ralph_core::modes::refine::state::RefineSession;
+    use ralph_core::modes::refine::state::Refinement;
     use std::os::unix::fs::symlink;
 
     fn place(at: &Sandbox) -> RefineStore {
@@ -211,8 +211,8 @@ mod tests {
         place
     }
 
-    fn session() -> RefineSession {
-        RefineSession::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH)
+    fn session() -> Refinement {
+        Refinement::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::remembered::Durations;
 use super::tool::{self, CheckedTree, ToolFindings};
 use ralph_core::project::check::baseline::KnownFindings;
 use ralph_core::project::check::finding::{Finding, FindingKey};
-use ralph_core::project::check::{By, Check, FindingScope, Program};
+use ralph_core::project::check::{Check, CheckMethod, FindingScope, Program};
 use ralph_io::store::checks::{self, Copy};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -141,10 +141,10 @@ impl Moved {
                 .collect(),
         };
         let by = match &check.by {
-            By::Program(it) => By::Program(program(it)),
-            By::Filter(it) => By::Filter(program(it)),
-            By::Shell(line) => By::Shell(self.text(line)),
-            By::Parser(parser) => By::Parser(*parser),
+            CheckMethod::Program(it) => CheckMethod::Program(program(it)),
+            CheckMethod::Filter(it) => CheckMethod::Filter(program(it)),
+            CheckMethod::Shell(line) => CheckMethod::Shell(self.text(line)),
+            CheckMethod::Parser(parser) => CheckMethod::Parser(*parser),
         };
         Check { by, folder: self.path(&check.folder), ..check.clone() }
     }

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::item::{CheckItem, CheckTarget};
 use super::{CheckResult, Checked, tool};
-use ralph_core::project::check::{By, CheckKind};
+use ralph_core::project::check::{CheckKind, CheckMethod};
 use ralph_io::store::checks;
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
     let came = tool::run(engine, target, item);
     let mut after = checks::content(&target.file).unwrap_or_else(|| before.clone());
     if !matches!(came, CheckResult::Found { .. })
-        && !matches!(item.check.by, By::Filter(_))
+        && !matches!(item.check.by, CheckMethod::Filter(_))
         && after != before
     {
         // The fixer was ended while it wrote, or failed half way. Discard the result.

@@ -8,7 +8,7 @@ use super::parsers;
 use super::remembered::Durations;
 use ralph_core::project::check::finding::Finding;
 use ralph_core::project::check::parsers::{ParsedOutput, Printed};
-use ralph_core::project::check::{By, Check, FindingScope, baseline};
+use ralph_core::project::check::{Check, CheckMethod, FindingScope, baseline};
 use ralph_io::process::clock;
 use ralph_io::process::command::CommandEnd;
 use ralph_io::store::checks::{self, Limits};
@@ -131,7 +131,7 @@ pub(super) fn look(
     left: Duration,
 ) -> (ToolFindings, Duration) {
     let (line, whole) = match &check.by {
-        By::Parser(parser) => {
+        CheckMethod::Parser(parser) => {
             let content = checks::content(&place.file).unwrap_or_default();
             let found = parsers::read(*parser, &check.name, &content);
             let named = found
@@ -139,9 +139,9 @@ pub(super) fn look(
                 .map(|one| Finding { file: relative(&place.file, &place.root), ..one });
             return (ToolFindings::Found(named.collect()), Duration::ZERO);
         }
-        By::Program(program) => (checks::line_of(program, None), false),
-        By::Filter(program) => (checks::line_of(program, Some(&place.file)), true),
-        By::Shell(line) => (line.clone(), false),
+        CheckMethod::Program(program) => (checks::line_of(program, None), false),
+        CheckMethod::Filter(program) => (checks::line_of(program, Some(&place.file)), true),
+        CheckMethod::Shell(line) => (line.clone(), false),
     };
     let read = if whole { checks::content(&place.file) } else { None };
     let limits = Limits {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use ralph_core::state::{LoopState, Phase};
 use ralph_core::views::messages;
 use ralph_hooks::cancel;
-use ralph_io::store::lifecycle::{self, Whose};
+use ralph_io::store::lifecycle::{self, LoopOwnership};
 
 /// What a person may say about an end.
 #[derive(Debug, clap::Args)]
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 /// wrong, they are corrected and the loop is returned, to be ended like any other.
 fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option<FoundLoop>> {
     let whose = match (&which.session, &which.loop_id) {
-        (Some(id), _) => Whose::Session(id),
-        (None, Some(id)) => Whose::Loop(id),
+        (Some(id), _) => LoopOwnership::Session(id),
+        (None, Some(id)) => LoopOwnership::Loop(id),
         (None, None) => return Err(error),
     };
     let how = "by a person on the command line; its state could not be used";

@@ -89,7 +89,7 @@ enum Command {
     Ralplan(ralplan::RalplanCommand),
     /// Route a planner, a questioner, executors and reviewers through a job, iteration by iteration
     #[command(subcommand)]
-    Session(session::SessionCommand),
+    Session(session::OrchestrationCommand),
     /// Go over a plan or the tasks, round by round, until they no longer change
     #[command(subcommand)]
     Refine(refine::RefineCommand),

@@ -13,7 +13,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs};
-use crate::orchestration::SessionContext;
+use crate::orchestration::OrchestrationContext;
 use crate::runs::client::quoted;
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::state::refused_name;
@@ -49,7 +49,7 @@ const LOOKED_AT: usize = 1_000;
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let report = match (&args.id, &args.refine) {
-        (Some(name), _) => session::report(&SessionContext::gather(here)?, name)?,
+        (Some(name), _) => session::report(&OrchestrationContext::gather(here)?, name)?,
         (None, Some(name)) => refine::of(&here, name)?,
         (None, None) => of_a_loop(here, args)?,
     };
@@ -100,7 +100,7 @@ fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
     let refined = refined.filter(|name| refused_name(name).is_none()).map(|name| {
         format!("for a refinement: `ralph report --refine {}`", visible(&quoted(&name)))
     });
-    let names = SessionContext::gather(here).map(|place| place.names()).unwrap_or_default();
+    let names = OrchestrationContext::gather(here).map(|place| place.names()).unwrap_or_default();
     let session = names.last().map(|last| format!("for a session: `ralph report --id {last}`"));
     let meant: Vec<String> = session.into_iter().chain(refined).collect();
     if meant.is_empty() {

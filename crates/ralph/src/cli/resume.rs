@@ -11,12 +11,12 @@ use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::{in_session, signal};
 use ralph_core::state::LoopState;
 use ralph_io::client;
 use ralph_io::process::clock;
-use ralph_io::store::orchestration::Sessions;
+use ralph_io::store::orchestration::OrchestrationStore;
 use std::path::Path;
 
 /// Which loop.
@@ -77,9 +77,9 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
 
 /// Marks each PAUSE in the orchestration's mailbox as heard; true if there was one.
 fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
-    let Ok(id) = SessionId::parse(in_session::id(state)) else { return Ok(false) };
+    let Ok(id) = OrchestrationId::parse(in_session::id(state)) else { return Ok(false) };
     // An orchestration whose project is gone has no mailbox.
-    let Ok(sessions) = Sessions::of(Path::new(&state.project_root), &here.home) else {
+    let Ok(sessions) = OrchestrationStore::of(Path::new(&state.project_root), &here.home) else {
         return Ok(false);
     };
     let lifted = sessions.update(&id, |seen| {

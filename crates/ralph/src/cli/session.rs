@@ -12,13 +12,13 @@ mod waves;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
-use crate::orchestration::{SessionContext, named};
+use crate::orchestration::{OrchestrationContext, named};
 use anyhow::Result;
-use ralph_core::views::report::{self, Report, SessionSeen};
+use ralph_core::views::report::{self, OrchestrationReportInput, Report};
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum SessionCommand {
+pub(crate) enum OrchestrationCommand {
     /// Begin a session
     New(new::Args),
     /// List the sessions of the project
@@ -46,55 +46,61 @@ pub(crate) enum SessionCommand {
     Run(run::Args),
 }
 
-impl SessionCommand {
+impl OrchestrationCommand {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            SessionCommand::New(_) => "session new",
-            SessionCommand::List => "session list",
-            SessionCommand::Next(args) if args.begins() => "session --begin",
-            SessionCommand::Next(_) => "session next",
-            SessionCommand::Mark(_) => "session mark",
-            SessionCommand::Waves(_) => "session waves",
-            SessionCommand::Signal(_) => "session signal",
-            SessionCommand::Feedback(_) => "session feedback",
-            SessionCommand::Validate(_) => "session validate",
-            SessionCommand::Repair(_) => "session repair",
-            SessionCommand::Status(_) => "session status",
-            SessionCommand::Graph(_) => "session graph",
-            SessionCommand::Run(_) => "session run",
+            OrchestrationCommand::New(_) => "session new",
+            OrchestrationCommand::List => "session list",
+            OrchestrationCommand::Next(args) if args.begins() => "session --begin",
+            OrchestrationCommand::Next(_) => "session next",
+            OrchestrationCommand::Mark(_) => "session mark",
+            OrchestrationCommand::Waves(_) => "session waves",
+            OrchestrationCommand::Signal(_) => "session signal",
+            OrchestrationCommand::Feedback(_) => "session feedback",
+            OrchestrationCommand::Validate(_) => "session validate",
+            OrchestrationCommand::Repair(_) => "session repair",
+            OrchestrationCommand::Status(_) => "session status",
+            OrchestrationCommand::Graph(_) => "session graph",
+            OrchestrationCommand::Run(_) => "session run",
         }
     }
 }
 
-pub(crate) fn run(command: &SessionCommand) -> Result<Exit> {
-    let place = SessionContext::gather(Here::gather()?)?;
+pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
+    let place = OrchestrationContext::gather(Here::gather()?)?;
     match command {
-        SessionCommand::New(args) => new::run(&place, args),
-        SessionCommand::List => list::run(&place),
-        SessionCommand::Next(args) => next::next(&place, args),
-        SessionCommand::Mark(args) => mark::run(&place, args),
-        SessionCommand::Waves(args) => waves::waves(&place, args),
-        SessionCommand::Signal(args) => send::signal(&place, args),
-        SessionCommand::Feedback(send::FeedbackCommand::New(args)) => send::feedback(&place, args),
-        SessionCommand::Validate(args) => repair::validate(&place, args),
-        SessionCommand::Repair(args) => repair::repair(&place, args),
-        SessionCommand::Status(args) => next::status(&place, args),
-        SessionCommand::Graph(args) => waves::drawing(&place, args),
-        SessionCommand::Run(args) => run::run(&place, args),
+        OrchestrationCommand::New(args) => new::run(&place, args),
+        OrchestrationCommand::List => list::run(&place),
+        OrchestrationCommand::Next(args) => next::next(&place, args),
+        OrchestrationCommand::Mark(args) => mark::run(&place, args),
+        OrchestrationCommand::Waves(args) => waves::waves(&place, args),
+        OrchestrationCommand::Signal(args) => send::signal(&place, args),
+        OrchestrationCommand::Feedback(send::FeedbackCommand::New(args)) => {
+            send::feedback(&place, args)
+        }
+        OrchestrationCommand::Validate(args) => repair::validate(&place, args),
+        OrchestrationCommand::Repair(args) => repair::repair(&place, args),
+        OrchestrationCommand::Status(args) => next::status(&place, args),
+        OrchestrationCommand::Graph(args) => waves::drawing(&place, args),
+        OrchestrationCommand::Run(args) => run::run(&place, args),
     }
 }
 
 /// Which session.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SessionArg {
+pub(crate) struct OrchestrationArg {
     /// The session's name [default: the only one that is not completed]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }
 
 /// The report of one orchestration.
-pub(super) fn report(place: &SessionContext, name: &str) -> Result<Report> {
+pub(super) fn report(place: &OrchestrationContext, name: &str) -> Result<Report> {
     let (files, step) = next::decided(place, &place.read(&named(name)?)?)?;
-    Ok(report::of_session(&SessionSeen { files: &files, step: &step, now: place.here.now }))
+    Ok(report::of_session(&OrchestrationReportInput {
+        files: &files,
+        step: &step,
+        now: place.here.now,
+    }))
 }

@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         return repeat(&state);
     }
     let begun = begin::begin(&StartRequest {
-        mode: Mode::Loop,
+        mode: Mode::Plain,
         home: &here.home,
         request: &request,
         session_id: &session,

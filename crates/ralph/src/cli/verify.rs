@@ -9,7 +9,7 @@ use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::evidence::completion_feedback;
-use ralph_core::evidence::receipt::{By, ReceiptStatus};
+use ralph_core::evidence::receipt::{CriterionRunner, ReceiptStatus};
 use ralph_core::state::{Criterion, LoopState};
 use ralph_core::text::plural::noun;
 use ralph_io::project::environment::{self, Surroundings};
@@ -89,22 +89,25 @@ pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
 }
 
 /// Who asks for the run, and in which environment.
-type Requester = (By, Surroundings);
+type Requester = (CriterionRunner, Surroundings);
 
 fn asks(found: &FoundLoop, args: &Args) -> Result<Requester> {
     if !args.for_driver {
         return Ok(asks_by_command(found));
     }
-    if asked::by() != Some(By::Driver) {
+    if asked::by() != Some(CriterionRunner::Driver) {
         return Err(refused(Exit::No, "`--for-driver` is for Ralph's own drivers; leave it out"));
     }
-    Ok((By::Driver, asked::prepare(&found.file, By::Driver, args.restored.as_deref())?))
+    Ok((
+        CriterionRunner::Driver,
+        asked::prepare(&found.file, CriterionRunner::Driver, args.restored.as_deref())?,
+    ))
 }
 
 /// A user may run it in any environment, so the differences are only reported.
 fn asks_by_command(found: &FoundLoop) -> Requester {
     let differs = environment::differences(&found.state);
-    (By::Command, Surroundings { restored: Vec::new(), differs })
+    (CriterionRunner::Command, Surroundings { restored: Vec::new(), differs })
 }
 
 fn carry_out(

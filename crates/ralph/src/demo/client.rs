@@ -7,7 +7,7 @@
 use super::answer::StepAnswer;
 use super::play::{Play, PlayEnd};
 use super::sandbox::{Errand, Stage};
-use super::story::{Does, STORY};
+use super::story::{STORY, StoryAction};
 use super::{DemoResult, ProgramMissing};
 use crate::standin::{ApiRequest, DUMMY_API_KEY, Script, ScriptedTurn, StandIn};
 use anyhow::{Context, Result, bail};
@@ -38,7 +38,7 @@ pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<DemoResult> {
     let (says, said) = channel();
     let stand_in = StandIn::start(script(news.clone(), said))?;
     thread::scope(|scope| {
-        let Does::Types(name, args) = STORY[0].does else { bail!("nobody types a command") };
+        let StoryAction::Types(name, args) = STORY[0].does else { bail!("nobody types a command") };
         let prompt = format!("/{name} {}", args.join(" "));
         let (client, url) = (&client, stand_in.url());
         scope.spawn(move || news.send(News::Ended(client.talk(&prompt, &url))));
@@ -69,8 +69,8 @@ fn conversation(
     let mut steps = STORY.into_iter().peekable();
     while let Some(step) = steps.next() {
         let answer = match step.does {
-            Does::StrangerSays(text) => client.stranger(text)?,
-            Does::Looks(args) => client.stage.look(args)?,
+            StoryAction::StrangerSays(text) => client.stranger(text)?,
+            StoryAction::Looks(args) => client.stage.look(args)?,
             does => match arrives.recv().context("the client is gone")? {
                 News::Request(request) => {
                     n_requests += 1;
@@ -91,9 +91,9 @@ fn conversation(
 }
 
 /// The model's answer that takes this step.
-fn turn(project: &Path, does: Does) -> ScriptedTurn {
+fn turn(project: &Path, does: StoryAction) -> ScriptedTurn {
     match does {
-        Does::Asks(question) => {
+        StoryAction::Asks(question) => {
             let option = |label: &str| json!({"label": label, "description": label});
             let options = [option("hello"), option("good day")];
             let question = json!({
@@ -101,33 +101,36 @@ fn turn(project: &Path, does: Does) -> ScriptedTurn {
             });
             ScriptedTurn::tool("AskUserQuestion", json!({"questions": [question]}))
         }
-        Does::Writes(name, text) => {
+        StoryAction::Writes(name, text) => {
             ScriptedTurn::tool("Write", json!({"file_path": project.join(name), "content": text}))
         }
-        Does::Runs(command) => ScriptedTurn::bash(command),
-        Does::Says(text) | Does::StrangerSays(text) => ScriptedTurn::text(text),
-        Does::Types(..) | Does::Looks(_) => ScriptedTurn::text(OVER),
+        StoryAction::Runs(command) => ScriptedTurn::bash(command),
+        StoryAction::Says(text) | StoryAction::StrangerSays(text) => ScriptedTurn::text(text),
+        StoryAction::Types(..) | StoryAction::Looks(_) => ScriptedTurn::text(OVER),
     }
 }
 
 /// The result of a step, from the next request.
-fn heard(does: Does, request: &ApiRequest) -> StepAnswer {
+fn heard(does: StoryAction, request: &ApiRequest) -> StepAnswer {
     let news = request.news();
     match does {
-        Does::Types(..) => match from_hook(&news) {
+        StoryAction::Types(..) => match from_hook(&news) {
             Some(words) => StepAnswer::Context(words),
             None => StepAnswer::Nothing,
         },
-        Does::Says(_) | Does::StrangerSays(_) => {
+        StoryAction::Says(_) | StoryAction::StrangerSays(_) => {
             StepAnswer::GoesOn(from_hook(&news).unwrap_or(news))
         }
-        Does::Looks(_) => StepAnswer::Nothing,
-        Does::Asks(_) | Does::Writes(..) | Does::Runs(_) => match request.tool_results().pop() {
+        StoryAction::Looks(_) => StepAnswer::Nothing,
+        StoryAction::Asks(_) | StoryAction::Writes(..) | StoryAction::Runs(_) => match request
+            .tool_results()
+            .pop()
+        {
             Some(result) if result.is_error => match from_hook(&result.text) {
                 Some(reason) => StepAnswer::Denied(reason),
                 None => StepAnswer::Other(result.text),
             },
-            Some(result) if matches!(does, Does::Runs(_)) => StepAnswer::Ran(result.text),
+            Some(result) if matches!(does, StoryAction::Runs(_)) => StepAnswer::Ran(result.text),
             _ => StepAnswer::Nothing,
         },
     }
@@ -222,7 +225,7 @@ impl DemoClient<'_> {
         let requests = stand_in.requests();
         Ok(match requests.as_slice() {
             [_] => at_the_end(&outcome),
-            [_, second, ..] => heard(Does::StrangerSays(text), second),
+            [_, second, ..] => heard(StoryAction::StrangerSays(text), second),
             [] => StepAnswer::Other(format!("the client asked nothing: {}", said_last(&outcome))),
         })
     }

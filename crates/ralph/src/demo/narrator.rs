@@ -4,7 +4,7 @@
 
 use super::DemoPlayer;
 use super::answer::StepAnswer;
-use super::story::{Does, Needs, StoryStep};
+use super::story::{StoryAction, StoryExpectation, StoryStep};
 use ralph_core::evidence::receipt::Receipt;
 use ralph_core::state::LoopState;
 use ralph_core::text::plural::noun;
@@ -61,31 +61,33 @@ impl Account {
 
     /// Narrates a step whose answer is what the story needs.
     pub(super) fn tell(&mut self, step: StoryStep, answer: &StepAnswer, state: Option<&LoopState>) {
-        if step.needs == Needs::Allowed && step.does.is_the_agents() {
+        if step.needs == StoryExpectation::Allowed && step.does.is_the_agents() {
             self.done.push(deed(step.does));
             return;
         }
         self.tell_deed(step.does, state);
         let words = answer.words();
         match step.needs {
-            Needs::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
-            Needs::Denied => self.ralph(Colour::Yellow, "denies it", sentence(words)),
-            Needs::GoesOn => self.ralph(Colour::Cyan, "not yet", first_line(words)),
-            Needs::Refused => self.tell_refusal(words),
-            Needs::Proven => {
+            StoryExpectation::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
+            StoryExpectation::Denied => self.ralph(Colour::Yellow, "denies it", sentence(words)),
+            StoryExpectation::GoesOn => self.ralph(Colour::Cyan, "not yet", first_line(words)),
+            StoryExpectation::Refused => self.tell_refusal(words),
+            StoryExpectation::Proven => {
                 let kept = state.and_then(kept).unwrap_or_default();
                 self.ralph(Colour::Green, "proves it", &format!("{}{kept}", last_line(words)));
             }
-            Needs::Completed => {
+            StoryExpectation::Completed => {
                 self.ralph(Colour::Green, "ends it", &ending(state));
                 self.line("", &state.map(receipts).unwrap_or_default());
             }
-            Needs::Shown => {
+            StoryExpectation::Shown => {
                 // The first line names the loop, which is already known.
                 let lines = words.lines().skip(1).take(PRINTED_LINES);
                 lines.for_each(|line| self.line("", &cut(line.trim())));
             }
-            Needs::Allowed => self.line("ralph", "says nothing: that session has no loop"),
+            StoryExpectation::Allowed => {
+                self.line("ralph", "says nothing: that session has no loop")
+            }
         }
     }
 
@@ -107,14 +109,14 @@ impl Account {
     ) {
         self.tell_deed(step.does, state);
         let needed = match step.needs {
-            Needs::Started => "a start",
-            Needs::Allowed => "no answer at all",
-            Needs::Denied => "a denial",
-            Needs::GoesOn => "a turn that goes on",
-            Needs::Refused => "a refused finish, with its reasons",
-            Needs::Proven => "criteria that hold",
-            Needs::Shown => "something to read",
-            Needs::Completed => "the end of the loop as complete",
+            StoryExpectation::Started => "a start",
+            StoryExpectation::Allowed => "no answer at all",
+            StoryExpectation::Denied => "a denial",
+            StoryExpectation::GoesOn => "a turn that goes on",
+            StoryExpectation::Refused => "a refused finish, with its reasons",
+            StoryExpectation::Proven => "criteria that hold",
+            StoryExpectation::Shown => "something to read",
+            StoryExpectation::Completed => "the end of the loop as complete",
         };
         self.ralph(Colour::Red, answer.kind(), answer.words());
         println!("\nThis is not what a loop must do here. It needs {needed}.");
@@ -128,14 +130,14 @@ impl Account {
         println!("\n{counted}; archived, with {n_decisions} {lines}, as\n{name}{fate}");
     }
 
-    fn tell_deed(&mut self, does: Does, state: Option<&LoopState>) {
+    fn tell_deed(&mut self, does: StoryAction, state: Option<&LoopState>) {
         self.position = state.map(LoopState::position).unwrap_or_default();
         let who = match does {
-            Does::Types(..) | Does::Looks(_) => "person",
-            Does::StrangerSays(_) => "other",
+            StoryAction::Types(..) | StoryAction::Looks(_) => "person",
+            StoryAction::StrangerSays(_) => "other",
             _ => "agent",
         };
-        if let Does::Types(name, args) = does {
+        if let StoryAction::Types(name, args) = does {
             self.line(who, &format!("/{name} {}", args[0]));
             args[1..].iter().for_each(|more| self.line("", &format!("  {more}")));
             return;
@@ -187,20 +189,20 @@ fn print(position: &str, who: &str, text: &str) {
     println!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
 }
 
-fn deed(does: Does) -> String {
+fn deed(does: StoryAction) -> String {
     match does {
-        Does::Types(name, args) => format!("/{name} {}", args.join(" ")),
-        Does::Asks(question) => format!("asks the person: \"{question}\""),
-        Does::Writes(name, text) => format!("writes {name}: `{}`", text.trim_end()),
-        Does::Runs(command) => format!("runs `{command}`"),
-        Does::Says(text) => match text.rsplit_once("\n\n") {
+        StoryAction::Types(name, args) => format!("/{name} {}", args.join(" ")),
+        StoryAction::Asks(question) => format!("asks the person: \"{question}\""),
+        StoryAction::Writes(name, text) => format!("writes {name}: `{}`", text.trim_end()),
+        StoryAction::Runs(command) => format!("runs `{command}`"),
+        StoryAction::Says(text) => match text.rsplit_once("\n\n") {
             Some((before, last)) => {
                 format!("stops: \"{before}\" {last}")
             }
             None => format!("stops: \"{text}\""),
         },
-        Does::StrangerSays(text) => format!("a session without a loop stops: \"{text}\""),
-        Does::Looks(args) => format!("ralph {}", args.join(" ")),
+        StoryAction::StrangerSays(text) => format!("a session without a loop stops: \"{text}\""),
+        StoryAction::Looks(args) => format!("ralph {}", args.join(" ")),
     }
 }
 

@@ -6,7 +6,7 @@ use super::DemoResult;
 use super::answer::StepAnswer;
 use super::narrator::Account;
 use super::sandbox::Stage;
-use super::story::{Needs, StoryStep};
+use super::story::{StoryExpectation, StoryStep};
 use anyhow::{Context, Result};
 use ralph_core::state::{EndingKind, LoopState};
 use ralph_io::store::journal::{self, JournalEntry};
@@ -82,30 +82,30 @@ impl<'a> Play<'a> {
 
 /// Whether the answer is of the kind that the story needs, and the journal records it.
 fn meets(
-    needs: Needs,
+    needs: StoryExpectation,
     answer: &StepAnswer,
     decisions: &[JournalEntry],
     state: Option<&LoopState>,
 ) -> bool {
     let decided = |what: &str| decisions.iter().any(|entry| entry.decision == what);
     match (needs, answer) {
-        (Needs::Started, StepAnswer::Context(_)) => decided("started"),
-        (Needs::Allowed, StepAnswer::Nothing | StepAnswer::Ran(_)) => {
+        (StoryExpectation::Started, StepAnswer::Context(_)) => decided("started"),
+        (StoryExpectation::Allowed, StepAnswer::Nothing | StepAnswer::Ran(_)) => {
             !decided("denied") && !decided("go on")
         }
-        (Needs::Denied, StepAnswer::Denied(_)) => decided("denied"),
-        (Needs::GoesOn, StepAnswer::GoesOn(_)) => decided("go on"),
-        (Needs::Refused, StepAnswer::GoesOn(words)) => {
+        (StoryExpectation::Denied, StepAnswer::Denied(_)) => decided("denied"),
+        (StoryExpectation::GoesOn, StepAnswer::GoesOn(_)) => decided("go on"),
+        (StoryExpectation::Refused, StepAnswer::GoesOn(words)) => {
             decided("go on") && words.lines().any(|line| line.starts_with("- "))
         }
-        (Needs::Proven, StepAnswer::Ran(_)) => {
+        (StoryExpectation::Proven, StepAnswer::Ran(_)) => {
             decided("holds") && state.is_some_and(|state| state.checkpoint.is_some())
         }
-        (Needs::Completed, StepAnswer::Nothing) => {
+        (StoryExpectation::Completed, StepAnswer::Nothing) => {
             let ending = state.and_then(|state| state.ending.as_ref());
             decided("ended") && ending.is_some_and(|ending| ending.kind == EndingKind::Complete)
         }
-        (Needs::Shown, StepAnswer::Ran(printed)) => !printed.trim().is_empty(),
+        (StoryExpectation::Shown, StepAnswer::Ran(printed)) => !printed.trim().is_empty(),
         _ => false,
     }
 }

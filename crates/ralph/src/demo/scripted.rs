@@ -6,7 +6,7 @@
 use super::answer::StepAnswer;
 use super::play::{Play, PlayEnd};
 use super::sandbox::{Errand, Stage};
-use super::story::{Does, STORY};
+use super::story::{STORY, StoryAction};
 use super::{DemoResult, ProgramMissing};
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::{HOOKS, Origin};
@@ -56,28 +56,28 @@ struct Scripted<'a> {
 }
 
 impl Scripted<'_> {
-    fn act(&mut self, does: Does) -> Result<StepAnswer> {
+    fn act(&mut self, does: StoryAction) -> Result<StepAnswer> {
         match does {
-            Does::Types(name, args) => self.types(name, &args.join(" ")),
-            Does::Asks(question) => {
+            StoryAction::Types(name, args) => self.types(name, &args.join(" ")),
+            StoryAction::Asks(question) => {
                 let options = json!([{"label": "hello"}, {"label": "good day"}]);
                 let questions = json!([{"question": question, "options": options}]);
                 self.tool("AskUserQuestion", &json!({ "questions": questions }), |_| Ok(json!({})))
             }
-            Does::Writes(name, text) => {
+            StoryAction::Writes(name, text) => {
                 let path = self.stage.project().join(name);
                 let input = json!({"file_path": path, "content": text});
                 let response = json!({"type": "create", "filePath": path, "content": text});
                 self.tool("Write", &input, |stage| stage.write(name, text).map(|()| response))
             }
-            Does::Runs(command) => {
+            StoryAction::Runs(command) => {
                 let environment = self.environment(DemoSession::Ours);
                 let input = json!({ "command": command });
                 self.tool("Bash", &input, |stage| bash(stage, command, &environment))
             }
-            Does::Says(text) => self.stop(DemoSession::Ours, text),
-            Does::StrangerSays(text) => self.stop(DemoSession::Stranger, text),
-            Does::Looks(args) => self.stage.look(args),
+            StoryAction::Says(text) => self.stop(DemoSession::Ours, text),
+            StoryAction::StrangerSays(text) => self.stop(DemoSession::Stranger, text),
+            StoryAction::Looks(args) => self.stage.look(args),
         }
     }
 

@@ -5,12 +5,12 @@
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoryStep {
-    pub(super) does: Does,
-    pub(super) needs: Needs,
+    pub(super) does: StoryAction,
+    pub(super) needs: StoryExpectation,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Does {
+pub(super) enum StoryAction {
     /// The user types a slash command: its name and its arguments.
     Types(&'static str, &'static [&'static str]),
     /// The agent asks the user a question.
@@ -27,16 +27,19 @@ pub(super) enum Does {
     Looks(&'static [&'static str]),
 }
 
-impl Does {
+impl StoryAction {
     /// True for the agent's steps; the others do not wait for its model.
     pub(super) fn is_the_agents(self) -> bool {
-        !matches!(self, Does::Types(..) | Does::StrangerSays(_) | Does::Looks(_))
+        !matches!(
+            self,
+            StoryAction::Types(..) | StoryAction::StrangerSays(_) | StoryAction::Looks(_)
+        )
     }
 }
 
 /// The kind of answer that a step needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
+pub(super) enum StoryExpectation {
     /// A loop starts.
     Started,
     /// Nothing prevents the step.
@@ -55,13 +58,13 @@ pub(super) enum Needs {
     Shown,
 }
 
-const fn step(does: Does, needs: Needs) -> StoryStep {
+const fn step(does: StoryAction, needs: StoryExpectation) -> StoryStep {
     StoryStep { does, needs }
 }
 
 pub(super) const STORY: [StoryStep; 16] = [
     step(
-        Does::Types(
+        StoryAction::Types(
             "ralph",
             &[
                 r#""make greet.sh greet" --max-iterations 5"#,
@@ -69,21 +72,24 @@ pub(super) const STORY: [StoryStep; 16] = [
                 r#"--ac "by name=sh greet.sh Ann | grep -q Ann""#,
             ],
         ),
-        Needs::Started,
+        StoryExpectation::Started,
     ),
-    step(Does::Asks("Which greeting do you want?"), Needs::Denied),
-    step(Does::Says("I wrote down what I will do."), Needs::GoesOn),
-    step(Does::StrangerSays("I only looked around here."), Needs::Allowed),
-    step(Does::Writes("greet.sh", "echo hello\n"), Needs::Allowed),
-    step(Does::Says("It works.\n\nRALPH_COMPLETE"), Needs::Refused),
-    step(Does::Runs("ralph cancel"), Needs::Denied),
-    step(Does::Writes("greet.sh", "echo \"hello ${1:-you}\"\n"), Needs::Allowed),
-    step(Does::Runs("ralph verify"), Needs::Proven),
-    step(Does::Writes("greet.sh", "echo \"good day, ${1:-you}\"\n"), Needs::Allowed),
-    step(Does::Says("Only tidied up.\n\nRALPH_COMPLETE"), Needs::Refused),
-    step(Does::Writes("greet.sh", "echo \"hello, ${1:-you}\"\n"), Needs::Allowed),
-    step(Does::Runs("git add -A && git commit -qm greet"), Needs::Allowed),
-    step(Does::Says("Done.\n\nRALPH_COMPLETE"), Needs::Completed),
-    step(Does::Looks(&["checkpoint", "list"]), Needs::Shown),
-    step(Does::Looks(&["explain"]), Needs::Shown),
+    step(StoryAction::Asks("Which greeting do you want?"), StoryExpectation::Denied),
+    step(StoryAction::Says("I wrote down what I will do."), StoryExpectation::GoesOn),
+    step(StoryAction::StrangerSays("I only looked around here."), StoryExpectation::Allowed),
+    step(StoryAction::Writes("greet.sh", "echo hello\n"), StoryExpectation::Allowed),
+    step(StoryAction::Says("It works.\n\nRALPH_COMPLETE"), StoryExpectation::Refused),
+    step(StoryAction::Runs("ralph cancel"), StoryExpectation::Denied),
+    step(StoryAction::Writes("greet.sh", "echo \"hello ${1:-you}\"\n"), StoryExpectation::Allowed),
+    step(StoryAction::Runs("ralph verify"), StoryExpectation::Proven),
+    step(
+        StoryAction::Writes("greet.sh", "echo \"good day, ${1:-you}\"\n"),
+        StoryExpectation::Allowed,
+    ),
+    step(StoryAction::Says("Only tidied up.\n\nRALPH_COMPLETE"), StoryExpectation::Refused),
+    step(StoryAction::Writes("greet.sh", "echo \"hello, ${1:-you}\"\n"), StoryExpectation::Allowed),
+    step(StoryAction::Runs("git add -A && git commit -qm greet"), StoryExpectation::Allowed),
+    step(StoryAction::Says("Done.\n\nRALPH_COMPLETE"), StoryExpectation::Completed),
+    step(StoryAction::Looks(&["checkpoint", "list"]), StoryExpectation::Shown),
+    step(StoryAction::Looks(&["explain"]), StoryExpectation::Shown),
 ];

@@ -6,7 +6,7 @@ use super::{OTHERS_TURN, bench};
 use anyhow::Result;
 use ralph_core::modes::parallel::clean::{self as rules, Stays, WorktreeState};
 use ralph_core::state::{LoopState, Worker};
-use ralph_io::git::worktrees::{self, Held, ListedWorktree};
+use ralph_io::git::worktrees::{self, ListedWorktree, WorkerWork};
 use ralph_io::store::home::Home;
 use ralph_io::{git::merge, process::clock, project, store::lifecycle};
 use serde::Serialize;
@@ -156,11 +156,13 @@ impl Look {
     fn holds_what_was_merged(&self, worker: &Worker) -> Result<(bool, String)> {
         let place = worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
         match worktrees::held(&self.top, place, "what is there now", clock::now())? {
-            Held::Not(why) => Ok((false, why)),
-            Held::Commit { tip, .. } if !worktrees::contains(&self.top, &worker.commit, &tip)? => {
+            WorkerWork::Not(why) => Ok((false, why)),
+            WorkerWork::Commit { tip, .. }
+                if !worktrees::contains(&self.top, &worker.commit, &tip)? =>
+            {
                 Ok((false, "it has new commits".to_owned()))
             }
-            Held::Commit { commit, .. } => {
+            WorkerWork::Commit { commit, .. } => {
                 match worktrees::is_same_tree(&self.top, &commit, &worker.commit)? {
                     true => Ok((true, String::new())),
                     false => Ok((false, "its files are other ones".to_owned())),

@@ -12,7 +12,7 @@ use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::modes::parallel::merge::{self as rules, MergeOutcome, ref_part};
 use ralph_core::state::{LoopState, Phase, Worker};
 use ralph_io::git::merge::{self, Bench, Intent, MergeStep, MergeTarget, Moved, Tried};
-use ralph_io::git::worktrees::{self, Held};
+use ralph_io::git::worktrees::{self, WorkerWork};
 use ralph_io::store::home::Home;
 use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::LoopFile;
@@ -213,8 +213,10 @@ impl MergeWork<'_> {
                     worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
                 let rest = rules::message_of_rest(worker);
                 match worktrees::held(top, place, &rest, clock::now())? {
-                    Held::Not(why) => Ok((one(worker, "", MergeOutcome::Unusable { why }), false)),
-                    Held::Commit { commit, .. } => {
+                    WorkerWork::Not(why) => {
+                        Ok((one(worker, "", MergeOutcome::Unusable { why }), false))
+                    }
+                    WorkerWork::Commit { commit, .. } => {
                         let has_work = !worktrees::contains(top, &self.place.head, &commit)?;
                         Ok((one(worker, &commit, MergeOutcome::Nothing), has_work))
                     }

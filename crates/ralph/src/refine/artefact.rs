@@ -10,7 +10,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::refine::measure::{self, ArtefactChange, Piece};
 use ralph_core::modes::refine::prompt::Tracker;
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
 use ralph_core::state::Task;
 use ralph_core::text::hex;
@@ -177,7 +177,7 @@ impl Artefact {
 
     /// Like [`Artefact::leave`], for a round whose driver is gone and which only
     /// the refinement document records.
-    pub(crate) fn leave_behind(&self, session: &RefineSession, round: u32) -> Result<After> {
+    pub(crate) fn leave_behind(&self, session: &Refinement, round: u32) -> Result<After> {
         let now = self.look()?;
         let digest = digest(&now);
         let before = self.found(session)?;
@@ -188,7 +188,7 @@ impl Artefact {
     }
 
     /// The plan as the open round found it, if that version was kept.
-    pub(crate) fn found(&self, session: &RefineSession) -> Result<Option<ArtefactBefore>> {
+    pub(crate) fn found(&self, session: &Refinement) -> Result<Option<ArtefactBefore>> {
         let Artefact::Plan(plan) = self else { return Ok(None) };
         for version in plan.versions.list()?.iter().rev() {
             if version.sha256 == session.artefact {

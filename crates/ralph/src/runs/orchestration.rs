@@ -11,7 +11,7 @@ pub(crate) use call::{About, round};
 
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
-use crate::orchestration::SessionContext;
+use crate::orchestration::OrchestrationContext;
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;
 use anyhow::Result;
@@ -19,7 +19,7 @@ use call::AtWork;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
@@ -36,8 +36,8 @@ use std::path::PathBuf;
 
 /// The orchestration to drive, and the options.
 pub(crate) struct OrchestrationRun<'a> {
-    pub(crate) place: &'a SessionContext,
-    pub(crate) id: SessionId,
+    pub(crate) place: &'a OrchestrationContext,
+    pub(crate) id: OrchestrationId,
     pub(crate) file: LoopFile,
     pub(crate) client: &'a ClientOptions,
     /// The folder for the clients' output.

@@ -14,8 +14,8 @@ use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
 use crate::runs::worker::RoundOrder;
 use anyhow::Result;
-use gate::Passed;
-use ralph_core::modes::ralplan::driven::{self, Due};
+use gate::GateOutcome;
+use ralph_core::modes::ralplan::driven::{self, DueRound};
 use ralph_core::modes::ralplan::{AgentInput, Role};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_hooks::ralplan;
@@ -107,7 +107,7 @@ impl<'a> Owner<'a> for Driver<'a> {
         let home = &self.runner.here.home;
         let step = ralplan::drive(home, self.file, bound).map_err(bad_state)?;
         let end = match step {
-            Some((Due::Round(_, call), before)) => {
+            Some((DueRound::Round(_, call), before)) => {
                 let root = Path::new(&before.project_root);
                 let about = About { number, session: &session, root };
                 let round = of_agent(self.runner.here, self.client, &self.logs, &call, &about);
@@ -118,12 +118,14 @@ impl<'a> Owner<'a> for Driver<'a> {
                 self.runner.start(&session, (&label, ""), &order)?;
                 return Ok(Then::Again);
             }
-            None | Some((Due::Over, _)) => RunEnd::Over,
-            Some((Due::Rest(why), _)) => RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No),
-            Some((Due::Person, _)) => match gate::wait(self, self.runner.interrupts)? {
-                Passed::GoesOn => return Ok(Then::Again),
-                Passed::Over => RunEnd::Over,
-                Passed::Left => {
+            None | Some((DueRound::Over, _)) => RunEnd::Over,
+            Some((DueRound::Rest(why), _)) => {
+                RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No)
+            }
+            Some((DueRound::Person, _)) => match gate::wait(self, self.runner.interrupts)? {
+                GateOutcome::GoesOn => return Ok(Then::Again),
+                GateOutcome::Over => RunEnd::Over,
+                GateOutcome::Left => {
                     RunEnd::rest(PauseCause::Person, "nobody has decided yet", Exit::No)
                 }
             },

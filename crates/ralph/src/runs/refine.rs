@@ -13,7 +13,7 @@ use crate::refine::Template;
 use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::prompt::{Prompt, variable};
-use ralph_core::modes::refine::state::{RefineSession, RoundEntry};
+use ralph_core::modes::refine::state::{Refinement, RoundEntry};
 use ralph_core::modes::refine::{PlanAfter, RefineEvent, RefineOutcome, chart, say, step, unified};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::refine::{Commits, RefineStore};
@@ -49,7 +49,7 @@ pub(crate) enum Rounded {
 
 impl Refiner<'_> {
     /// Applies an event to the refinement, and returns what follows.
-    fn step(&self, event: RefineEvent<'_>) -> Result<(RefineOutcome, RefineSession)> {
+    fn step(&self, event: RefineEvent<'_>) -> Result<(RefineOutcome, Refinement)> {
         record(&self.place, &self.name, event)
     }
 
@@ -78,7 +78,7 @@ impl Refiner<'_> {
     }
 
     /// The round, ready for the client.
-    pub(crate) fn order(&self, session: &RefineSession, iteration: u32) -> Result<ClientRound> {
+    pub(crate) fn order(&self, session: &Refinement, iteration: u32) -> Result<ClientRound> {
         let most = session.settings.max_iterations;
         let mut extra_args = vec!["--model".into(), self.model.into()];
         extra_args.extend(self.client.args.iter().cloned());
@@ -132,7 +132,7 @@ impl Refiner<'_> {
 
     /// Commits the plan as the last round made it. A failed commit is reported and nothing more:
     /// the round itself is done.
-    fn commit(&self, before: &ArtefactBefore, session: &RefineSession) {
+    fn commit(&self, before: &ArtefactBefore, session: &Refinement) {
         let (Artefact::Plan(plan), Some(entry)) = (&self.artefact, session.history.last()) else {
             return;
         };
@@ -203,7 +203,7 @@ fn commit(
     plan: &PlanFile,
     before: &ArtefactBefore,
     name: &str,
-    session: &RefineSession,
+    session: &Refinement,
     entry: &RoundEntry,
 ) -> Result<Option<String>> {
     let (before, made) = (before.text(), plan.versions.of_round(entry.iteration)?);
@@ -283,7 +283,7 @@ pub(crate) fn record(
     place: &RefineStore,
     name: &str,
     event: RefineEvent<'_>,
-) -> Result<(RefineOutcome, RefineSession)> {
+) -> Result<(RefineOutcome, Refinement)> {
     place.update(|document| {
         let session = document.session(name)?;
         let mut session =
@@ -300,7 +300,7 @@ pub(crate) fn close_what_was_left(
     place: &RefineStore,
     name: &str,
     artefact: &Artefact,
-    session: &RefineSession,
+    session: &Refinement,
 ) -> Result<()> {
     let Some(open) = &session.round else { return Ok(()) };
     let after = artefact.leave_behind(session, open.iteration)?;
@@ -312,7 +312,7 @@ pub(crate) fn close_what_was_left(
 }
 
 /// Prints the result of the last round, and the progress of the refinement.
-fn tell(session: &RefineSession) {
+fn tell(session: &Refinement) {
     let round = session.history.last().map(|entry| say::round(session, entry));
     for line in round.into_iter().flatten().chain(chart::lines(session)) {
         screen::tell(&visible(&line));

@@ -5,7 +5,7 @@
 //! environment that was recorded when the loop started, whatever the parent's environment is.
 
 use anyhow::{Context, Result, bail};
-use ralph_core::evidence::receipt::By;
+use ralph_core::evidence::receipt::CriterionRunner;
 use ralph_io::process::programs;
 use ralph_io::project::environment::{self, EnvironmentStep, Surroundings};
 use ralph_io::store::loop_file::LoopFile;
@@ -17,15 +17,15 @@ const HOOK: &str = "ralph-stop-hook";
 const NEIGHBOUR: &str = "ralph";
 
 /// Who asks; `None` if the parent is neither the stop hook nor a driver.
-pub(crate) fn by() -> Option<By> {
+pub(crate) fn by() -> Option<CriterionRunner> {
     let Some(parents) = programs::parents(2) else {
         // The system does not report parents, as on macOS.
-        return Some(By::Hook);
+        return Some(CriterionRunner::Hook);
     };
     let is = |at: usize, name: &str| parents.get(at).is_some_and(|one| one.is_beside_us(name));
     match () {
-        () if is(0, HOOK) || is(0, NEIGHBOUR) && is(1, HOOK) => Some(By::Hook),
-        () if is(0, NEIGHBOUR) => Some(By::Driver),
+        () if is(0, HOOK) || is(0, NEIGHBOUR) && is(1, HOOK) => Some(CriterionRunner::Hook),
+        () if is(0, NEIGHBOUR) => Some(CriterionRunner::Driver),
         () => None,
     }
 }
@@ -35,7 +35,11 @@ pub(crate) fn by() -> Option<By> {
 ///
 /// # Errors
 /// When the recorded values cannot be restored.
-pub(crate) fn prepare(file: &LoopFile, by: By, restored: Option<&str>) -> Result<Surroundings> {
+pub(crate) fn prepare(
+    file: &LoopFile,
+    by: CriterionRunner,
+    restored: Option<&str>,
+) -> Result<Surroundings> {
     let state = file.read()?.context("the loop is gone")?.state;
     let restored: Option<Vec<String>> =
         restored.map(|names| names.split(' ').map(str::to_owned).collect());
@@ -47,7 +51,7 @@ pub(crate) fn prepare(file: &LoopFile, by: By, restored: Option<&str>) -> Result
         }
         EnvironmentStep::Record(differs) => {
             let recorded = match by {
-                By::Driver => environment::record_for_driver(),
+                CriterionRunner::Driver => environment::record_for_driver(),
                 _ => environment::record(),
             };
             file.update(|state| state.environment = Some(recorded))?;

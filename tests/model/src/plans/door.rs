@@ -15,7 +15,7 @@ use ralph_core::modes::ralplan::{
     short,
 };
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{DecidedBy, DecisionKind, Mode, PlanDecision, PlanPhase, Ralplan};
+use ralph_core::state::{DecidedBy, DecisionKind, Mode, PlanDecision, PlanPhase, RalplanState};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -184,7 +184,7 @@ fn asked(world: &World, asks: Question) -> Value {
 }
 
 /// A session's own words; where the critic has not approved, with the warning and its list.
-fn wording(plan: &Ralplan, text: Text) -> String {
+fn wording(plan: &RalplanState, text: Text) -> String {
     match plan.forced {
         true => question::text(plan).replace(short(&plan.plan_hash), &hash_of(text)),
         false => format!("Carry out {PATH} ({})?", hash_of(text)),

@@ -4,7 +4,7 @@ use super::act::{Act, Answer, Does, OTHERS, Question, Says, Tool, Who, Wish};
 use super::{Loop, Step, World};
 use crate::explore::Promise;
 use ralph_core::modes::ralplan::{PlanOutcome, Role};
-use ralph_core::state::{PlanPhase, Ralplan};
+use ralph_core::state::{PlanPhase, RalplanState};
 
 type P<'a> = Promise<Step<'a>>;
 
@@ -152,7 +152,7 @@ fn is_answer(step: &Step<'_>, answers: &[Answer]) -> bool {
 }
 
 fn adjusts(step: &Step<'_>) -> bool {
-    let plan: &Ralplan = &step.after.plan;
+    let plan: &RalplanState = &step.after.plan;
     let anew = plan.phase == PlanPhase::PlannerPlanning
         && (plan.iteration, plan.forced, plan.plan_hash.as_str()) == (0, false, "")
         && !plan.feedback.is_empty();

@@ -3,7 +3,7 @@
 
 use super::{PATH, Plans, Text, World, hash_of};
 use ralph_core::modes::ralplan::{self, NextPlanStep, PlanEvent, PlanSeen, Role, may_call, step};
-use ralph_core::state::{PlanPhase, Ralplan};
+use ralph_core::state::{PlanPhase, RalplanState};
 use stateright::Property;
 
 /// Calls after which an obedient session has to be through.
@@ -53,7 +53,7 @@ fn comes_to_the_person(world: &World) -> bool {
 }
 
 /// One call as the next step words it, and the report of an agent that has read its prompt.
-fn obeys(plan: &mut Ralplan, text: &mut Text, agent: &str) -> bool {
+fn obeys(plan: &mut RalplanState, text: &mut Text, agent: &str) -> bool {
     let NextPlanStep::Call(call) = ralplan::next(plan, "") else { return false };
     let Some(role) = Role::of(&call.subagent_type) else { return false };
     let may = may_call(plan, role, &call.prompt, &hash_of(*text));
@@ -87,7 +87,7 @@ fn obeys(plan: &mut Ralplan, text: &mut Text, agent: &str) -> bool {
 }
 
 /// A critic knows no digits but those of its prompt.
-fn judges(plan: &mut Ralplan, agent: &str, prompt: &str, text: Text) -> bool {
+fn judges(plan: &mut RalplanState, agent: &str, prompt: &str, text: Text) -> bool {
     let Some((_, digits)) = prompt.rsplit_once("Plan hash: ") else { return false };
     let message = format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: {digits}");
     let hash_now = hash_of(text);

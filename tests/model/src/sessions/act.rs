@@ -5,7 +5,7 @@ use super::hooks::{self, Call};
 use super::{Answer, FOREIGN, Sessions, World};
 use ralph_core::guard::human_only;
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{PauseCause, StateView, Via};
+use ralph_core::state::{PauseCause, Registration, StateView};
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,7 +132,7 @@ fn in_turn(model: &Sessions, world: &World, acts: &mut Vec<Act>) {
     acts.extend([Act::UseTool, Act::SayBlocked]);
     acts.extend((0..PERSONS.len()).map(Act::SayPersons));
     acts.extend([Act::Esc { mark: true }, Act::Esc { mark: false }]);
-    if world.client.skill && model.registered == [Via::Skill] {
+    if world.client.skill && model.registered == [Registration::Skill] {
         acts.push(Act::StartBySkill);
     }
     if model.workers && !world.client.worker {
@@ -260,7 +260,8 @@ fn ask(
     hook: impl Fn(&mut World, &Call) -> Answer,
 ) -> Vec<Answer> {
     let copies = model.registered.iter().copied();
-    let copies: Vec<Via> = copies.filter(|via| *via != Via::Skill || world.client.skill).collect();
+    let copies: Vec<Registration> =
+        copies.filter(|via| *via != Registration::Skill || world.client.skill).collect();
     let early: Vec<Call> =
         copies.iter().map(|via| Call::find(world, session, *via, prompt)).collect();
     let mut answers = Vec::new();
@@ -347,7 +348,7 @@ fn submit(model: &Sessions, world: &mut World, typed: Typed) -> Vec<Answer> {
         world.noted.rests |= stops || cut;
     }
     if typed.is_command() {
-        let first = !world.client.skill && model.registered == [Via::Skill];
+        let first = !world.client.skill && model.registered == [Registration::Skill];
         answers.extend(expand(model, world, typed, prompt));
         if typed == Typed::RalphCancel && hears && lives {
             world.noted.rests = true;
@@ -375,7 +376,7 @@ fn expand(model: &Sessions, world: &mut World, typed: Typed, prompt: u8) -> Vec<
 
 /// True when a hook of ours hears what is typed.
 fn hears(model: &Sessions, world: &World) -> bool {
-    world.client.skill || model.registered != [Via::Skill]
+    world.client.skill || model.registered != [Registration::Skill]
 }
 
 /// True when the session that the client shows is the loop's.
@@ -403,7 +404,7 @@ fn clear(model: &Sessions, world: &mut World) -> Vec<Answer> {
     // The skill's front matter has no entry for the end of a session.
     let answers =
         no_skill(model, world, here, |world, call| hooks::at_session_end(world, call, "clear"));
-    if heard && model.registered != [Via::Skill] {
+    if heard && model.registered != [Registration::Skill] {
         world.noted.rests = true;
     }
     world.client.session = next;
@@ -426,7 +427,7 @@ fn come_back(model: &Sessions, world: &mut World) -> Vec<Answer> {
     world.client.skill = false;
     // Hooks of a skill alone are not loaded when a session returns: nobody is there to see what the
     // transcript shows.
-    world.noted.cut &= model.registered != [Via::Skill];
+    world.noted.cut &= model.registered != [Registration::Skill];
     let here = world.client.session;
     no_skill(model, world, here, hooks::after_resume)
 }
@@ -437,7 +438,7 @@ fn no_skill(
     session: u8,
     hook: impl Fn(&mut World, &Call) -> Answer,
 ) -> Vec<Answer> {
-    let registered = model.registered.iter().copied().filter(|via| *via != Via::Skill);
+    let registered = model.registered.iter().copied().filter(|via| *via != Registration::Skill);
     let model = Sessions { registered: registered.collect(), ..model.clone() };
     ask(&model, world, session, 0, hook)
 }

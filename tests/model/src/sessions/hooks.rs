@@ -15,8 +15,8 @@ use ralph_core::modes::start::{self, Facts, StartDecision};
 use ralph_core::project::settings::Settings;
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{
-    ClientProcess as Process, DrivenTurn, EndingKind, LoopState, PauseCause, Phase, StartedBy,
-    StateView, Via,
+    ClientProcess as Process, DrivenTurn, EndingKind, LoopState, PauseCause, Phase, Registration,
+    StartedBy, StateView,
 };
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::text::token;
@@ -28,14 +28,14 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 #[derive(Clone)]
 pub(super) struct Call {
     session: u8,
-    pub(super) via: Via,
+    pub(super) via: Registration,
     prompt: u8,
     found: Option<LoopState>,
 }
 
 impl Call {
     /// Finds the loop, as `Bound::find` does.
-    pub(super) fn find(world: &World, session: u8, via: Via, prompt: u8) -> Call {
+    pub(super) fn find(world: &World, session: u8, via: Registration, prompt: u8) -> Call {
         let leads = session == FOREIGN || world.entries[usize::from(session)];
         let found = world.looped.clone().filter(|one| leads && one.is_of(&session_id(session)));
         Call { session, via, prompt, found }
@@ -296,7 +296,13 @@ pub(super) fn begin(
     }
 }
 
-fn create(world: &mut World, session: u8, prompt: &str, via: Option<Via>, task: &str) -> Answer {
+fn create(
+    world: &mut World,
+    session: u8,
+    prompt: &str,
+    via: Option<Registration>,
+    task: &str,
+) -> Answer {
     let mut state = new_loop(task, call_kind(via), world.bound);
     pinned::freeze(&mut state, Vec::new(), NOW);
     run(&mut state, session, prompt, via);
@@ -307,7 +313,7 @@ fn create(world: &mut World, session: u8, prompt: &str, via: Option<Via>, task: 
     Answer::Contract
 }
 
-fn call_kind(via: Option<Via>) -> StartedBy {
+fn call_kind(via: Option<Registration>) -> StartedBy {
     if via.is_some() { StartedBy::Person } else { StartedBy::Model }
 }
 
@@ -331,7 +337,7 @@ fn new_loop(task: &str, started_by: StartedBy, bound: u32) -> LoopState {
     start::new_loop(task, &options, &Settings::default(), facts)
 }
 
-fn run(state: &mut LoopState, session: u8, prompt: &str, via: Option<Via>) {
+fn run(state: &mut LoopState, session: u8, prompt: &str, via: Option<Registration>) {
     state.session_id = session_id(session);
     state.started_at.get_or_insert(NOW);
     if state.phase == Phase::Planned {

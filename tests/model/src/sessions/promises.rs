@@ -152,7 +152,8 @@ fn drives(world: &World) -> bool {
 
 /// True when a hook is there to act in the loop's session.
 fn is_heard(step: &Step<'_>) -> bool {
-    step.before.client.skill || step.model.registered.iter().any(|via| *via != super::Via::Skill)
+    step.before.client.skill
+        || step.model.registered.iter().any(|via| *via != super::Registration::Skill)
 }
 
 fn cut_at_once(step: &Step<'_>) -> bool {

@@ -10,7 +10,7 @@ fn pass() -> Receipt {
         tests_run: Some(12),
         tree_before: "t".to_owned(),
         tree_after: "t".to_owned(),
-        by: By::Hook,
+        by: CriterionRunner::Hook,
         ..Receipt::default()
     }
 }
@@ -169,7 +169,7 @@ fn verified_is_what_the_receipt_says_and_not_what_was_written_there() {
 
 /// A run in an environment that the model may have chosen.
 fn helps(receipt: Receipt) -> Receipt {
-    Receipt { by: By::Command, ..receipt }
+    Receipt { by: CriterionRunner::Command, ..receipt }
 }
 
 #[track_caller]
@@ -187,7 +187,7 @@ fn only_a_run_of_our_own_proves_and_a_help_neither_makes_nor_unmakes_it() {
     check_proves(&[helps(pass())], false);
     check_proves(&[helps(pass()), helps(pass())], false);
     check_proves(&[helps(pass()), pass()], true);
-    check_proves(&[Receipt { by: By::Driver, ..pass() }], true);
+    check_proves(&[Receipt { by: CriterionRunner::Driver, ..pass() }], true);
     check_proves(&[pass(), helps(pass())], true);
     check_proves(&[pass(), helps(fail())], false);
     // A pass from the model's own run does not count as consecutive.
@@ -208,7 +208,7 @@ fn the_count_of_a_help_does_not_lower_what_a_proof_needs() {
 
 #[test]
 fn who_ran_it_survives_storage_and_an_unknown_word_proves_nothing() {
-    for by in [By::Command, By::Hook, By::Driver] {
+    for by in [CriterionRunner::Command, CriterionRunner::Hook, CriterionRunner::Driver] {
         let receipt = Receipt { by, ..pass() };
         let text = serde_json::to_string(&receipt).unwrap();
         assert_eq!(serde_json::from_str::<Receipt>(&text).unwrap(), receipt);

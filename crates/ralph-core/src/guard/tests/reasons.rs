@@ -4,7 +4,7 @@ use super::*;
 use crate::guard::human_only::PERSONS_ONLY;
 
 fn reason(tool: &str, input: &ToolInput) -> String {
-    match ruling(Mode::Loop, LoopActivity::Running, tool, input) {
+    match ruling(Mode::Plain, LoopActivity::Running, tool, input) {
         Ruling::Allow => panic!("{tool} is allowed: {input:?}"),
         Ruling::Deny { reason, .. } => reason,
     }

@@ -287,7 +287,7 @@ fn a_cut_command_is_refused_in_the_words_of_the_gate() {
 
 #[test]
 fn other_modes_have_no_wall() {
-    for mode in [Mode::Loop, Mode::Refine, Mode::Session] {
+    for mode in [Mode::Plain, Mode::Refine, Mode::Orchestration] {
         for (tool, input) in [("Skill", skill("ralph")), ("mcp__x__y", ToolInput::default())] {
             check(mode.clone(), LoopActivity::Running, tool, &input, "allow");
         }

@@ -5,7 +5,7 @@
 //! so that a task without reports is not executed forever.
 
 use super::agents::Mode;
-use super::files::SessionFile;
+use super::files::OrchestrationFile;
 use super::invocation::{CallKey, Invocation};
 use super::progress::{Progress, TaskEntry, TaskMark};
 use super::recovery::Tries;
@@ -65,7 +65,7 @@ fn before(picture: &Picture, task: &str, iteration: u32) -> u32 {
 /// Records the end of a call that left its task as failed.
 pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
     let is_about_one = matches!(call.mode, Mode::Execute | Mode::TaskReview | Mode::TimeoutFail);
-    let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
+    let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap_or_default());
     let has_failed = progress.task(&call.key.task).is_some_and(|it| it.status == TaskMark::Failed);
     if is_about_one && has_failed {
         after.tries.left_failed(&execution(&call.key.task, call.key.iteration), now);
@@ -82,7 +82,7 @@ mod tests {
         let mut session = SampleOrchestration::planned(&[("a", &[])]);
         session.noted("a", "[F]", note);
         for attempt in 1..=reports {
-            let path = SessionFile::Report { task: "a", attempt }.to_string();
+            let path = OrchestrationFile::Report { task: "a", attempt }.to_string();
             session.file(&path, &report("a", 1, Some("Failed")));
         }
         session

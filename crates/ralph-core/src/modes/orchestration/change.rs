@@ -4,8 +4,10 @@
 //! they will be. Progress and metadata are written together: [`writes`] returns both or neither.
 
 use super::feedback;
-use super::files::SessionFile;
-use super::metadata::{Counts, IterationMetadata, SessionMetadata, planned, refresh, set_state};
+use super::files::OrchestrationFile;
+use super::metadata::{
+    Counts, IterationMetadata, OrchestrationMetadata, planned, refresh, set_state,
+};
 use super::progress::{self, IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
 use super::snapshot::Snapshot;
 use super::state::{MetadataStatus, State};
@@ -93,14 +95,14 @@ pub struct FileWrite {
 /// What could not be changed, and how it has to be written. Then no change is applied.
 pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result<Snapshot, String> {
     let mut after = advance(seen, changes, now)?;
-    let status_changed = [SessionFile::Progress, SessionFile::Metadata]
+    let status_changed = [OrchestrationFile::Progress, OrchestrationFile::Metadata]
         .into_iter()
         .any(|place| seen.files.get(&place.to_string()) != after.files.get(&place.to_string()));
-    if status_changed && let Some(text) = after.text(SessionFile::Metadata) {
-        let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
-        let text =
-            refresh(text, Counts::of(&progress), now).map_err(in_file(SessionFile::Metadata))?;
-        write(&mut after, SessionFile::Metadata, text);
+    if status_changed && let Some(text) = after.text(OrchestrationFile::Metadata) {
+        let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap_or_default());
+        let text = refresh(text, Counts::of(&progress), now)
+            .map_err(in_file(OrchestrationFile::Metadata))?;
+        write(&mut after, OrchestrationFile::Metadata, text);
     }
     Ok(after)
 }
@@ -129,19 +131,19 @@ pub fn writes(before: &Snapshot, after: &Snapshot) -> Vec<FileWrite> {
         .collect()
 }
 
-fn in_file(place: SessionFile<'_>) -> impl Fn(yaml::YamlError) -> String {
+fn in_file(place: OrchestrationFile<'_>) -> impl Fn(yaml::YamlError) -> String {
     let file = place.to_string();
     move |flaw| format!("could not change `{file}`, {flaw}")
 }
 
-fn write(seen: &mut Snapshot, place: SessionFile<'_>, text: String) {
+fn write(seen: &mut Snapshot, place: OrchestrationFile<'_>, text: String) {
     seen.files.insert(place.to_string(), Some(text));
 }
 
 /// Changes a file; starts from `new` if the file does not exist.
 fn edit(
     seen: &mut Snapshot,
-    place: SessionFile<'_>,
+    place: OrchestrationFile<'_>,
     new: &str,
     change: impl FnOnce(&str) -> Result<String, yaml::YamlError>,
 ) -> Result<(), String> {
@@ -153,25 +155,26 @@ fn edit(
 fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), String> {
     match change {
         RouterWrite::Enter { state, iteration, wave } => {
-            let new = SessionMetadata::first(&seen.id, *state, *iteration, now);
-            edit(seen, SessionFile::Metadata, &new, |text| {
+            let new = OrchestrationMetadata::first(&seen.id, *state, *iteration, now);
+            edit(seen, OrchestrationFile::Metadata, &new, |text| {
                 set_state(text, *state, *iteration, *wave)
             })?;
         }
         RouterWrite::Metadata { state, iteration } => {
-            let text = SessionMetadata::first(&seen.id, *state, *iteration, now);
-            write(seen, SessionFile::Metadata, text);
+            let text = OrchestrationMetadata::first(&seen.id, *state, *iteration, now);
+            write(seen, OrchestrationFile::Metadata, text);
         }
         RouterWrite::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now)?,
         RouterWrite::Mark { task, status, note } => {
-            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
             let entry = Progress::parse(text).task(task).cloned().ok_or_else(|| {
                 format!("could not find {task} in `progress.md`; add it as `- [ ] {task}`")
             })?;
             mark(seen, &entry, *status, note.as_deref())?;
         }
         RouterWrite::MarkPlanning { iteration, line, status, note } => {
-            let progress = Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default());
+            let progress =
+                Progress::parse(seen.text(OrchestrationFile::Progress).unwrap_or_default());
             let entry = progress.planning(*iteration).find(|entry| entry.line == *line).cloned();
             let entry = entry.ok_or_else(|| {
                 format!(
@@ -182,35 +185,36 @@ fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), 
         }
         RouterWrite::Add { iteration, tasks } => {
             let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
-            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
             let text =
                 progress::add_section(text, ProgressSection::Implementation, *iteration, &ids);
-            write(seen, SessionFile::Progress, text);
+            write(seen, OrchestrationFile::Progress, text);
         }
         RouterWrite::Row { iteration, status } => {
-            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
             let text = progress::set_row(text, &row(text, seen, *iteration, status));
-            write(seen, SessionFile::Progress, text);
+            write(seen, OrchestrationFile::Progress, text);
         }
         RouterWrite::KeepPlan(iteration) => {
-            let place = SessionFile::PlanSnapshot(*iteration);
+            let place = OrchestrationFile::PlanSnapshot(*iteration);
             if let (Some(plan), false) =
-                (seen.text(SessionFile::Plan).map(str::to_owned), seen.has(place))
+                (seen.text(OrchestrationFile::Plan).map(str::to_owned), seen.has(place))
             {
                 write(seen, place, plan);
             }
         }
         RouterWrite::Planned(iteration) => {
-            let tasks =
-                Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default()).tasks().len();
+            let tasks = Progress::parse(seen.text(OrchestrationFile::Progress).unwrap_or_default())
+                .tasks()
+                .len();
             let new = IterationMetadata::first(*iteration, now);
-            edit(seen, SessionFile::IterationMetadata(*iteration), &new, |text| {
+            edit(seen, OrchestrationFile::IterationMetadata(*iteration), &new, |text| {
                 planned(text, tasks, now)
             })?;
         }
         RouterWrite::Completed(iteration) => {
             let new = IterationMetadata::first(*iteration, now);
-            edit(seen, SessionFile::IterationMetadata(*iteration), &new, |text| {
+            edit(seen, OrchestrationFile::IterationMetadata(*iteration), &new, |text| {
                 IterationMetadata::completed(text, now)
             })?;
         }
@@ -225,10 +229,10 @@ fn mark(
     status: TaskMark,
     note: Option<&str>,
 ) -> Result<(), String> {
-    let text = seen.text(SessionFile::Progress).unwrap_or_default();
+    let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
     let text = progress::mark(text, entry, status, note)
         .map_err(|gone| format!("could not mark {} in `progress.md`; ask again", gone.id))?;
-    write(seen, SessionFile::Progress, text);
+    write(seen, OrchestrationFile::Progress, text);
     Ok(())
 }
 
@@ -238,15 +242,15 @@ fn begin(
     feedbacks: &[String],
     now: LocalTime,
 ) -> Result<(), String> {
-    let text = seen.text(SessionFile::Progress).unwrap_or_default();
+    let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
     let text = progress::start(text, iteration, planning_of(iteration), &feedbacks.join(", "));
-    write(seen, SessionFile::Progress, text);
-    let place = SessionFile::IterationMetadata(iteration);
+    write(seen, OrchestrationFile::Progress, text);
+    let place = OrchestrationFile::IterationMetadata(iteration);
     if !seen.has(place) {
         write(seen, place, IterationMetadata::first(iteration, now));
     }
     // The result of the last iteration is no longer the orchestration's status.
-    edit(seen, SessionFile::Metadata, "", |text| {
+    edit(seen, OrchestrationFile::Metadata, "", |text| {
         yaml::set(text, &["status"], MetadataStatus::InProgress.word())
     })
 }
@@ -262,10 +266,12 @@ fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> IterationRo
         let stamps: Vec<&str> = seen
             .files
             .keys()
-            .filter_map(|path| match SessionFile::of(path) {
-                Some(SessionFile::Feedback { iteration: of, stamp, file: feedback::FILE }) => {
-                    (of == iteration).then_some(stamp)
-                }
+            .filter_map(|path| match OrchestrationFile::of(path) {
+                Some(OrchestrationFile::Feedback {
+                    iteration: of,
+                    stamp,
+                    file: feedback::FILE,
+                }) => (of == iteration).then_some(stamp),
                 _ => None,
             })
             .collect();
@@ -330,13 +336,16 @@ mod tests {
     fn a_plan_that_was_kept_is_never_kept_again() {
         let mut session = SampleOrchestration::planned(&[]);
         let kept = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
-        assert_eq!(kept.text(SessionFile::PlanSnapshot(1)), session.seen.text(SessionFile::Plan));
+        assert_eq!(
+            kept.text(OrchestrationFile::PlanSnapshot(1)),
+            session.seen.text(OrchestrationFile::Plan)
+        );
         session.seen = kept.clone();
         session.file("plan.md", "another");
         let again = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
         assert_eq!(
-            again.text(SessionFile::PlanSnapshot(1)),
-            kept.text(SessionFile::PlanSnapshot(1))
+            again.text(OrchestrationFile::PlanSnapshot(1)),
+            kept.text(OrchestrationFile::PlanSnapshot(1))
         );
     }
 
@@ -346,12 +355,15 @@ mod tests {
         session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
         let begin = RouterWrite::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
         let after = apply(&session.seen, &[begin], now().into()).unwrap();
-        let progress = Progress::parse(after.text(SessionFile::Progress).unwrap());
+        let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap());
         assert_eq!(progress.planning(2).count(), 4);
         assert_eq!(progress.iterations.unwrap()[1].feedbacks, "a, b");
         assert!(
-            after.text(SessionFile::IterationMetadata(2)).unwrap().contains("started_at: 2026-")
+            after
+                .text(OrchestrationFile::IterationMetadata(2))
+                .unwrap()
+                .contains("started_at: 2026-")
         );
-        assert!(after.text(SessionFile::Metadata).unwrap().contains("status: in_progress #"));
+        assert!(after.text(OrchestrationFile::Metadata).unwrap().contains("status: in_progress #"));
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A new file without any entry starts nothing, because the user is still writing.
 
-use super::files::SessionFile;
-use super::finding::SessionFinding;
+use super::files::OrchestrationFile;
+use super::finding::OrchestrationFinding;
 use super::yaml::{Yaml, front_matter};
 use crate::modes::orchestration::local_time::LocalTime;
 
@@ -20,17 +20,21 @@ pub struct FeedbackBatch {
 
 impl FeedbackBatch {
     /// Reads a batch for an iteration from its folder, and reports what is wrong with it.
-    pub fn parse(iteration: u32, stamp: &str, text: &str) -> (FeedbackBatch, Vec<SessionFinding>) {
-        let place = SessionFile::Feedback { iteration, stamp, file: FILE };
+    pub fn parse(
+        iteration: u32,
+        stamp: &str,
+        text: &str,
+    ) -> (FeedbackBatch, Vec<OrchestrationFinding>) {
+        let place = OrchestrationFile::Feedback { iteration, stamp, file: FILE };
         let mut found = Vec::new();
         match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            None => found.push(SessionFinding::new(
+            None => found.push(OrchestrationFinding::new(
                 place,
                 1,
                 "no front matter; begin the file with `---`",
             )),
             Some((Err(flaw), before)) => {
-                found.push(SessionFinding::new(place, flaw.line + before, flaw.what));
+                found.push(OrchestrationFinding::new(place, flaw.line + before, flaw.what));
             }
             Some((Ok(yaml), before)) => {
                 for (name, wanted) in
@@ -38,7 +42,7 @@ impl FeedbackBatch {
                 {
                     if yaml.number(&[name]) != Some(wanted) {
                         let line = yaml.line(&[name]).map_or(1, |line| line + before);
-                        found.push(SessionFinding::new(
+                        found.push(OrchestrationFinding::new(
                             place,
                             line,
                             format!("write `{name}: {wanted}`"),
@@ -46,7 +50,7 @@ impl FeedbackBatch {
                     }
                 }
                 if yaml.text(&["timestamp"]).is_none() {
-                    found.push(SessionFinding::new(place, 1, "`timestamp` is missing"));
+                    found.push(OrchestrationFinding::new(place, 1, "`timestamp` is missing"));
                 }
             }
         }
@@ -59,7 +63,7 @@ impl FeedbackBatch {
         if !feedback.says_something() {
             let what = "it asks for nothing yet; add an item under `## Critical Issues`, \
                         `## Quality Issues` or `## New Requirements`";
-            found.push(SessionFinding::new(place, 0, what));
+            found.push(OrchestrationFinding::new(place, 0, what));
         }
         (feedback, found)
     }

@@ -4,7 +4,7 @@
 //! path can leave the folder or bypass the owner of a file.
 
 use super::agents::AgentRole;
-use super::id::SessionId;
+use super::id::OrchestrationId;
 use std::fmt;
 
 /// The folder of all orchestrations, relative to the top of the project.
@@ -12,7 +12,7 @@ pub const SESSIONS: &str = ".ralph-sessions/";
 
 /// A file in an orchestration's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionFile<'a> {
+pub enum OrchestrationFile<'a> {
     /// `plan.md`.
     Plan,
     /// `plan.iteration-N.md`: the plan of an iteration, as it was.
@@ -95,32 +95,34 @@ const QUESTIONER: FileOwner = FileOwner::Agent(AgentRole::Questioner);
 const EXECUTOR: FileOwner = FileOwner::Agent(AgentRole::Executor);
 const REVIEWER: FileOwner = FileOwner::Agent(AgentRole::Reviewer);
 
-impl<'a> SessionFile<'a> {
+impl<'a> OrchestrationFile<'a> {
     /// The file that a path within the folder refers to; `None` for a path that is not listed here.
-    pub fn of(path: &'a str) -> Option<SessionFile<'a>> {
+    pub fn of(path: &'a str) -> Option<OrchestrationFile<'a>> {
         if !is_plain(path) {
             return None;
         }
         let (folder, rest) = path.split_once('/').unwrap_or(("", path));
         match folder {
             "" => match rest {
-                "plan.md" => Some(SessionFile::Plan),
-                "progress.md" => Some(SessionFile::Progress),
-                "metadata.yaml" => Some(SessionFile::Metadata),
+                "plan.md" => Some(OrchestrationFile::Plan),
+                "progress.md" => Some(OrchestrationFile::Progress),
+                "metadata.yaml" => Some(OrchestrationFile::Metadata),
                 _ => number(rest.strip_prefix("plan.iteration-")?.strip_suffix(".md")?)
-                    .map(SessionFile::PlanSnapshot),
+                    .map(OrchestrationFile::PlanSnapshot),
             },
-            "tasks" => stem(rest).map(SessionFile::Task),
+            "tasks" => stem(rest).map(OrchestrationFile::Task),
             "reports" => report(rest),
-            "questions" => stem(rest).map(SessionFile::Questions),
+            "questions" => stem(rest).map(OrchestrationFile::Questions),
             "iterations" => {
                 let (iteration, file) = rest.split_once('/')?;
                 iteration_file(number(iteration)?, file)
             }
             "signals" => match rest.split_once('/')? {
-                ("inputs", name) if !name.contains('/') => Some(SessionFile::SignalInput(name)),
+                ("inputs", name) if !name.contains('/') => {
+                    Some(OrchestrationFile::SignalInput(name))
+                }
                 ("processed", name) if !name.contains('/') => {
-                    Some(SessionFile::SignalProcessed(name))
+                    Some(OrchestrationFile::SignalProcessed(name))
                 }
                 _ => None,
             },
@@ -131,88 +133,99 @@ impl<'a> SessionFile<'a> {
     /// Who may write the file.
     pub fn owners(self) -> &'static [FileOwner] {
         match self {
-            SessionFile::Plan | SessionFile::Task(_) | SessionFile::Replanning { .. } => &[PLANNER],
-            SessionFile::PlanSnapshot(_) => &[PLANNER, FileOwner::Router],
-            SessionFile::Progress => &[PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router],
-            SessionFile::Report { .. } => &[EXECUTOR, REVIEWER],
-            SessionFile::Questions(_) | SessionFile::IterationQuestions { .. } => &[QUESTIONER],
-            SessionFile::Metadata | SessionFile::IterationMetadata(_) => {
+            OrchestrationFile::Plan
+            | OrchestrationFile::Task(_)
+            | OrchestrationFile::Replanning { .. } => &[PLANNER],
+            OrchestrationFile::PlanSnapshot(_) => &[PLANNER, FileOwner::Router],
+            OrchestrationFile::Progress => {
+                &[PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router]
+            }
+            OrchestrationFile::Report { .. } => &[EXECUTOR, REVIEWER],
+            OrchestrationFile::Questions(_) | OrchestrationFile::IterationQuestions { .. } => {
+                &[QUESTIONER]
+            }
+            OrchestrationFile::Metadata | OrchestrationFile::IterationMetadata(_) => {
                 &[PLANNER, REVIEWER, FileOwner::Router]
             }
-            SessionFile::Review(_) => &[REVIEWER],
-            SessionFile::Feedback { .. } | SessionFile::Iteration { .. } => {
+            OrchestrationFile::Review(_) => &[REVIEWER],
+            OrchestrationFile::Feedback { .. } | OrchestrationFile::Iteration { .. } => {
                 &[FileOwner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router]
             }
-            SessionFile::SignalInput(_) | SessionFile::SignalProcessed(_) => {
+            OrchestrationFile::SignalInput(_) | OrchestrationFile::SignalProcessed(_) => {
                 &[FileOwner::Person, FileOwner::Router]
             }
-            SessionFile::Instructions => &[FileOwner::Person, PLANNER, FileOwner::Router],
+            OrchestrationFile::Instructions => &[FileOwner::Person, PLANNER, FileOwner::Router],
         }
     }
 
     /// The path relative to the orchestration's folder, which for [`SessionFile::Instructions`]
     /// leads out of it.
-    pub fn path(self, id: &SessionId) -> String {
+    pub fn path(self, id: &OrchestrationId) -> String {
         match self {
-            SessionFile::Instructions => format!("../{id}.instructions.md"),
+            OrchestrationFile::Instructions => format!("../{id}.instructions.md"),
             place => place.to_string(),
         }
     }
 }
 
-impl fmt::Display for SessionFile<'_> {
+impl fmt::Display for OrchestrationFile<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SessionFile::Plan => to.write_str("plan.md"),
-            SessionFile::PlanSnapshot(iteration) => write!(to, "plan.iteration-{iteration}.md"),
-            SessionFile::Task(task) => write!(to, "tasks/{task}.md"),
-            SessionFile::Progress => to.write_str("progress.md"),
-            SessionFile::Report { task, attempt: 0 | 1 } => write!(to, "reports/{task}-report.md"),
-            SessionFile::Report { task, attempt } => {
+            OrchestrationFile::Plan => to.write_str("plan.md"),
+            OrchestrationFile::PlanSnapshot(iteration) => {
+                write!(to, "plan.iteration-{iteration}.md")
+            }
+            OrchestrationFile::Task(task) => write!(to, "tasks/{task}.md"),
+            OrchestrationFile::Progress => to.write_str("progress.md"),
+            OrchestrationFile::Report { task, attempt: 0 | 1 } => {
+                write!(to, "reports/{task}-report.md")
+            }
+            OrchestrationFile::Report { task, attempt } => {
                 write!(to, "reports/{task}-report-r{attempt}.md")
             }
-            SessionFile::Questions(category) => write!(to, "questions/{category}.md"),
-            SessionFile::Metadata => to.write_str("metadata.yaml"),
-            SessionFile::IterationMetadata(iteration) => {
+            OrchestrationFile::Questions(category) => write!(to, "questions/{category}.md"),
+            OrchestrationFile::Metadata => to.write_str("metadata.yaml"),
+            OrchestrationFile::IterationMetadata(iteration) => {
                 write!(to, "iterations/{iteration}/metadata.yaml")
             }
-            SessionFile::Feedback { iteration, stamp, file } => {
+            OrchestrationFile::Feedback { iteration, stamp, file } => {
                 write!(to, "iterations/{iteration}/feedbacks/{stamp}/{file}")
             }
-            SessionFile::Replanning { iteration, file } => {
+            OrchestrationFile::Replanning { iteration, file } => {
                 write!(to, "iterations/{iteration}/replanning/{file}")
             }
-            SessionFile::IterationQuestions { iteration, category } => {
+            OrchestrationFile::IterationQuestions { iteration, category } => {
                 write!(to, "iterations/{iteration}/questions/{category}.md")
             }
-            SessionFile::Review(iteration) => write!(to, "iterations/{iteration}/review.md"),
-            SessionFile::Iteration { iteration, file } => {
+            OrchestrationFile::Review(iteration) => write!(to, "iterations/{iteration}/review.md"),
+            OrchestrationFile::Iteration { iteration, file } => {
                 write!(to, "iterations/{iteration}/{file}")
             }
-            SessionFile::SignalInput(name) => write!(to, "signals/inputs/{name}"),
-            SessionFile::SignalProcessed(name) => write!(to, "signals/processed/{name}"),
-            SessionFile::Instructions => to.write_str("the session's instructions"),
+            OrchestrationFile::SignalInput(name) => write!(to, "signals/inputs/{name}"),
+            OrchestrationFile::SignalProcessed(name) => write!(to, "signals/processed/{name}"),
+            OrchestrationFile::Instructions => to.write_str("the session's instructions"),
         }
     }
 }
 
 /// The orchestration's folder, relative to the top of the project, with a trailing slash.
-pub fn folder(id: &SessionId) -> String {
+pub fn folder(id: &OrchestrationId) -> String {
     format!("{SESSIONS}{id}/")
 }
 
 /// The orchestration and the file that a path refers to, relative to the top of the project. The
 /// file is `None` for an unknown path among the orchestrations; the whole result is `None` for a
 /// path outside them.
-pub fn within(path: &str) -> Option<(Option<SessionId>, Option<SessionFile<'_>>)> {
+pub fn within(path: &str) -> Option<(Option<OrchestrationId>, Option<OrchestrationFile<'_>>)> {
     let rest = path.strip_prefix(SESSIONS)?;
-    if let Some(id) = rest.strip_suffix(".instructions.md").and_then(|id| SessionId::parse(id).ok())
+    if let Some(id) =
+        rest.strip_suffix(".instructions.md").and_then(|id| OrchestrationId::parse(id).ok())
     {
-        return Some((Some(id), Some(SessionFile::Instructions)));
+        return Some((Some(id), Some(OrchestrationFile::Instructions)));
     }
     let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    let id = SessionId::parse(id).ok();
-    let place = id.as_ref().and_then(|_| SessionFile::of(rest));
+    let id = OrchestrationId::parse(id).ok();
+    let place = id.as_ref().and_then(|_| OrchestrationFile::of(rest));
     Some((id, place))
 }
 
@@ -241,29 +254,29 @@ fn stem(file: &str) -> Option<&str> {
     file.strip_suffix(".md").filter(|stem| is_task_id(stem))
 }
 
-fn report(file: &str) -> Option<SessionFile<'_>> {
+fn report(file: &str) -> Option<OrchestrationFile<'_>> {
     let stem = stem(file)?;
     if let Some(task) = stem.strip_suffix("-report").filter(|task| is_task_id(task)) {
-        return Some(SessionFile::Report { task, attempt: 1 });
+        return Some(OrchestrationFile::Report { task, attempt: 1 });
     }
     let (task, attempt) = stem.rsplit_once("-report-r")?;
     let attempt = number(attempt).filter(|attempt| *attempt > 1)?;
-    is_task_id(task).then_some(SessionFile::Report { task, attempt })
+    is_task_id(task).then_some(OrchestrationFile::Report { task, attempt })
 }
 
-fn iteration_file(iteration: u32, file: &str) -> Option<SessionFile<'_>> {
+fn iteration_file(iteration: u32, file: &str) -> Option<OrchestrationFile<'_>> {
     match file.split_once('/') {
-        None if file == "metadata.yaml" => Some(SessionFile::IterationMetadata(iteration)),
-        None if file == "review.md" => Some(SessionFile::Review(iteration)),
+        None if file == "metadata.yaml" => Some(OrchestrationFile::IterationMetadata(iteration)),
+        None if file == "review.md" => Some(OrchestrationFile::Review(iteration)),
         Some(("feedbacks", rest)) => {
             let (stamp, file) = rest.split_once('/')?;
-            Some(SessionFile::Feedback { iteration, stamp, file })
+            Some(OrchestrationFile::Feedback { iteration, stamp, file })
         }
-        Some(("replanning", file)) => Some(SessionFile::Replanning { iteration, file }),
+        Some(("replanning", file)) => Some(OrchestrationFile::Replanning { iteration, file }),
         Some(("questions", file)) => {
-            Some(SessionFile::IterationQuestions { iteration, category: stem(file)? })
+            Some(OrchestrationFile::IterationQuestions { iteration, category: stem(file)? })
         }
-        _ => Some(SessionFile::Iteration { iteration, file }),
+        _ => Some(OrchestrationFile::Iteration { iteration, file }),
     }
 }
 
@@ -272,8 +285,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(path: &str, expected: SessionFile<'_>, owners: &[FileOwner]) {
-        let place = SessionFile::of(path);
+    fn check(path: &str, expected: OrchestrationFile<'_>, owners: &[FileOwner]) {
+        let place = OrchestrationFile::of(path);
         assert_eq!(place, Some(expected));
         assert_eq!(place.unwrap().to_string(), path);
         assert_eq!(expected.owners(), owners);
@@ -283,34 +296,38 @@ mod tests {
     fn every_artefact_has_its_name_and_its_owners() {
         let anyone =
             &[FileOwner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router];
-        check("plan.md", SessionFile::Plan, &[PLANNER]);
-        check("plan.iteration-12.md", SessionFile::PlanSnapshot(12), &[PLANNER, FileOwner::Router]);
-        check("tasks/task-1.md", SessionFile::Task("task-1"), &[PLANNER]);
-        check("progress.md", SessionFile::Progress, &anyone[1..]);
-        let report = |attempt| SessionFile::Report { task: "task-1", attempt };
+        check("plan.md", OrchestrationFile::Plan, &[PLANNER]);
+        check(
+            "plan.iteration-12.md",
+            OrchestrationFile::PlanSnapshot(12),
+            &[PLANNER, FileOwner::Router],
+        );
+        check("tasks/task-1.md", OrchestrationFile::Task("task-1"), &[PLANNER]);
+        check("progress.md", OrchestrationFile::Progress, &anyone[1..]);
+        let report = |attempt| OrchestrationFile::Report { task: "task-1", attempt };
         check("reports/task-1-report.md", report(1), &[EXECUTOR, REVIEWER]);
         check("reports/task-1-report-r2.md", report(2), &[EXECUTOR, REVIEWER]);
-        check("questions/risks.md", SessionFile::Questions("risks"), &[QUESTIONER]);
+        check("questions/risks.md", OrchestrationFile::Questions("risks"), &[QUESTIONER]);
         let of_metadata = &[PLANNER, REVIEWER, FileOwner::Router];
-        check("metadata.yaml", SessionFile::Metadata, of_metadata);
-        check("iterations/2/metadata.yaml", SessionFile::IterationMetadata(2), of_metadata);
+        check("metadata.yaml", OrchestrationFile::Metadata, of_metadata);
+        check("iterations/2/metadata.yaml", OrchestrationFile::IterationMetadata(2), of_metadata);
         let feedback =
-            |file| SessionFile::Feedback { iteration: 2, stamp: "20260131-120000", file };
+            |file| OrchestrationFile::Feedback { iteration: 2, stamp: "20260131-120000", file };
         check("iterations/2/feedbacks/20260131-120000/a/b.log", feedback("a/b.log"), anyone);
-        let delta = SessionFile::Replanning { iteration: 2, file: "delta.md" };
+        let delta = OrchestrationFile::Replanning { iteration: 2, file: "delta.md" };
         check("iterations/2/replanning/delta.md", delta, &[PLANNER]);
         let questions =
-            SessionFile::IterationQuestions { iteration: 2, category: "feedback-driven" };
+            OrchestrationFile::IterationQuestions { iteration: 2, category: "feedback-driven" };
         check("iterations/2/questions/feedback-driven.md", questions, &[QUESTIONER]);
-        check("iterations/2/review.md", SessionFile::Review(2), &[REVIEWER]);
+        check("iterations/2/review.md", OrchestrationFile::Review(2), &[REVIEWER]);
         check(
             "iterations/2/x/y.md",
-            SessionFile::Iteration { iteration: 2, file: "x/y.md" },
+            OrchestrationFile::Iteration { iteration: 2, file: "x/y.md" },
             anyone,
         );
         let of_signals = &[FileOwner::Person, FileOwner::Router];
-        check("signals/inputs/a", SessionFile::SignalInput("a"), of_signals);
-        check("signals/processed/a", SessionFile::SignalProcessed("a"), of_signals);
+        check("signals/inputs/a", OrchestrationFile::SignalInput("a"), of_signals);
+        check("signals/processed/a", OrchestrationFile::SignalProcessed("a"), of_signals);
     }
 
     #[test]
@@ -342,23 +359,23 @@ mod tests {
             "notes.md",
             "tasks\\a.md",
         ] {
-            assert_eq!(SessionFile::of(path), None, "{path}");
+            assert_eq!(OrchestrationFile::of(path), None, "{path}");
         }
     }
 
     #[test]
     fn a_path_of_the_project_names_its_session() {
-        let id = SessionId::parse("260131-120000").unwrap();
+        let id = OrchestrationId::parse("260131-120000").unwrap();
         assert_eq!(folder(&id), ".ralph-sessions/260131-120000/");
         assert_eq!(
             within(".ralph-sessions/260131-120000/plan.md"),
-            Some((Some(id.clone()), Some(SessionFile::Plan)))
+            Some((Some(id.clone()), Some(OrchestrationFile::Plan)))
         );
         assert_eq!(
             within(".ralph-sessions/260131-120000.instructions.md"),
-            Some((Some(id.clone()), Some(SessionFile::Instructions)))
+            Some((Some(id.clone()), Some(OrchestrationFile::Instructions)))
         );
-        assert_eq!(SessionFile::Instructions.path(&id), "../260131-120000.instructions.md");
+        assert_eq!(OrchestrationFile::Instructions.path(&id), "../260131-120000.instructions.md");
         assert_eq!(within(".ralph-sessions/260131-120000/x"), Some((Some(id), None)));
         assert_eq!(within(".ralph-sessions/other/plan.md"), Some((None, None)));
         assert_eq!(within("src/plan.md"), None);

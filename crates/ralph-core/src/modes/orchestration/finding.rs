@@ -1,10 +1,10 @@
 //! A problem in an orchestration's folder: where it is, and what to do.
 
-use super::files::SessionFile;
+use super::files::OrchestrationFile;
 use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionFinding {
+pub struct OrchestrationFinding {
     /// The file, relative to the orchestration's folder.
     pub file: String,
     /// The line, counted from 1; 0 for the whole file.
@@ -25,24 +25,47 @@ pub enum Weight {
     Invalid,
 }
 
-impl SessionFinding {
+impl OrchestrationFinding {
     /// A problem that does not stop the work.
-    pub fn new(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
-        SessionFinding { file: place.to_string(), line, what: what.into(), weight: Weight::Notice }
+    pub fn new(
+        place: OrchestrationFile<'_>,
+        line: usize,
+        what: impl Into<String>,
+    ) -> OrchestrationFinding {
+        OrchestrationFinding {
+            file: place.to_string(),
+            line,
+            what: what.into(),
+            weight: Weight::Notice,
+        }
     }
 
     /// A problem that prevents a task from being executed.
-    pub fn blocks(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
-        SessionFinding { weight: Weight::Blocks, ..SessionFinding::new(place, line, what) }
+    pub fn blocks(
+        place: OrchestrationFile<'_>,
+        line: usize,
+        what: impl Into<String>,
+    ) -> OrchestrationFinding {
+        OrchestrationFinding {
+            weight: Weight::Blocks,
+            ..OrchestrationFinding::new(place, line, what)
+        }
     }
 
     /// A problem that prevents the orchestration's state from being read.
-    pub fn invalid(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
-        SessionFinding { weight: Weight::Invalid, ..SessionFinding::new(place, line, what) }
+    pub fn invalid(
+        place: OrchestrationFile<'_>,
+        line: usize,
+        what: impl Into<String>,
+    ) -> OrchestrationFinding {
+        OrchestrationFinding {
+            weight: Weight::Invalid,
+            ..OrchestrationFinding::new(place, line, what)
+        }
     }
 }
 
-impl fmt::Display for SessionFinding {
+impl fmt::Display for OrchestrationFinding {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(to, "{}: {}", self.file, self.what),

@@ -1,8 +1,8 @@
 //! Orchestrations for tests, laid out as a planner would.
 
-use super::files::SessionFile;
-use super::id::SessionId;
-use super::metadata::{IterationMetadata, SessionMetadata};
+use super::files::OrchestrationFile;
+use super::id::OrchestrationId;
+use super::metadata::{IterationMetadata, OrchestrationMetadata};
 use super::progress::{self, Progress, ProgressSection, TaskMark};
 use super::snapshot::Snapshot;
 use super::state::State;
@@ -55,7 +55,7 @@ pub(super) struct SampleOrchestration {
 impl SampleOrchestration {
     /// An orchestration without files.
     pub(super) fn empty() -> SampleOrchestration {
-        let id = SessionId::parse("260131-120000").unwrap();
+        let id = OrchestrationId::parse("260131-120000").unwrap();
         SampleOrchestration { seen: Snapshot::new(id, "Build a door") }
     }
 
@@ -66,8 +66,10 @@ impl SampleOrchestration {
         let text = progress::new(&super::change::PLANNING);
         session.file("progress.md", &text.replace("[ ] plan-init", "[x] plan-init"));
         let id = session.seen.id.clone();
-        session
-            .file("metadata.yaml", &SessionMetadata::first(&id, State::Planning, 1, now().into()));
+        session.file(
+            "metadata.yaml",
+            &OrchestrationMetadata::first(&id, State::Planning, 1, now().into()),
+        );
         session.file("iterations/1/metadata.yaml", &IterationMetadata::first(1, now().into()));
         session
     }
@@ -134,7 +136,7 @@ impl SampleOrchestration {
     }
 
     pub(super) fn status(&self, id: &str) -> TaskMark {
-        let text = self.seen.text(SessionFile::Progress).unwrap();
+        let text = self.seen.text(OrchestrationFile::Progress).unwrap();
         Progress::parse(text).task(id).unwrap().status
     }
 }

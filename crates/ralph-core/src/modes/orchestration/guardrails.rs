@@ -3,8 +3,8 @@
 //! They are in the front matter, or under a heading as `- max_cycles: 3`. A missing or unreadable
 //! value falls back to the default; an unreadable one is reported.
 
-use super::files::SessionFile;
-use super::finding::SessionFinding;
+use super::files::OrchestrationFile;
+use super::finding::OrchestrationFinding;
 use super::yaml::{Yaml, front_matter};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,11 +44,11 @@ const NAMES: [(&str, &str, u32, u32); 5] = [
 
 impl Guardrails {
     /// Reads the instructions of an orchestration, and returns what is wrong with them.
-    pub fn parse(text: &str) -> (Guardrails, Vec<SessionFinding>) {
+    pub fn parse(text: &str) -> (Guardrails, Vec<OrchestrationFinding>) {
         let mut rails = Guardrails::default();
         let mut findings = Vec::new();
         let mut tell = |line: usize, what: String| {
-            findings.push(SessionFinding::new(SessionFile::Instructions, line, what))
+            findings.push(OrchestrationFinding::new(OrchestrationFile::Instructions, line, what))
         };
         let yaml = match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
             Some((Ok(yaml), before)) => Some((yaml, before)),

@@ -10,16 +10,16 @@ pub const REFUSED: &str = "Session ID must follow format <YYMMDD>-<hhmmss>";
 
 /// A valid name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(String);
+pub struct OrchestrationId(String);
 
-impl SessionId {
+impl OrchestrationId {
     /// Parses a name: six digits that can be a date, a dash, six digits that can be a time of day.
     ///
     /// # Errors
     /// [`REFUSED`], for a name of any other form.
-    pub fn parse(name: &str) -> Result<SessionId, &'static str> {
+    pub fn parse(name: &str) -> Result<OrchestrationId, &'static str> {
         let holds = name.split_once('-').is_some_and(|(day, time)| is_day(day) && is_time(time));
-        if holds { Ok(SessionId(name.to_owned())) } else { Err(REFUSED) }
+        if holds { Ok(OrchestrationId(name.to_owned())) } else { Err(REFUSED) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -27,7 +27,7 @@ impl SessionId {
     }
 }
 
-impl fmt::Display for SessionId {
+impl fmt::Display for OrchestrationId {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(&self.0)
     }
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_day_and_a_time_make_a_name() {
         for name in ["260131-235959", "000101-000000", "991231-120060"] {
-            assert_eq!(SessionId::parse(name).unwrap().as_str(), name);
+            assert_eq!(OrchestrationId::parse(name).unwrap().as_str(), name);
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
             "260131-000061",
         ] {
             assert_eq!(
-                SessionId::parse(name),
+                OrchestrationId::parse(name),
                 Err("Session ID must follow format <YYMMDD>-<hhmmss>"),
                 "{name}"
             );

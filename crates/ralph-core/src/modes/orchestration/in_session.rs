@@ -8,17 +8,18 @@ use crate::evidence::receipt::Proof;
 use crate::protocol::reply::{REASON_LIMIT, bounded};
 use crate::state::progress::stops;
 use crate::state::{
-    Completion, DrivenTurn, EndingKind, LoopState, Orchestrated, PauseCause, SessionCall, Via,
+    Completion, DrivenTurn, EndingKind, LoopState, OrchestrationCall, OrchestrationState,
+    PauseCause, Registration,
 };
 use crate::stop::{AllowReason, StopInputs, StopVerdict, all_hold, end, used_up};
-pub use crate::stop::{Due, Routed};
+pub use crate::stop::{Routed, RouterStep};
 use crate::text::plural::noun;
 use jiff::Timestamp;
 use std::fmt::Write as _;
 
 /// Whether the router's answer ends or pauses the orchestration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ends {
+pub enum RouterEnding {
     GoesOn,
     Rests(PauseCause, String),
     Ended(EndingKind, String),
@@ -26,7 +27,7 @@ pub enum Ends {
 
 /// Whether the criteria must be checked before the orchestration is complete.
 pub fn wants_proof(state: &LoopState, routed: &Routed) -> bool {
-    routed.due == Due::Complete && needs_proof(state)
+    routed.due == RouterStep::Complete && needs_proof(state)
 }
 
 fn needs_proof(state: &LoopState) -> bool {
@@ -35,30 +36,34 @@ fn needs_proof(state: &LoopState) -> bool {
 
 /// Evaluates the router's answer. An orchestration is complete only if the criteria hold: if all
 /// tasks are done and a criterion fails, it waits for the user's feedback.
-pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ends {
+pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> RouterEnding {
     let says = routed.says.trim();
     match routed.due {
-        Due::Call | Due::Wait => Ends::GoesOn,
-        Due::Paused => Ends::Rests(PauseCause::Person, says.to_owned()),
-        Due::Stopped => Ends::Ended(EndingKind::Cancelled, says.to_owned()),
-        Due::AwaitingFeedback => Ends::Ended(EndingKind::AwaitingFeedback, says.to_owned()),
-        Due::Failed => Ends::Ended(EndingKind::Failed, says.to_owned()),
-        Due::Complete if !needs_proof(state) => {
+        RouterStep::Call | RouterStep::Wait => RouterEnding::GoesOn,
+        RouterStep::Paused => RouterEnding::Rests(PauseCause::Person, says.to_owned()),
+        RouterStep::Stopped => RouterEnding::Ended(EndingKind::Cancelled, says.to_owned()),
+        RouterStep::AwaitingFeedback => {
+            RouterEnding::Ended(EndingKind::AwaitingFeedback, says.to_owned())
+        }
+        RouterStep::Failed => RouterEnding::Ended(EndingKind::Failed, says.to_owned()),
+        RouterStep::Complete if !needs_proof(state) => {
             let detail = match state.acceptance_criteria.is_empty() {
                 true => "all tasks are done; there was no criterion to prove it by",
                 false => "all tasks are done; nothing was verified",
             };
-            Ends::Ended(EndingKind::CompleteUnverified, detail.to_owned())
+            RouterEnding::Ended(EndingKind::CompleteUnverified, detail.to_owned())
         }
-        Due::Complete => {
+        RouterStep::Complete => {
             let nothing = Proof::default();
             let proof = proof.unwrap_or(&nothing);
             match all_hold(state, proof) {
-                true => Ends::Ended(
+                true => RouterEnding::Ended(
                     EndingKind::Complete,
                     "all tasks are done and all criteria hold".to_owned(),
                 ),
-                false => Ends::Ended(EndingKind::AwaitingFeedback, open_criteria(state, proof)),
+                false => {
+                    RouterEnding::Ended(EndingKind::AwaitingFeedback, open_criteria(state, proof))
+                }
             }
         }
     }
@@ -94,12 +99,12 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
         return rest(state, "its router did not answer; `ralph session next` says why", seen.now);
     };
     match ends(state, routed, seen.proof.as_ref()) {
-        Ends::GoesOn => {}
-        Ends::Rests(cause, detail) => {
+        RouterEnding::GoesOn => {}
+        RouterEnding::Rests(cause, detail) => {
             state.pause(cause, detail, seen.now);
             return StopVerdict::LetGo(AllowReason::Paused);
         }
-        Ends::Ended(kind, detail) => return end(state, kind, detail, seen.now),
+        RouterEnding::Ended(kind, detail) => return end(state, kind, detail, seen.now),
     }
     if let Some((kind, detail)) = used_up(state, seen.now) {
         return end(state, kind, detail, seen.now);
@@ -138,7 +143,7 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
 
 /// The prefix of agent names in this session.
 fn prefix(state: &LoopState) -> &'static str {
-    if state.via == Some(Via::Plugin) { "ralph:" } else { "" }
+    if state.via == Some(Registration::Plugin) { "ralph:" } else { "" }
 }
 
 /// The next step, as given at a stop.
@@ -155,7 +160,7 @@ pub fn told(state: &LoopState) -> String {
     }
 }
 
-fn too_long(session: &Orchestrated) -> String {
+fn too_long(session: &OrchestrationState) -> String {
     format!(
         "Next: run `ralph session next --id {}`, and make each call of the Agent tool that it prints, all of them in \
          one message, with run_in_background false and the prompt word for word.",
@@ -163,8 +168,8 @@ fn too_long(session: &Orchestrated) -> String {
     )
 }
 
-fn calls_in_words(calls: &[SessionCall], prefix: &str) -> String {
-    let agent = |call: &SessionCall| {
+fn calls_in_words(calls: &[OrchestrationCall], prefix: &str) -> String {
+    let agent = |call: &OrchestrationCall| {
         call.agent().map_or("", crate::modes::orchestration::agents::AgentRole::name)
     };
     if let [call] = calls {

@@ -23,7 +23,7 @@ pub use step::{Act, MachineStep, Output, output};
 pub use resolve::resolve;
 
 use super::change::{RouterWrite, advance};
-use super::finding::SessionFinding;
+use super::finding::OrchestrationFinding;
 use super::invocation::Invocation;
 use super::progress::Progress;
 use super::signal::{SignalsForAgents, listen};
@@ -83,7 +83,7 @@ pub fn next(seen: &Snapshot, now: Timestamp) -> MachineStep {
 fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     let mut changes = Vec::new();
     let mut current = seen.clone();
-    let mut first: Option<Vec<SessionFinding>> = None;
+    let mut first: Option<Vec<OrchestrationFinding>> = None;
     for _ in 0..MOST_MOVES {
         let picture = Picture::of(&current);
         let found = findings(&current, &picture);
@@ -161,7 +161,7 @@ fn wave(picture: &Picture, state: State) -> Option<u32> {
     picture.metadata.filter(|_| has_one).and_then(|metadata| metadata.wave)
 }
 
-fn turn(view: &View<'_>, state: State, found: &[SessionFinding]) -> MachineTurn {
+fn turn(view: &View<'_>, state: State, found: &[OrchestrationFinding]) -> MachineTurn {
     if let Some(turn) = alone::waits(view, state) {
         return turn;
     }

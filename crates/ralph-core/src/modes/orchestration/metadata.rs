@@ -4,10 +4,10 @@
 //! kept: see [`super::yaml::set`].
 
 mod iteration;
-mod session;
+mod orchestration;
 
 pub use iteration::{IterationMetadata, planned};
-pub use session::{Counts, SessionMetadata, refresh, set_state};
+pub use orchestration::{Counts, OrchestrationMetadata, refresh, set_state};
 
 use super::yaml::{YamlError, set};
 

@@ -5,11 +5,11 @@
 //! finished tasks are not done again.
 
 use super::change::planning_of;
-use super::files::SessionFile;
-use super::finding::SessionFinding;
-use super::id::SessionId;
+use super::files::OrchestrationFile;
+use super::finding::OrchestrationFinding;
+use super::id::OrchestrationId;
 use super::machine::resolve;
-use super::metadata::{Counts, SessionMetadata};
+use super::metadata::{Counts, OrchestrationMetadata};
 use super::progress::{self, Progress, ProgressSection, TaskMark};
 use super::report::ReviewVerdict;
 use super::snapshot::{Picture, Snapshot};
@@ -23,9 +23,9 @@ pub struct Mended {
     /// The repaired orchestration. Files that differ have to be written.
     pub after: Snapshot,
     /// The repairs, each with its file and line.
-    pub done: Vec<SessionFinding>,
+    pub done: Vec<OrchestrationFinding>,
     /// The problems that remain.
-    pub left: Vec<SessionFinding>,
+    pub left: Vec<OrchestrationFinding>,
 }
 
 pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
@@ -33,7 +33,7 @@ pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut done = Vec::new();
     let picture = Picture::of(seen);
     let (state, iteration) = resolve(&picture);
-    if state != State::Initializing || seen.has(SessionFile::Progress) {
+    if state != State::Initializing || seen.has(OrchestrationFile::Progress) {
         mend_progress(&mut after, &picture, iteration, &mut done);
         mend_metadata(&mut after, iteration, now, &mut done);
     }
@@ -45,24 +45,28 @@ fn mend_progress(
     after: &mut Snapshot,
     picture: &Picture,
     iteration: u32,
-    done: &mut Vec<SessionFinding>,
+    done: &mut Vec<OrchestrationFinding>,
 ) {
     let planning = planning_of(iteration);
-    let text = match after.text(SessionFile::Progress) {
+    let text = match after.text(OrchestrationFile::Progress) {
         Some(text) => {
             let (text, repaired, _) = progress::repair(text, iteration, planning);
             done.extend(repaired.into_iter().map(|one| {
-                SessionFinding::new(SessionFile::Progress, one.line.unwrap_or_default(), one.what)
+                OrchestrationFinding::new(
+                    OrchestrationFile::Progress,
+                    one.line.unwrap_or_default(),
+                    one.what,
+                )
             }));
             text
         }
         None => {
             let what = "it was missing; each task is as far as its last report shows";
-            done.push(SessionFinding::new(SessionFile::Progress, 0, what));
+            done.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
             from_reports(picture, iteration)
         }
     };
-    after.files.insert(SessionFile::Progress.to_string(), Some(text));
+    after.files.insert(OrchestrationFile::Progress.to_string(), Some(text));
 }
 
 /// Tasks exist only after a breakdown, so planning was over.
@@ -99,23 +103,23 @@ fn mend_metadata(
     after: &mut Snapshot,
     iteration: u32,
     now: LocalTime,
-    done: &mut Vec<SessionFinding>,
+    done: &mut Vec<OrchestrationFinding>,
 ) {
     let id = after.id.clone();
-    let old = after.text(SessionFile::Metadata).map(str::to_owned);
+    let old = after.text(OrchestrationFile::Metadata).map(str::to_owned);
     let text = match old.as_deref().map(|text| (text, Yaml::parse(text))) {
         Some((text, Ok(yaml))) => members(after, text, &yaml, iteration, now, done),
         other => {
             // The other files show the state, so resolve it without the unreadable file.
-            after.files.remove(&SessionFile::Metadata.to_string());
+            after.files.remove(&OrchestrationFile::Metadata.to_string());
             let (state, iteration) = resolve(&Picture::of(after));
             let was = if other.is_some() { "it was no YAML" } else { "it was missing" };
             let what = format!("{was}; it was written anew, in {state}, iteration {iteration}");
-            done.push(SessionFinding::new(SessionFile::Metadata, 0, what));
-            SessionMetadata::first(&id, state, iteration, now)
+            done.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
+            OrchestrationMetadata::first(&id, state, iteration, now)
         }
     };
-    after.files.insert(SessionFile::Metadata.to_string(), Some(text));
+    after.files.insert(OrchestrationFile::Metadata.to_string(), Some(text));
 }
 
 /// Sets members that are missing or unreadable, and no others.
@@ -125,17 +129,18 @@ fn members(
     before: &Yaml,
     iteration: u32,
     now: LocalTime,
-    done: &mut Vec<SessionFinding>,
+    done: &mut Vec<OrchestrationFinding>,
 ) -> String {
     let is_number = |path: &[&str]| before.number(path).is_some();
     let is_text = |path: &[&str]| before.text(path).is_some();
-    let is_id = |id: &SessionId| before.text(&["session_id"]) == Some(id.as_str());
+    let is_id = |id: &OrchestrationId| before.text(&["session_id"]) == Some(id.as_str());
     let state = before.text(&["orchestrator", "state"]);
     let has_state = state.is_none() || state.and_then(State::of).is_some();
-    let counts = Counts::of(&Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default()));
+    let counts =
+        Counts::of(&Progress::parse(seen.text(OrchestrationFile::Progress).unwrap_or_default()));
     let inferred = {
         let mut without = seen.clone();
-        without.files.remove(&SessionFile::Metadata.to_string());
+        without.files.remove(&OrchestrationFile::Metadata.to_string());
         resolve(&Picture::of(&without)).0
     };
     let has_iteration = before.number(&["iteration"]).is_some_and(|number| number > 0);
@@ -156,8 +161,8 @@ fn members(
         // A member that cannot be set remains a problem.
         if let Ok(changed) = yaml::set(&text, path, value) {
             let what = format!("`{}` became `{value}`", path.join("."));
-            done.push(SessionFinding::new(
-                SessionFile::Metadata,
+            done.push(OrchestrationFinding::new(
+                OrchestrationFile::Metadata,
                 before.line(path).unwrap_or_default(),
                 what,
             ));
@@ -176,7 +181,7 @@ mod tests {
     const TASKS: &[(&str, &[&str])] =
         &[("task-1", &[]), ("task-2", &[]), ("task-3", &[]), ("task-4", &[])];
 
-    fn told(findings: &[SessionFinding]) -> Vec<String> {
+    fn told(findings: &[OrchestrationFinding]) -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     }
 
@@ -211,7 +216,9 @@ mod tests {
         assert!(
             is_invalid(&mended.left) && told(&mended.left)[0].starts_with("progress.md:19: `[?]`")
         );
-        assert!(mended.after.text(SessionFile::Metadata).unwrap().contains("mine: yes # kept\n"));
+        assert!(
+            mended.after.text(OrchestrationFile::Metadata).unwrap().contains("mine: yes # kept\n")
+        );
     }
 
     #[test]
@@ -224,7 +231,7 @@ mod tests {
         let mended = repair(&session.seen, now().into());
         assert_eq!(mended.left, []);
         assert_eq!(
-            mended.after.text(SessionFile::Progress).map(str::trim_end),
+            mended.after.text(OrchestrationFile::Progress).map(str::trim_end),
             Some(before.trim_end())
         );
         assert_eq!(repair(&mended.after, now().into()).done, [], "again");
@@ -241,7 +248,7 @@ mod tests {
         session.file("metadata.yaml", "tasks: [\n");
         let mended = repair(&session.seen, now().into());
         assert!(!is_invalid(&mended.left), "{:?}", mended.left);
-        let progress = Progress::parse(mended.after.text(SessionFile::Progress).unwrap());
+        let progress = Progress::parse(mended.after.text(OrchestrationFile::Progress).unwrap());
         let statuses: Vec<&str> =
             progress.tasks().iter().map(|entry| entry.status.mark()).collect();
         assert_eq!(statuses, ["[x]", "[F]", "[P]", "[ ]"]);

@@ -4,7 +4,7 @@
 //! its own files, and a call must be exactly one that the router gave.
 
 use super::agents::{AgentRole, Mode};
-use super::files::{FileOwner, SessionFile};
+use super::files::{FileOwner, OrchestrationFile};
 use super::invocation::Invocation;
 use super::progress::{Progress, TaskMark};
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub struct RuleRefusal(pub String);
 /// The rule, and what is allowed instead.
 pub fn may_write(
     writer: Writer<'_>,
-    place: Option<SessionFile<'_>>,
+    place: Option<OrchestrationFile<'_>>,
     target: WriteTarget,
 ) -> Result<(), RuleRefusal> {
     let refuse = |text: String| Err(RuleRefusal(text));
@@ -78,11 +78,13 @@ pub fn may_write(
         return refuse(format!("`{place}` is written by {}, not by {agent}", owners.join(", ")));
     }
     match place {
-        SessionFile::PlanSnapshot(_) if target.exists => {
+        OrchestrationFile::PlanSnapshot(_) if target.exists => {
             refuse(format!("`{place}` is the plan as it was and stays so; write `plan.md`"))
         }
-        SessionFile::Task(id) if target.exists => replaced_task(mode, id, target),
-        SessionFile::Report { task, attempt } => report(mode, of_task, (task, attempt), target),
+        OrchestrationFile::Task(id) if target.exists => replaced_task(mode, id, target),
+        OrchestrationFile::Report { task, attempt } => {
+            report(mode, of_task, (task, attempt), target)
+        }
         _ => Ok(()),
     }
 }
@@ -120,7 +122,7 @@ fn report(
     if attempt < target.latest_attempt {
         return Err(RuleRefusal(format!(
             "an earlier attempt's report stays; write `{}`",
-            SessionFile::Report { task, attempt: target.latest_attempt }
+            OrchestrationFile::Report { task, attempt: target.latest_attempt }
         )));
     }
     Ok(())
@@ -271,7 +273,7 @@ mod tests {
 
     #[track_caller]
     fn check(writer: Writer<'_>, path: &str, target: WriteTarget, refused: Option<&str>) {
-        match (may_write(writer, SessionFile::of(path), target), refused) {
+        match (may_write(writer, OrchestrationFile::of(path), target), refused) {
             (Ok(()), None) => {}
             (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
             (other, _) => panic!("{path}: {other:?}"),
@@ -312,7 +314,7 @@ mod tests {
         let modes = [Mode::Update, Mode::Brainstorm, Mode::Execute, Mode::TaskReview];
         for (path, allowed) in paths {
             for (mode, allowed) in modes.into_iter().zip(allowed) {
-                let result = may_write(agent(mode, "a"), SessionFile::of(path), NEW);
+                let result = may_write(agent(mode, "a"), OrchestrationFile::of(path), NEW);
                 assert_eq!(result.is_ok(), allowed, "{mode} {path}: {result:?}");
             }
         }

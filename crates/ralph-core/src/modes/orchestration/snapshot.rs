@@ -4,12 +4,12 @@
 //! rebuilt after each change.
 
 use super::feedback::{self, FeedbackBatch};
-use super::files::{self, SessionFile};
-use super::finding::SessionFinding;
+use super::files::{self, OrchestrationFile};
+use super::finding::OrchestrationFinding;
 use super::guardrails::Guardrails;
-use super::id::SessionId;
+use super::id::OrchestrationId;
 use super::invocation::Running;
-use super::metadata::{IterationMetadata, SessionMetadata};
+use super::metadata::{IterationMetadata, OrchestrationMetadata};
 use super::progress::Progress;
 use super::recovery::Tries;
 use super::report::{self, TaskReport};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// An orchestration's folder as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    pub id: SessionId,
+    pub id: OrchestrationId,
     /// Every file by its path relative to the folder, with its text if it was read.
     pub files: BTreeMap<String, Option<String>>,
     /// The text of `<SESSION_ID>.instructions.md`, if the file exists.
@@ -36,7 +36,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// An orchestration without files.
-    pub fn new(id: SessionId, request: &str) -> Snapshot {
+    pub fn new(id: OrchestrationId, request: &str) -> Snapshot {
         Snapshot {
             id,
             files: BTreeMap::new(),
@@ -49,17 +49,18 @@ impl Snapshot {
     }
 
     /// The text of a file; empty if it was not read.
-    pub fn text(&self, place: SessionFile<'_>) -> Option<&str> {
+    pub fn text(&self, place: OrchestrationFile<'_>) -> Option<&str> {
         self.files.get(&place.to_string()).map(|text| text.as_deref().unwrap_or_default())
     }
 
     /// The orchestration's status; `None` if the metadata do not contain it.
     pub fn standing(&self) -> Option<MetadataStatus> {
-        let (metadata, _) = SessionMetadata::parse(self.text(SessionFile::Metadata)?, &self.id);
+        let (metadata, _) =
+            OrchestrationMetadata::parse(self.text(OrchestrationFile::Metadata)?, &self.id);
         metadata.standing
     }
 
-    pub fn has(&self, place: SessionFile<'_>) -> bool {
+    pub fn has(&self, place: OrchestrationFile<'_>) -> bool {
         self.files.contains_key(&place.to_string())
     }
 }
@@ -73,7 +74,7 @@ pub struct Picture {
     /// The progress document; `None` if it is missing.
     pub progress: Option<Progress>,
     /// The metadata; `None` if they are missing.
-    pub metadata: Option<SessionMetadata>,
+    pub metadata: Option<OrchestrationMetadata>,
     /// The tasks that have a file, in the order of their ids.
     pub tasks: Vec<TaskFile>,
     pub reports: BTreeMap<String, Vec<TaskReport>>,
@@ -84,7 +85,7 @@ pub struct Picture {
     /// The latest iteration that has a folder; 0 if there is none.
     pub latest_iteration: u32,
     /// The problems found, worst first.
-    pub findings: Vec<SessionFinding>,
+    pub findings: Vec<OrchestrationFinding>,
 }
 
 impl Picture {
@@ -92,15 +93,15 @@ impl Picture {
         let mut findings = Vec::new();
         let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
         findings.extend(found);
-        let metadata = seen.text(SessionFile::Metadata).map(|text| {
-            let (metadata, found) = SessionMetadata::parse(text, &seen.id);
+        let metadata = seen.text(OrchestrationFile::Metadata).map(|text| {
+            let (metadata, found) = OrchestrationMetadata::parse(text, &seen.id);
             findings.extend(found);
             metadata
         });
         let mut picture = Picture {
             path: files::folder(&seen.id),
             rails,
-            progress: seen.text(SessionFile::Progress).map(Progress::parse),
+            progress: seen.text(OrchestrationFile::Progress).map(Progress::parse),
             metadata,
             tasks: Vec::new(),
             reports: BTreeMap::new(),
@@ -110,7 +111,7 @@ impl Picture {
             findings,
         };
         for (path, text) in &seen.files {
-            if let Some(place) = SessionFile::of(path) {
+            if let Some(place) = OrchestrationFile::of(path) {
                 picture.take(place, text.as_deref());
             }
         }
@@ -118,25 +119,25 @@ impl Picture {
         picture
     }
 
-    fn take(&mut self, place: SessionFile<'_>, text: Option<&str>) {
+    fn take(&mut self, place: OrchestrationFile<'_>, text: Option<&str>) {
         let content = text.unwrap_or_default();
         match place {
-            SessionFile::Task(id) => {
+            OrchestrationFile::Task(id) => {
                 let (task, found) = TaskFile::parse(id, content);
                 self.tasks.push(task);
                 self.findings.extend(found);
             }
-            SessionFile::Report { task, attempt } => {
+            OrchestrationFile::Report { task, attempt } => {
                 let report = TaskReport::parse(attempt, text);
                 self.reports.entry(task.to_owned()).or_default().push(report);
             }
-            SessionFile::IterationMetadata(iteration) => {
+            OrchestrationFile::IterationMetadata(iteration) => {
                 self.findings.extend(IterationMetadata::parse(content, iteration).1);
             }
-            SessionFile::Review(iteration) => {
+            OrchestrationFile::Review(iteration) => {
                 self.reviews.insert(iteration, report::is_complete(content));
             }
-            SessionFile::Feedback { iteration, stamp, file: feedback::FILE } => {
+            OrchestrationFile::Feedback { iteration, stamp, file: feedback::FILE } => {
                 let (feedback, found) = FeedbackBatch::parse(iteration, stamp, content);
                 self.findings.extend(found);
                 if feedback.says_something() {
@@ -145,7 +146,9 @@ impl Picture {
             }
             _ => {}
         }
-        if let SessionFile::IterationMetadata(iteration) | SessionFile::Review(iteration) = place {
+        if let OrchestrationFile::IterationMetadata(iteration)
+        | OrchestrationFile::Review(iteration) = place
+        {
             self.latest_iteration = self.latest_iteration.max(iteration);
         }
     }

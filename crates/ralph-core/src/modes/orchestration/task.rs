@@ -4,8 +4,8 @@
 //! `depends_on`. A task with unreadable dependencies is not executed, because it might run too
 //! early.
 
-use super::files::{SessionFile, is_task_id};
-use super::finding::SessionFinding;
+use super::files::{OrchestrationFile, is_task_id};
+use super::finding::OrchestrationFinding;
 use super::yaml::{Yaml, front_matter};
 
 /// A task as its file defines it.
@@ -29,21 +29,21 @@ const SECTIONS: [&str; 3] = ["Title", "Objective", "Success Criteria"];
 
 impl TaskFile {
     /// Reads a file, and reports what is wrong with it.
-    pub fn parse(id: &str, text: &str) -> (TaskFile, Vec<SessionFinding>) {
-        let place = SessionFile::Task(id);
+    pub fn parse(id: &str, text: &str) -> (TaskFile, Vec<OrchestrationFinding>) {
+        let place = OrchestrationFile::Task(id);
         let mut found = Vec::new();
         let mut task =
             TaskFile { id: id.to_owned(), parallel: true, is_sound: true, ..TaskFile::default() };
         let mut lines: Option<(Vec<String>, usize)> = None;
         match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            None => found.push(SessionFinding::new(
+            None => found.push(OrchestrationFinding::new(
                 place,
                 1,
                 "no front matter; begin the file with `---`",
             )),
             Some((Err(flaw), before)) => {
                 task.is_sound = false;
-                found.push(SessionFinding::blocks(place, flaw.line + before, flaw.what));
+                found.push(OrchestrationFinding::blocks(place, flaw.line + before, flaw.what));
             }
             Some((Ok(yaml), before)) => {
                 let line = |name: &str| yaml.line(&[name]).unwrap_or_default() + before;
@@ -51,12 +51,14 @@ impl TaskFile {
                 task.parallel = yaml.text(&["type"]) != Some("Sequential");
                 match yaml.text(&["id"]) {
                     Some(said) if said == id => {}
-                    Some(said) => found.push(SessionFinding::new(
+                    Some(said) => found.push(OrchestrationFinding::new(
                         place,
                         line("id"),
                         format!("`id: {said}` is not the file's name; the name counts"),
                     )),
-                    None => found.push(SessionFinding::new(place, 1, format!("write `id: {id}`"))),
+                    None => {
+                        found.push(OrchestrationFinding::new(place, 1, format!("write `id: {id}`")))
+                    }
                 }
                 lines = yaml.list(&["depends_on"]).map(|ids| (ids, line("depends_on")));
                 if lines.is_none() && yaml.value(&["depends_on"]).is_some() {
@@ -68,7 +70,7 @@ impl TaskFile {
         let body = body(text);
         for wanted in SECTIONS {
             if !body.iter().any(|line| line.heading == Some(wanted)) {
-                found.push(SessionFinding::new(
+                found.push(OrchestrationFinding::new(
                     place,
                     0,
                     format!("the section `## {wanted}` is missing"),
@@ -90,15 +92,15 @@ impl TaskFile {
         for bad in ids.iter().filter(|id| !is_task_id(id)) {
             task.is_sound = false;
             let what = format!("`{bad}` is no id of a task; write `depends_on: [task-1]`");
-            found.push(SessionFinding::blocks(place, line, what));
+            found.push(OrchestrationFinding::blocks(place, line, what));
         }
         task.depends_on = ids;
         (task, found)
     }
 }
 
-fn unreadable(place: SessionFile<'_>, line: usize) -> SessionFinding {
-    SessionFinding::blocks(
+fn unreadable(place: OrchestrationFile<'_>, line: usize) -> OrchestrationFinding {
+    OrchestrationFinding::blocks(
         place,
         line,
         "`depends_on` cannot be read; write `depends_on: [task-1, task-2]`",

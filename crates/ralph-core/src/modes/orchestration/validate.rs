@@ -5,8 +5,8 @@
 //! continue.
 
 use super::feedback;
-use super::files::SessionFile;
-use super::finding::{SessionFinding, Weight};
+use super::files::OrchestrationFile;
+use super::finding::{OrchestrationFinding, Weight};
 use super::machine::resolve;
 use super::progress::{Progress, ProgressSection, TaskMark};
 use super::snapshot::{Picture, Snapshot};
@@ -15,27 +15,31 @@ use super::waves::TaskFiles;
 use std::collections::BTreeMap;
 
 /// Reports all problems: worst first, then by file and line.
-pub fn validate(seen: &Snapshot) -> Vec<SessionFinding> {
+pub fn validate(seen: &Snapshot) -> Vec<OrchestrationFinding> {
     findings(seen, &Picture::of(seen))
 }
 
-pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<SessionFinding> {
+pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<OrchestrationFinding> {
     let mut found = picture.findings.clone();
     let (state, iteration) = resolve(picture);
     if state != State::Initializing {
         if picture.metadata.is_none() {
             let what = "it is missing; where the session is, is inferred from the other files";
-            found.push(SessionFinding::new(SessionFile::Metadata, 0, what));
+            found.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
         }
-        if !seen.has(SessionFile::Plan) {
-            found.push(SessionFinding::new(
-                SessionFile::Plan,
+        if !seen.has(OrchestrationFile::Plan) {
+            found.push(OrchestrationFinding::new(
+                OrchestrationFile::Plan,
                 0,
                 "it is missing; write what is to be done",
             ));
         }
         match &picture.progress {
-            None => found.push(SessionFinding::invalid(SessionFile::Progress, 0, "it is missing")),
+            None => found.push(OrchestrationFinding::invalid(
+                OrchestrationFile::Progress,
+                0,
+                "it is missing",
+            )),
             Some(progress) => {
                 found.extend(of_progress(progress, iteration));
                 found.extend(of_tasks(picture, progress));
@@ -43,12 +47,14 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<SessionFinding
             }
         }
         found.extend(of_feedback(seen, state, iteration));
-        found.extend((1..iteration).filter(|old| !seen.has(SessionFile::PlanSnapshot(*old))).map(
-            |old| {
-                let what = "it is missing; nobody can tell any more what the plan was";
-                SessionFinding::new(SessionFile::PlanSnapshot(old), 0, what)
-            },
-        ));
+        found.extend(
+            (1..iteration).filter(|old| !seen.has(OrchestrationFile::PlanSnapshot(*old))).map(
+                |old| {
+                    let what = "it is missing; nobody can tell any more what the plan was";
+                    OrchestrationFinding::new(OrchestrationFile::PlanSnapshot(old), 0, what)
+                },
+            ),
+        );
     }
     found.sort_by(|one, other| {
         other
@@ -62,7 +68,11 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<SessionFinding
 
 /// Feedback from the user that no iteration will take up. Feedback of an iteration that has already
 /// started is not reported, except for iteration 1, which never takes feedback.
-pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<SessionFinding> {
+pub(super) fn of_feedback(
+    seen: &Snapshot,
+    state: State,
+    iteration: u32,
+) -> Vec<OrchestrationFinding> {
     // The batches of each iteration; true if the batch has its file.
     let mut batches: BTreeMap<(u32, &str), bool> = BTreeMap::new();
     let mut found = Vec::new();
@@ -83,8 +93,8 @@ pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<
                     "it stands in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
                     of.max(next.min(2))
                 );
-                found.push(SessionFinding::blocks(
-                    SessionFile::Iteration { iteration: of, file: rest },
+                found.push(OrchestrationFinding::blocks(
+                    OrchestrationFile::Iteration { iteration: of, file: rest },
                     0,
                     what,
                 ));
@@ -102,19 +112,20 @@ pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<
                 "it is missing, so nobody takes the files beside it up; write what is to be done into it".to_owned()
             }
         };
-        let place = SessionFile::Feedback { iteration: of, stamp, file: feedback::FILE };
-        found.push(SessionFinding::blocks(place, 0, what));
+        let place = OrchestrationFile::Feedback { iteration: of, stamp, file: feedback::FILE };
+        found.push(OrchestrationFinding::blocks(place, 0, what));
     }
     found
 }
 
 /// True if the orchestration must be repaired before anything else.
-pub fn is_invalid(findings: &[SessionFinding]) -> bool {
+pub fn is_invalid(findings: &[OrchestrationFinding]) -> bool {
     findings.iter().any(|finding| finding.weight == Weight::Invalid)
 }
 
-fn of_progress(progress: &Progress, iteration: u32) -> Vec<SessionFinding> {
-    let invalid = |line, what: String| SessionFinding::invalid(SessionFile::Progress, line, what);
+fn of_progress(progress: &Progress, iteration: u32) -> Vec<OrchestrationFinding> {
+    let invalid =
+        |line, what: String| OrchestrationFinding::invalid(OrchestrationFile::Progress, line, what);
     let mut found = Vec::new();
     if !progress.has_header {
         found.push(invalid(0, "the header `# Progress` is missing".to_owned()));
@@ -141,51 +152,56 @@ fn of_progress(progress: &Progress, iteration: u32) -> Vec<SessionFinding> {
     }
     found.extend(progress.damage.iter().map(|damage| match damage.matters {
         true => invalid(damage.line, damage.what.clone()),
-        false => SessionFinding::new(SessionFile::Progress, damage.line, damage.what.clone()),
+        false => {
+            OrchestrationFinding::new(OrchestrationFile::Progress, damage.line, damage.what.clone())
+        }
     }));
     found
 }
 
-fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<SessionFinding> {
+fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<OrchestrationFinding> {
     let mut found = Vec::new();
     for entry in progress.tasks() {
         let mut tell = |what: String| {
-            found.push(SessionFinding::blocks(SessionFile::Progress, entry.line, what));
+            found.push(OrchestrationFinding::blocks(OrchestrationFile::Progress, entry.line, what));
         };
         if picture.task(&entry.id).is_none() && !entry.status.is_settled() {
             tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
         }
         if entry.status == TaskMark::InProgress && entry.said("started").is_none() {
             let what = format!("{} does not say since when; write `(started: …)`", entry.id);
-            found.push(SessionFinding::new(SessionFile::Progress, entry.line, what));
+            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, entry.line, what));
         } else if entry.status == TaskMark::ReviewPending
             && picture.reports_of(&entry.id).is_empty()
         {
             let what = format!("{} is to be reviewed and has no report", entry.id);
-            found.push(SessionFinding::new(SessionFile::Progress, entry.line, what));
+            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, entry.line, what));
         }
     }
     for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
         let what = format!("{} does not stand in `progress.md`; it counts as open", task.id);
-        found.push(SessionFinding::new(SessionFile::Task(&task.id), 0, what));
+        found.push(OrchestrationFinding::new(OrchestrationFile::Task(&task.id), 0, what));
     }
     let wanted = TaskFiles::of(picture, progress);
     found.extend(
         wanted
             .flaws()
             .into_iter()
-            .map(|(id, what)| SessionFinding::blocks(SessionFile::Task(&id), 0, what)),
+            .map(|(id, what)| OrchestrationFinding::blocks(OrchestrationFile::Task(&id), 0, what)),
     );
     found
 }
 
 /// Finds a mark before the id of a task in any other file: statuses belong in one place only.
-fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<SessionFinding> {
+fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<OrchestrationFinding> {
     let ids: Vec<String> = progress.tasks().iter().map(|entry| entry.id.clone()).collect();
     let mut found = Vec::new();
     for (path, text) in &seen.files {
-        let Some(place @ (SessionFile::Plan | SessionFile::Task(_) | SessionFile::Questions(_))) =
-            SessionFile::of(path)
+        let Some(
+            place @ (OrchestrationFile::Plan
+            | OrchestrationFile::Task(_)
+            | OrchestrationFile::Questions(_)),
+        ) = OrchestrationFile::of(path)
         else {
             continue;
         };
@@ -198,7 +214,7 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<SessionFinding> 
                 && ids.iter().any(|id| id == word)
             {
                 let what = format!("the status of {word} stands in `progress.md` and nowhere else");
-                found.push(SessionFinding::new(place, at + 1, what));
+                found.push(OrchestrationFinding::new(place, at + 1, what));
             }
         }
     }

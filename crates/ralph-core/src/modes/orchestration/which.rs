@@ -3,14 +3,14 @@
 //! It is the only one that is not completed, or else the only one at all. In all other cases the
 //! user has to name it: a guess could write into the wrong orchestration's folder.
 
-use super::id::SessionId;
+use super::id::OrchestrationId;
 use super::state::MetadataStatus;
 
 /// A sentence that continues an orchestration: `Continue session 260131-120000 with new feedback`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continued {
     /// The orchestration; `None` if the name is invalid.
-    pub id: Option<SessionId>,
+    pub id: Option<OrchestrationId>,
     /// True if the sentence mentions feedback.
     pub feedback: bool,
     /// True if the sentence contains more than that.
@@ -87,7 +87,7 @@ pub fn continued(text: &str) -> Option<Continued> {
     }
     let name = words.next()?;
     let name = name.rsplit("ralph-sessions/").next().unwrap_or(name).trim_matches('/');
-    let id = SessionId::parse(name).ok();
+    let id = OrchestrationId::parse(name).ok();
     let looks_like_one = name.contains(|it: char| it.is_ascii_digit())
         && name.chars().all(|it| it.is_ascii_digit() || "-_./:".contains(it));
     if id.is_none() && !(names_one && looks_like_one) {
@@ -104,20 +104,21 @@ pub fn continued(text: &str) -> Option<Continued> {
 /// The orchestration that is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meant {
-    One(SessionId),
+    One(OrchestrationId),
     /// There is no orchestration.
     None,
     /// One of these, all of which are completed.
-    Completed(Vec<SessionId>),
+    Completed(Vec<OrchestrationId>),
     /// One of these, none of which is completed.
-    Open(Vec<SessionId>),
+    Open(Vec<OrchestrationId>),
 }
 
 /// Chooses among all orchestrations, each with its status if the metadata contain one.
-pub fn meant(all: Vec<(SessionId, Option<MetadataStatus>)>) -> Meant {
+pub fn meant(all: Vec<(OrchestrationId, Option<MetadataStatus>)>) -> Meant {
     let (completed, open): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, standing)| *standing == Some(MetadataStatus::Completed));
-    let names = |all: Vec<(SessionId, _)>| all.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+    let names =
+        |all: Vec<(OrchestrationId, _)>| all.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
     match (names(open).as_slice(), names(completed).as_slice()) {
         ([one], _) | ([], [one]) => Meant::One(one.clone()),
         ([], []) => Meant::None,
@@ -135,9 +136,10 @@ impl Meant {
     pub fn one(
         self,
         none: &str,
-        typed: impl Fn(&SessionId) -> String,
-    ) -> Result<SessionId, String> {
-        let names = |ids: &[SessionId]| ids.iter().map(&typed).collect::<Vec<_>>().join(" or ");
+        typed: impl Fn(&OrchestrationId) -> String,
+    ) -> Result<OrchestrationId, String> {
+        let names =
+            |ids: &[OrchestrationId]| ids.iter().map(&typed).collect::<Vec<_>>().join(" or ");
         match self {
             Meant::One(id) => Ok(id),
             Meant::None => Err(none.to_owned()),
@@ -161,8 +163,8 @@ mod tests {
     const OPEN: Option<MetadataStatus> = Some(MetadataStatus::InProgress);
     const AWAITS: Option<MetadataStatus> = Some(MetadataStatus::AwaitingFeedback);
 
-    fn named(at: usize) -> SessionId {
-        SessionId::parse(&format!("260131-12000{at}")).unwrap()
+    fn named(at: usize) -> OrchestrationId {
+        OrchestrationId::parse(&format!("260131-12000{at}")).unwrap()
     }
 
     /// The orchestrations are numbered from 0.

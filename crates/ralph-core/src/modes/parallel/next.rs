@@ -5,7 +5,7 @@
 
 use super::{WORKER, prompt, startable, taken};
 use crate::protocol::reply::bounded;
-use crate::state::{LoopState, Task, Via, Worker};
+use crate::state::{LoopState, Registration, Task, Worker};
 use crate::tasks::graph::{self, Graph, Summary};
 use crate::text::plural::noun;
 use jiff::Timestamp;
@@ -94,7 +94,7 @@ pub(super) fn chosen(state: &LoopState, room: usize, now: Timestamp) -> Vec<&Tas
 }
 
 fn call(state: &LoopState, task: &Task) -> AgentInput {
-    let prefix = if state.via == Some(Via::Plugin) { "ralph:" } else { "" };
+    let prefix = if state.via == Some(Registration::Plugin) { "ralph:" } else { "" };
     AgentInput {
         description: bounded(&format!("{} {}", task.id, task.name), 60),
         subagent_type: format!("{prefix}{WORKER}"),
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_call_is_for_the_agent_as_it_is_registered() {
         let mut state = loop_of(&[("T-1", &[], &[])]);
-        state.via = Some(Via::Plugin);
+        state.via = Some(Registration::Plugin);
         let NextParallelStep::Start { calls } = next(&state, NOW) else { panic!() };
         assert_eq!(calls[0].subagent_type, "ralph:ralph-worker");
         assert!(calls[0].prompt.starts_with("Ralph task T-1\n"));

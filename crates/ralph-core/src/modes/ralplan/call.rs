@@ -6,7 +6,7 @@
 
 use super::next::critic;
 use super::{PlanRefusal, Role, short};
-use crate::state::{PlanPhase, Ralplan};
+use crate::state::{PlanPhase, RalplanState};
 
 /// Whether an agent of this role may be called with this prompt, given the digest of the plan's
 /// file (empty if there is no file).
@@ -18,7 +18,7 @@ use crate::state::{PlanPhase, Ralplan};
 /// # Errors
 /// Why the call is refused, and which agent to call instead.
 pub fn may_call(
-    plan: &Ralplan,
+    plan: &RalplanState,
     role: Role,
     prompt: &str,
     hash_now: &str,
@@ -35,7 +35,7 @@ pub fn may_call(
 }
 
 /// The role whose report the planning waits for.
-fn whose_turn(plan: &Ralplan) -> Option<Role> {
+fn whose_turn(plan: &RalplanState) -> Option<Role> {
     match plan.phase {
         PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => Some(Role::GapFinder),
         PlanPhase::PlannerPlanning => Some(Role::Planner),
@@ -51,7 +51,7 @@ fn whose_turn(plan: &Ralplan) -> Option<Role> {
 
 /// The prompt tells the critic which text to judge, and the critic repeats it in the verdict. A
 /// critic that was called on an older text cannot judge a newer one.
-fn may_judge(plan: &Ralplan, prompt: &str, hash_now: &str) -> Result<(), PlanRefusal> {
+fn may_judge(plan: &RalplanState, prompt: &str, hash_now: &str) -> Result<(), PlanRefusal> {
     if hash_now.is_empty() || hash_now != plan.ready_hash {
         let (ready, now) = (plan.ready_hash.clone(), hash_now.to_owned());
         return Err(PlanRefusal::ChangedSinceReady { ready, now });
@@ -71,7 +71,7 @@ mod tests {
 
     /// Checks which roles may be called with the prompt that `next` writes.
     #[track_caller]
-    fn check(plan: &Ralplan, expected: &[Role]) {
+    fn check(plan: &RalplanState, expected: &[Role]) {
         let prompt = match next(plan, "ralph:") {
             NextPlanStep::Call(call) => call.prompt,
             _ => String::new(),
@@ -95,7 +95,7 @@ mod tests {
         check(&begin("t", Timestamp::UNIX_EPOCH), &[Role::GapFinder]);
         check(&planning(), &[Role::GapFinder, Role::Planner]);
         check(&in_review(H1), &[Role::Critic]);
-        let asked = Ralplan { phase: PlanPhase::ArchitectConsultation, ..planning() };
+        let asked = RalplanState { phase: PlanPhase::ArchitectConsultation, ..planning() };
         check(&asked, &[Role::Architect]);
         check(&awaiting(), &[]);
         for phase in [
@@ -104,7 +104,7 @@ mod tests {
             PlanPhase::HandlingVerdict,
             PlanPhase::Other("of tomorrow".to_owned()),
         ] {
-            check(&Ralplan { phase, ..awaiting() }, &[]);
+            check(&RalplanState { phase, ..awaiting() }, &[]);
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
         for now in [H2, ""] {
             check_critic(&format!(".omc/plans/a.md {H1} {H2}"), now, "call `ralplan-planner`");
         }
-        let never_ready = Ralplan { phase: PlanPhase::CriticReview, ..planning() };
+        let never_ready = RalplanState { phase: PlanPhase::CriticReview, ..planning() };
         let refused = may_call(&never_ready, Role::Critic, "", "");
         assert!(matches!(refused, Err(PlanRefusal::ChangedSinceReady { .. })), "{refused:?}");
     }

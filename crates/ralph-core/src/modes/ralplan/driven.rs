@@ -11,7 +11,7 @@ use crate::stop::{AllowReason, StopVerdict};
 use jiff::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Due {
+pub enum DueRound {
     /// Run a round of this agent.
     Round(Role, AgentInput),
     /// Wait for the user's decision.
@@ -23,39 +23,41 @@ pub enum Due {
 }
 
 /// Decides the next step and takes it. `prefix` is `ralph:` if the agents come from a plugin.
-pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timestamp) -> Due {
+pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timestamp) -> DueRound {
     if state.ending.is_some() {
-        return Due::Over;
+        return DueRound::Over;
     }
     // An API error that ended a round is not a user's request to pause; the driver decides whether
     // to retry.
     let wished = state.pause.as_ref().filter(|pause| !pause.cause.resumes_by_itself());
     match wished {
-        Some(pause) if !document_gone => return Due::Rest(format!("paused ({})", pause.cause)),
+        Some(pause) if !document_gone => {
+            return DueRound::Rest(format!("paused ({})", pause.cause));
+        }
         _ => state.resume(),
     }
     match at_step(state, document_gone, now) {
         StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => step(state, prefix),
-        StopVerdict::Ended(_) => Due::Over,
-        StopVerdict::LetGo(_) => {
-            Due::Rest(state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default())
-        }
+        StopVerdict::Ended(_) => DueRound::Over,
+        StopVerdict::LetGo(_) => DueRound::Rest(
+            state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default(),
+        ),
     }
 }
 
 /// The next step if nothing prevents it.
-pub fn step(state: &LoopState, prefix: &str) -> Due {
-    let Some(plan) = state.ralplan() else { return Due::Over };
+pub fn step(state: &LoopState, prefix: &str) -> DueRound {
+    let Some(plan) = state.ralplan() else { return DueRound::Over };
     match next(plan, prefix) {
         NextPlanStep::Call(call) => match Role::of(&call.subagent_type) {
-            Some(role) => Due::Round(role, call),
-            None => Due::Rest(format!("`{}` is no agent of a planning", call.subagent_type)),
+            Some(role) => DueRound::Round(role, call),
+            None => DueRound::Rest(format!("`{}` is no agent of a planning", call.subagent_type)),
         },
-        NextPlanStep::Ask { .. } => Due::Person,
-        NextPlanStep::HandOver { .. } => Due::Over,
-        NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => Due::Over,
+        NextPlanStep::Ask { .. } => DueRound::Person,
+        NextPlanStep::HandOver { .. } => DueRound::Over,
+        NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => DueRound::Over,
         NextPlanStep::Nothing => {
-            Due::Rest(format!("nothing is known to follow on `{}`", plan.phase))
+            DueRound::Rest(format!("nothing is known to follow on `{}`", plan.phase))
         }
     }
 }
@@ -86,11 +88,11 @@ mod tests {
     use super::super::step::tests::{awaiting, in_review, planning};
     use super::super::{begin, take_up};
     use super::*;
-    use crate::state::{EndingKind, Phase, Ralplan};
+    use crate::state::{EndingKind, Phase, RalplanState};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn state(plan: Ralplan) -> LoopState {
+    fn state(plan: RalplanState) -> LoopState {
         LoopState {
             phase: Phase::Implementation,
             started_at: Some(NOW),
@@ -102,8 +104,8 @@ mod tests {
     #[track_caller]
     fn check(state: &mut LoopState, expected: &str) {
         let said = match due(state, "", false, NOW) {
-            Due::Round(_, call) => call.subagent_type,
-            Due::Rest(why) => format!("rest: {why}"),
+            DueRound::Round(_, call) => call.subagent_type,
+            DueRound::Rest(why) => format!("rest: {why}"),
             other => format!("{other:?}"),
         };
         assert_eq!(said, expected);
@@ -114,14 +116,14 @@ mod tests {
         check(&mut state(begin("t", NOW)), "ralplan-metis");
         check(&mut state(planning()), "ralplan-planner");
         check(&mut state(in_review("1")), "ralplan-critic");
-        let asked = Ralplan { phase: PlanPhase::ArchitectConsultation, ..planning() };
+        let asked = RalplanState { phase: PlanPhase::ArchitectConsultation, ..planning() };
         check(&mut state(asked), "ralplan-architect");
         let mut waits = state(awaiting());
         for _ in 0..9 {
             check(&mut waits, "Person");
         }
         assert!(waits.is_running(), "who waits for a person does not stand still");
-        let unknown = Ralplan { phase: PlanPhase::Other("later".to_owned()), ..planning() };
+        let unknown = RalplanState { phase: PlanPhase::Other("later".to_owned()), ..planning() };
         check(&mut state(unknown), "rest: nothing is known to follow on `later`");
     }
 
@@ -158,7 +160,7 @@ mod tests {
             if paused {
                 gone.pause(PauseCause::Person, "", NOW);
             }
-            assert_eq!(due(&mut gone, "", true, NOW), Due::Over);
+            assert_eq!(due(&mut gone, "", true, NOW), DueRound::Over);
             assert_eq!(gone.ending.as_ref().unwrap().kind, EndingKind::Cancelled);
             check(&mut gone, "Over");
         }

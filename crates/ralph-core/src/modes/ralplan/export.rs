@@ -8,7 +8,7 @@
 
 use super::is_plans_place;
 use crate::protocol::reply::bounded;
-use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, Ralplan};
+use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::from_json::Members;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -41,7 +41,7 @@ struct ExportedState<'a> {
 }
 
 /// Renders the document of this planning. The caller rewrites a document that differs.
-pub fn render(plan: &Ralplan, loop_id: &str) -> String {
+pub fn render(plan: &RalplanState, loop_id: &str) -> String {
     let document = ExportedState {
         active: !plan.phase.is_over(),
         mode: "ralplan",
@@ -74,7 +74,7 @@ pub fn render(plan: &Ralplan, loop_id: &str) -> String {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportedState {
     /// A planning that was under way, to be started again with this state.
-    UnderWay(Box<Ralplan>),
+    UnderWay(Box<RalplanState>),
     Over(PlanPhase),
 }
 
@@ -88,7 +88,7 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     let mut members =
         Members::of(value).map_err(|_| "the document is no JSON object".to_owned())?;
     let (mut active, mut mode) = (true, "ralplan".to_owned());
-    let (mut phase, mut plan) = (PlanPhase::default(), Ralplan::default());
+    let (mut phase, mut plan) = (PlanPhase::default(), RalplanState::default());
     let mut started_at = None;
     let mut take = || -> Result<(), crate::text::from_json::Mistake> {
         members.take("active", &mut active)?;
@@ -169,14 +169,14 @@ mod tests {
             (PlanPhase::Cancelled, false),
             (PlanPhase::CriticReview, true),
         ] {
-            let plan = Ralplan { phase, ..awaiting() };
+            let plan = RalplanState { phase, ..awaiting() };
             let value: Value = serde_json::from_str(&render(&plan, "")).unwrap();
             assert_eq!(value["active"], active);
         }
     }
 
     #[track_caller]
-    fn under_way(document: &Value) -> Ralplan {
+    fn under_way(document: &Value) -> RalplanState {
         match read(&document.to_string(), NOW) {
             Ok(ImportedState::UnderWay(plan)) => *plan,
             other => panic!("{other:?}"),

@@ -5,7 +5,7 @@
 
 use super::{Role, question, short};
 use crate::protocol::reply::bounded;
-use crate::state::{PlanPhase, Ralplan};
+use crate::state::{PlanPhase, RalplanState};
 use serde::Serialize;
 use std::fmt;
 
@@ -43,7 +43,7 @@ const ROOM: usize = 900;
 const TASK_ROOM: usize = 300;
 
 /// Decides the next step. `prefix` is `ralph:` if the agents come from a plugin.
-pub fn next(plan: &Ralplan, prefix: &str) -> NextPlanStep {
+pub fn next(plan: &RalplanState, prefix: &str) -> NextPlanStep {
     match plan.phase {
         PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => {
             call(prefix, Role::GapFinder, gap_finder(plan))
@@ -81,14 +81,14 @@ fn call(prefix: &str, role: Role, prompt: String) -> NextPlanStep {
     })
 }
 
-fn gap_finder(plan: &Ralplan) -> String {
+fn gap_finder(plan: &RalplanState) -> String {
     format!(
         "Find what this task leaves open before it is planned. Read what you need; change nothing.\n{}",
         task(plan)
     )
 }
 
-fn planner(plan: &Ralplan) -> String {
+fn planner(plan: &RalplanState) -> String {
     let place = match plan.plan_path.as_str() {
         "" => "Write it to a new file `.omc/plans/NAME.md`.".to_owned(),
         path => format!("Revise `{path}`, which you read first."),
@@ -115,7 +115,7 @@ fn planner(plan: &Ralplan) -> String {
     told.join("\n")
 }
 
-fn architect(plan: &Ralplan) -> String {
+fn architect(plan: &RalplanState) -> String {
     let questions = plan.questions.iter().enumerate().map(|(at, one)| format!("{}. {one}", at + 1));
     let plan_line = match plan.plan_path.as_str() {
         "" => String::new(),
@@ -129,7 +129,7 @@ fn architect(plan: &Ralplan) -> String {
 }
 
 /// The prompt of a critic.
-pub(super) fn critic(plan: &Ralplan) -> String {
+pub(super) fn critic(plan: &RalplanState) -> String {
     let path = &plan.plan_path;
     let hash = short(&plan.ready_hash);
     format!(
@@ -138,7 +138,7 @@ pub(super) fn critic(plan: &Ralplan) -> String {
     )
 }
 
-fn task(plan: &Ralplan) -> String {
+fn task(plan: &RalplanState) -> String {
     format!("Task: {}", within(&plan.task, TASK_ROOM))
 }
 
@@ -197,7 +197,7 @@ mod tests {
     use jiff::Timestamp;
 
     #[track_caller]
-    fn check(plan: &Ralplan, agent: &str, expected: &[&str]) {
+    fn check(plan: &RalplanState, agent: &str, expected: &[&str]) {
         let said = next(plan, "").to_string();
         assert!(said.contains(&format!("subagent_type `{agent}`")), "{said}");
         assert!(expected.iter().all(|words| said.contains(words)), "{said}");

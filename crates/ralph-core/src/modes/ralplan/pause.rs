@@ -8,7 +8,9 @@
 use super::{next, position, short};
 use crate::protocol::reply::{REASON_LIMIT, bounded};
 use crate::state::progress::stops;
-use crate::state::{DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Via};
+use crate::state::{
+    DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, RalplanState, Registration,
+};
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::hex::hex;
 use crate::text::plural::noun;
@@ -75,19 +77,19 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
 /// Notes that the user is being asked, so that the next stop waits whatever the answer is. A user
 /// who closes the question to talk about it first must not see it again before they could say
 /// anything.
-pub fn asked(plan: &mut Ralplan) {
+pub fn asked(plan: &mut RalplanState) {
     plan.told_at = standing(plan);
 }
 
 /// Whether a stop has already told the session its next step. The end of an agent that arrives late
 /// adds nothing, and a step told twice would be taken twice.
-pub fn is_told(plan: &Ralplan) -> bool {
+pub fn is_told(plan: &RalplanState) -> bool {
     plan.told_at == standing(plan)
 }
 
 /// A digest of the planning's progress. It leaves out who reported: agents that bring nothing new
 /// are not progress, however many there are.
-fn standing(plan: &Ralplan) -> String {
+fn standing(plan: &RalplanState) -> String {
     let mut digest = Sha256::new();
     let lists = [&plan.failed_gates, &plan.questions, &plan.answers];
     let texts = [
@@ -108,7 +110,7 @@ fn standing(plan: &Ralplan) -> String {
 
 /// The prefix of agent names in this session.
 pub fn prefix(state: &LoopState) -> &'static str {
-    if state.via == Some(Via::Plugin) { "ralph:" } else { "" }
+    if state.via == Some(Registration::Plugin) { "ralph:" } else { "" }
 }
 
 /// The next step, as given at a stop.
@@ -176,7 +178,7 @@ mod tests {
     use crate::stop::decide;
     use crate::text::token::CompletionRequest;
 
-    fn state(plan: Ralplan) -> LoopState {
+    fn state(plan: RalplanState) -> LoopState {
         LoopState {
             phase: Phase::Implementation,
             started_at: Some(Timestamp::UNIX_EPOCH),
@@ -218,7 +220,7 @@ mod tests {
         let mut state = state(planning());
         let says = check(&mut state, &seen(), "go on");
         assert!(says.starts_with("Next: call the Agent tool with subagent_type `ralplan-planner`"));
-        state.via = Some(Via::Plugin);
+        state.via = Some(Registration::Plugin);
         assert!(told(&state).contains("`ralph:ralplan-planner`"));
     }
 

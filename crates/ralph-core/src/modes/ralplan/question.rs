@@ -6,7 +6,7 @@
 
 use super::{position, short};
 use crate::protocol::reply::bounded;
-use crate::state::{DecisionKind, PlanPhase, Ralplan};
+use crate::state::{DecisionKind, PlanPhase, RalplanState};
 use crate::text::from_json::{FromJson, Members, from_json};
 use crate::text::sanitize;
 use serde_json::Value;
@@ -124,7 +124,7 @@ struct Note {
 from_json!(Note { notes });
 
 /// The question's text: what was judged, the verdict, and the concerns still open.
-pub fn text(plan: &Ralplan) -> String {
+pub fn text(plan: &RalplanState) -> String {
     let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
     match plan.forced {
         false => format!(
@@ -147,7 +147,7 @@ const ROOM: usize = 780;
 const LISTED: usize = 15;
 
 /// The list of concerns that a critic left open.
-fn left_open(plan: &Ralplan) -> String {
+fn left_open(plan: &RalplanState) -> String {
     let mut list = listed(plan).join(" ");
     let others = plan.concerns.len().saturating_sub(LISTED);
     if others > 0 {
@@ -158,7 +158,7 @@ fn left_open(plan: &Ralplan) -> String {
 
 /// The open concerns, each cut to its share of the room. Invisible characters are made visible,
 /// because a question that contains one would be refused and the user could never be asked.
-fn listed(plan: &Ralplan) -> Vec<String> {
+fn listed(plan: &RalplanState) -> Vec<String> {
     let room = ROOM / plan.concerns.len().clamp(1, LISTED);
     let in_one_line = |one: &String| words(&sanitize::visible(one));
     let concerns = plan.concerns.iter().take(LISTED).map(in_one_line).enumerate();
@@ -174,7 +174,7 @@ fn words(text: &str) -> String {
 ///
 /// # Errors
 /// Why it is not.
-pub fn is_ours(plan: &Ralplan, input: &Value) -> Result<(), NotOurs> {
+pub fn is_ours(plan: &RalplanState, input: &Value) -> Result<(), NotOurs> {
     if plan.phase != PlanPhase::AwaitingUserApproval {
         return Err(NotOurs::NotNow(plan.phase.clone()));
     }
@@ -189,7 +189,7 @@ pub fn is_ours(plan: &Ralplan, input: &Value) -> Result<(), NotOurs> {
 
 /// The user's answer, from the tool's own response. `None` if the user did not answer, or if it was
 /// another question.
-pub fn answer(plan: &Ralplan, response: &Value) -> Option<PlanAnswer> {
+pub fn answer(plan: &RalplanState, response: &Value) -> Option<PlanAnswer> {
     let asked = asked(plan, response).ok()?;
     let mut members = Members::of(response.clone()).ok()?;
     let (mut answers, mut notes) =
@@ -214,7 +214,7 @@ pub fn answer(plan: &Ralplan, response: &Value) -> Option<PlanAnswer> {
 }
 
 /// Returns the question if it is the one allowed.
-fn asked(plan: &Ralplan, value: &Value) -> Result<AskedQuestion, NotOurs> {
+fn asked(plan: &RalplanState, value: &Value) -> Result<AskedQuestion, NotOurs> {
     let mut questions: Vec<AskedQuestion> = Vec::new();
     Members::of(value.clone())
         .and_then(|mut members| members.take("questions", &mut questions))
@@ -257,7 +257,7 @@ fn are_ours(labels: &[&str]) -> bool {
 }
 
 /// True for a text that warns and contains every open concern, whatever its line breaks.
-fn warns(plan: &Ralplan, question: &str) -> bool {
+fn warns(plan: &RalplanState, question: &str) -> bool {
     let question = words(question);
     question.contains("WARNING") && listed(plan).iter().all(|one| question.contains(&words(one)))
 }

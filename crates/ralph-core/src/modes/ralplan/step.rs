@@ -6,7 +6,7 @@
 use super::formats::{self, CriticFeedback};
 use super::{Role, is_plans_place, position, short};
 use crate::protocol::reply::bounded;
-use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, Ralplan};
+use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::plural::{counted, noun};
 use jiff::Timestamp;
 use std::fmt;
@@ -245,15 +245,16 @@ fn named(hash: &str) -> String {
 }
 
 /// Creates a planning for a task.
-pub fn begin(task: &str, now: Timestamp) -> Ralplan {
-    let mut plan = Ralplan { task: task.to_owned(), started_at: now, ..Ralplan::default() };
+pub fn begin(task: &str, now: Timestamp) -> RalplanState {
+    let mut plan =
+        RalplanState { task: task.to_owned(), started_at: now, ..RalplanState::default() };
     let line = format!("[RALPLAN Iteration {}] Initializing...", position(&plan));
     log(&mut plan, line);
     log(&mut plan, "[RALPLAN] Starting - Critic review will be required");
     plan
 }
 
-pub fn step(plan: &mut Ralplan, event: &PlanEvent<'_>) -> PlanOutcome {
+pub fn step(plan: &mut RalplanState, event: &PlanEvent<'_>) -> PlanOutcome {
     note_role(plan, event);
     if plan.phase.is_over() {
         return PlanOutcome::Refused(PlanRefusal::Over { phase: plan.phase.clone() });
@@ -275,7 +276,7 @@ pub fn step(plan: &mut Ralplan, event: &PlanEvent<'_>) -> PlanOutcome {
     taken.unwrap_or_else(PlanOutcome::Refused)
 }
 
-fn note_role(plan: &mut Ralplan, event: &PlanEvent<'_>) {
+fn note_role(plan: &mut RalplanState, event: &PlanEvent<'_>) {
     let (agents, agent) = match event {
         PlanEvent::PlannerReported { agent, .. } => (&mut plan.planners, agent),
         PlanEvent::CriticReported { agent, .. } => (&mut plan.critics, agent),
@@ -287,7 +288,7 @@ fn note_role(plan: &mut Ralplan, event: &PlanEvent<'_>) {
 }
 
 fn must_be(
-    plan: &Ralplan,
+    plan: &RalplanState,
     phase: &PlanPhase,
     what: &'static str,
     wanted: &'static str,
@@ -299,7 +300,7 @@ fn must_be(
 }
 
 fn planner(
-    plan: &mut Ralplan,
+    plan: &mut RalplanState,
     agent: &str,
     message: &str,
     seen: Option<&PlanSeen>,
@@ -348,7 +349,7 @@ fn planner(
 }
 
 /// The reasons why a plan reported as ready does not go to its critic.
-fn failed_gates(plan: &Ralplan, seen: Option<&PlanSeen>) -> Vec<String> {
+fn failed_gates(plan: &RalplanState, seen: Option<&PlanSeen>) -> Vec<String> {
     let mut failed = Vec::new();
     match seen {
         None => failed.push(
@@ -371,7 +372,11 @@ fn failed_gates(plan: &Ralplan, seen: Option<&PlanSeen>) -> Vec<String> {
     failed
 }
 
-fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<PlanOutcome, PlanRefusal> {
+fn architect(
+    plan: &mut RalplanState,
+    agent: &str,
+    message: &str,
+) -> Result<PlanOutcome, PlanRefusal> {
     must_be(
         plan,
         &PlanPhase::ArchitectConsultation,
@@ -399,7 +404,7 @@ fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<PlanOutco
     Ok(go(plan, &[PlanPhase::PlannerPlanning]))
 }
 
-fn gap_finder(plan: &mut Ralplan, message: &str) -> Result<PlanOutcome, PlanRefusal> {
+fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report", "planner_planning")?;
     if message.trim().is_empty() {
         return Ok(PlanOutcome::Dropped(vec![
@@ -412,7 +417,7 @@ fn gap_finder(plan: &mut Ralplan, message: &str) -> Result<PlanOutcome, PlanRefu
     Ok(PlanOutcome::Noted)
 }
 
-fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<PlanOutcome, PlanRefusal> {
+fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::CriticReview, "a call of the critic", "critic_review")?;
     if hash.is_empty() || hash != plan.ready_hash {
         // It does not matter who changed the text: only a planner can report a text as ready, and
@@ -431,7 +436,7 @@ fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<PlanOutcome, PlanRefu
 }
 
 fn critic(
-    plan: &mut Ralplan,
+    plan: &mut RalplanState,
     agent: &str,
     message: &str,
     hash_now: &str,
@@ -472,14 +477,14 @@ fn critic(
     Ok(if said.okay { approved(plan) } else { rejected(plan, &said) })
 }
 
-fn approved(plan: &mut Ralplan) -> PlanOutcome {
+fn approved(plan: &mut RalplanState) -> PlanOutcome {
     plan.feedback.clear();
     log(plan, format!("[RALPLAN] Approved by Critic at iteration {}", position(plan)));
     log(plan, "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.");
     go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval])
 }
 
-fn rejected(plan: &mut Ralplan, said: &CriticFeedback) -> PlanOutcome {
+fn rejected(plan: &mut RalplanState, said: &CriticFeedback) -> PlanOutcome {
     plan.iteration += 1;
     plan.feedback = bounded(&feedback_text(said), KEPT);
     if plan.iteration >= plan.max_iterations {
@@ -520,7 +525,7 @@ fn feedback_text(said: &CriticFeedback) -> String {
     text.trim_end().to_owned()
 }
 
-fn answered(plan: &mut Ralplan, decision: &PlanDecision) -> Result<PlanOutcome, PlanRefusal> {
+fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutcome, PlanRefusal> {
     must_be(
         plan,
         &PlanPhase::AwaitingUserApproval,
@@ -550,7 +555,7 @@ fn answered(plan: &mut Ralplan, decision: &PlanDecision) -> Result<PlanOutcome, 
     Ok(decided)
 }
 
-fn adjust(plan: &mut Ralplan, words: &str) -> PlanOutcome {
+fn adjust(plan: &mut RalplanState, words: &str) -> PlanOutcome {
     let mut feedback = match words.trim() {
         "" => "The person wants the plan adjusted and gave no words for it: look at the task again, and name in the plan what else could be done."
             .to_owned(),
@@ -569,12 +574,12 @@ fn adjust(plan: &mut Ralplan, words: &str) -> PlanOutcome {
     go(plan, &[PlanPhase::PlannerPlanning])
 }
 
-fn cancel(plan: &mut Ralplan, why: &str) -> PlanOutcome {
+fn cancel(plan: &mut RalplanState, why: &str) -> PlanOutcome {
     log(plan, format!("[RALPLAN] Cancelled: {why}"));
     go(plan, &[PlanPhase::Cancelled])
 }
 
-fn send_back(plan: &mut Ralplan, agent: &str, wrong: Vec<String>) -> PlanOutcome {
+fn send_back(plan: &mut RalplanState, agent: &str, wrong: Vec<String>) -> PlanOutcome {
     if plan.sent_back.iter().any(|known| known == agent) {
         return PlanOutcome::Dropped(wrong);
     }
@@ -582,14 +587,14 @@ fn send_back(plan: &mut Ralplan, agent: &str, wrong: Vec<String>) -> PlanOutcome
     PlanOutcome::SentBack(wrong)
 }
 
-fn go(plan: &mut Ralplan, phases: &[PlanPhase]) -> PlanOutcome {
+fn go(plan: &mut RalplanState, phases: &[PlanPhase]) -> PlanOutcome {
     if let Some(last) = phases.last() {
         plan.phase = last.clone();
     }
     PlanOutcome::Moved(phases.to_vec())
 }
 
-fn log(plan: &mut Ralplan, line: impl Into<String>) {
+fn log(plan: &mut RalplanState, line: impl Into<String>) {
     plan.log = super::log_of(std::mem::take(&mut plan.log), &[line.into()]);
 }
 

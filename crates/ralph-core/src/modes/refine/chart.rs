@@ -4,7 +4,7 @@
 //! height is the number itself; only larger numbers scale the bars, so that a refinement of small
 //! rounds looks small.
 
-use super::state::{RefineSession, RoundEntry};
+use super::state::{Refinement, RoundEntry};
 use super::{Mode, RoundEnd, look};
 use crate::text::plural::noun;
 
@@ -52,12 +52,12 @@ fn mark(entry: &RoundEntry, number: Option<u64>) -> PictureBar {
 }
 
 /// The bars of the reported changes.
-pub fn said(session: &RefineSession) -> Vec<PictureBar> {
+pub fn said(session: &Refinement) -> Vec<PictureBar> {
     session.history.iter().map(|entry| mark(entry, entry.changes.map(u64::from))).collect()
 }
 
 /// The bars of the measured changes.
-pub fn measured(session: &RefineSession) -> Vec<PictureBar> {
+pub fn measured(session: &Refinement) -> Vec<PictureBar> {
     let amount =
         |entry: &RoundEntry| entry.measured.as_ref().map(super::measure::ArtefactChange::amount);
     session.history.iter().map(|entry| mark(entry, amount(entry))).collect()
@@ -65,7 +65,7 @@ pub fn measured(session: &RefineSession) -> Vec<PictureBar> {
 
 /// Summarizes a refinement in a few lines: the bars of reported and measured changes, their totals,
 /// how close the refinement is to a plateau, and how many rounds remain.
-pub fn lines(session: &RefineSession) -> Vec<String> {
+pub fn lines(session: &Refinement) -> Vec<String> {
     let unit = match session.mode {
         Mode::Plan => "line",
         _ => "bead",
@@ -149,7 +149,7 @@ mod tests {
         check(&many, &format!("…{}", "▂".repeat(60)));
     }
 
-    fn session() -> RefineSession {
+    fn session() -> Refinement {
         let entry = |iteration, changes, lines| RoundEntry {
             iteration,
             changes,
@@ -157,16 +157,11 @@ mod tests {
             ..RoundEntry::default()
         };
         let cut = RoundEntry { iteration: 3, end: RoundEnd::Interrupted, ..RoundEntry::default() };
-        RefineSession {
+        Refinement {
             history: vec![entry(1, Some(5), 40), entry(2, None, 1), cut, entry(3, Some(1), 2)],
             iterations_completed: 3,
             total_changes: 6,
-            ..RefineSession::new(
-                Mode::Plan,
-                "p.md",
-                RefineSettings::default(),
-                Timestamp::UNIX_EPOCH,
-            )
+            ..Refinement::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
         }
     }
 
@@ -191,7 +186,7 @@ mod tests {
     #[test]
     fn one_that_has_had_no_round_has_no_bars() {
         let session =
-            RefineSession::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+            Refinement::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
         assert_eq!(lines(&session), ["round 0 of 10, 10 left"]);
     }
 }

@@ -7,7 +7,7 @@ use super::MOST_IN_FOREGROUND;
 use crate::modes::parallel::Grant;
 use crate::protocol::reply::bounded;
 use crate::state::progress::stops;
-use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Refining, Signal};
+use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, RefineState, Signal};
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::plural::noun;
 use std::fmt::Write;
@@ -41,7 +41,7 @@ pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
 }
 
 /// True once the session has called as many agents as it has room for.
-pub fn is_full(refining: &Refining) -> bool {
+pub fn is_full(refining: &RefineState) -> bool {
     refining.earlier as usize + refining.calls.len() >= MOST_IN_FOREGROUND as usize
 }
 
@@ -55,7 +55,7 @@ pub fn made(state: &LoopState) -> u32 {
 }
 
 /// Why the session may not call another agent, and what remains to be done.
-pub fn full(refining: &Refining) -> String {
+pub fn full(refining: &RefineState) -> String {
     let open = match refining.open {
         0 => String::new(),
         round => format!(
@@ -99,7 +99,7 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
 
 /// Ends a refinement that has not moved for `limit` stops: no round done and no agent called.
 fn stands_still(
-    refining: &mut Refining,
+    refining: &mut RefineState,
     done: u32,
     limit: u32,
     heard: bool,
@@ -117,7 +117,7 @@ fn stands_still(
 /// The text for the model at a stop: the progress and the next step.
 pub fn told(state: &LoopState) -> String {
     let Some(refining) = state.refining() else { return String::new() };
-    let Refining { name, word, open, .. } = refining;
+    let RefineState { name, word, open, .. } = refining;
     let (done, most) = (state.iteration, state.max_iterations);
     let next = match open {
         0 if is_full(refining) => full(refining),
@@ -158,12 +158,12 @@ mod tests {
 
     fn state(open: u32, done: u32, n_calls: usize) -> LoopState {
         let calls = (0..n_calls).map(|call| format!("c{call}")).collect();
-        let refining = Refining {
+        let refining = RefineState {
             name: "a b".to_owned(),
             word: "'a b'".to_owned(),
             open,
             calls,
-            ..Refining::default()
+            ..RefineState::default()
         };
         LoopState {
             phase: Phase::Implementation,

@@ -1,7 +1,7 @@
 //! The messages to the user about a round and about the end of a refinement.
 
 use super::chart::count;
-use super::state::{RefineSession, RoundEntry};
+use super::state::{Refinement, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RefineOutcome, RoundEnd, Status};
 use crate::protocol::reply::bounded;
 
@@ -9,7 +9,7 @@ use crate::protocol::reply::bounded;
 const SUBJECT: usize = 72;
 
 /// A round in one line, plus one line for each thing that the user should know about it.
-pub fn round(session: &RefineSession, entry: &RoundEntry) -> Vec<String> {
+pub fn round(session: &Refinement, entry: &RoundEntry) -> Vec<String> {
     let (at, most) = (entry.iteration, session.settings.max_iterations);
     let measured = match &entry.measured {
         Some(measured) => format!("measured: {measured}"),
@@ -52,7 +52,7 @@ pub fn round(session: &RefineSession, entry: &RoundEntry) -> Vec<String> {
 }
 
 /// How the refinement ended, in one or two lines; empty while it continues.
-pub fn ending(session: &RefineSession, outcome: &RefineOutcome) -> Vec<String> {
+pub fn ending(session: &Refinement, outcome: &RefineOutcome) -> Vec<String> {
     let what = artefact(session);
     match outcome {
         RefineOutcome::Plateau(plateau) => {
@@ -82,7 +82,7 @@ pub fn ending(session: &RefineSession, outcome: &RefineOutcome) -> Vec<String> {
 
 /// The message of the commit with a round's change of the plan: the round's summary, and its
 /// numbers.
-pub fn commit(name: &str, session: &RefineSession, entry: &RoundEntry) -> String {
+pub fn commit(name: &str, session: &Refinement, entry: &RoundEntry) -> String {
     let file = &session.plan_file;
     let line = match entry.summary.as_str() {
         "" => format!("Refine {file}"),
@@ -106,7 +106,7 @@ pub fn commit(name: &str, session: &RefineSession, entry: &RoundEntry) -> String
 }
 
 /// How a finished refinement ended, from its stored status; empty while it continues.
-pub fn of_status(session: &RefineSession) -> Vec<String> {
+pub fn of_status(session: &Refinement) -> Vec<String> {
     let at = session.iterations_completed;
     let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)
     {
@@ -119,7 +119,7 @@ pub fn of_status(session: &RefineSession) -> Vec<String> {
     ending(session, &outcome)
 }
 
-fn artefact(session: &RefineSession) -> &'static str {
+fn artefact(session: &Refinement) -> &'static str {
     if session.mode == Mode::Plan { "the plan" } else { "the list of tasks" }
 }
 
@@ -130,8 +130,8 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
 
-    fn session() -> RefineSession {
-        RefineSession::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
+    fn session() -> Refinement {
+        Refinement::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ mod document;
 mod session;
 
 pub use document::{Damaged, RefineDocument};
-pub use session::{OpenRound, RefineSession, RoundEntry};
+pub use session::{OpenRound, Refinement, RoundEntry};
 
 use crate::text::sanitize::acts;
 

@@ -5,7 +5,7 @@
 
 use super::contract;
 use super::measure::ArtefactChange;
-use super::state::{OpenRound, RefineSession, RoundEntry};
+use super::state::{OpenRound, Refinement, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
 use crate::protocol::reply::bounded;
 use crate::text::plural::noun;
@@ -126,7 +126,7 @@ impl fmt::Display for RefineRefusal {
 /// The event does not fit the refinement's state. The refinement is unchanged, except when the
 /// round's report was unreadable and no round was open.
 pub fn step(
-    session: &mut RefineSession,
+    session: &mut Refinement,
     event: RefineEvent,
     now: Timestamp,
 ) -> Result<RefineOutcome, RefineRefusal> {
@@ -171,7 +171,7 @@ pub fn step(
     }
 }
 
-fn known(session: &RefineSession) -> Result<(), RefineRefusal> {
+fn known(session: &Refinement) -> Result<(), RefineRefusal> {
     match (&session.mode, &session.status) {
         (Mode::Other(word), _) | (_, Status::Other(word)) => {
             Err(RefineRefusal::Unknown(word.clone()))
@@ -181,7 +181,7 @@ fn known(session: &RefineSession) -> Result<(), RefineRefusal> {
 }
 
 fn begun(
-    session: &mut RefineSession,
+    session: &mut Refinement,
     artefact: &str,
     now: Timestamp,
 ) -> Result<RefineOutcome, RefineRefusal> {
@@ -218,7 +218,7 @@ fn cut(why: &str, measured: Option<ArtefactChange>) -> RoundEntry {
 
 /// Moves the open round to the history, and returns its number.
 fn close(
-    session: &mut RefineSession,
+    session: &mut Refinement,
     entry: RoundEntry,
     artefact: &str,
     now: Timestamp,
@@ -242,7 +242,7 @@ fn close(
 ///
 /// # Errors
 /// The event does not fit the refinement's state; the refinement is unchanged.
-fn ended(session: &mut RefineSession, now: Timestamp) -> RefineOutcome {
+fn ended(session: &mut Refinement, now: Timestamp) -> RefineOutcome {
     if let Some(plateau) = look(&session.history, &session.settings).plateau {
         session.plateau_at = Some(plateau.at);
         over(session, Status::Plateau, now);
@@ -255,7 +255,7 @@ fn ended(session: &mut RefineSession, now: Timestamp) -> RefineOutcome {
     RefineOutcome::Next { iteration: session.iterations_completed + 1 }
 }
 
-fn over(session: &mut RefineSession, status: Status, now: Timestamp) {
+fn over(session: &mut Refinement, status: Status, now: Timestamp) {
     session.status = status;
     session.ended_at = Some(now);
 }

@@ -2,7 +2,7 @@
 //! reported numbers agree with the measurements.
 
 use super::chart::count;
-use super::state::{RefineSession, RoundEntry};
+use super::state::{Refinement, RoundEntry};
 use super::{PlanAfter, RoundEnd};
 use serde::Serialize;
 
@@ -50,11 +50,11 @@ pub struct Trace {
 }
 
 /// All rounds of a refinement in chronological order.
-pub fn traces(session: &RefineSession) -> Vec<Trace> {
+pub fn traces(session: &Refinement) -> Vec<Trace> {
     session.history.iter().map(|entry| trace(session, entry)).collect()
 }
 
-fn trace(session: &RefineSession, entry: &RoundEntry) -> Trace {
+fn trace(session: &Refinement, entry: &RoundEntry) -> Trace {
     let (decision, why) = match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => (Decision::Cut, entry.summary.clone()),
         (_, PlanAfter::Declined) => (Decision::Rejected, "a person declined them".to_owned()),
@@ -80,7 +80,7 @@ fn trace(session: &RefineSession, entry: &RoundEntry) -> Trace {
     }
 }
 
-fn agrees(session: &RefineSession, entry: &RoundEntry) -> Agrees {
+fn agrees(session: &Refinement, entry: &RoundEntry) -> Agrees {
     let (Some(said), Some(measured)) = (entry.changes, &entry.measured) else {
         return Agrees::Unknown;
     };
@@ -92,7 +92,7 @@ fn agrees(session: &RefineSession, entry: &RoundEntry) -> Agrees {
 }
 
 /// The traces in words, followed by the calibration.
-pub fn lines(session: &RefineSession) -> Vec<String> {
+pub fn lines(session: &Refinement) -> Vec<String> {
     let all = traces(session);
     let mut lines = Vec::new();
     for one in &all {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
 
-    fn session() -> RefineSession {
+    fn session() -> Refinement {
         let entry = |iteration, changes, lines, plan| RoundEntry {
             iteration,
             changes,
@@ -163,7 +163,7 @@ mod tests {
             summary: "its client ended".to_owned(),
             ..RoundEntry::default()
         };
-        RefineSession {
+        Refinement {
             history: vec![
                 first,
                 cut,
@@ -171,12 +171,7 @@ mod tests {
                 entry(3, Some(3), 0, PlanAfter::KeptEdit),
                 entry(4, None, 1, PlanAfter::Applied),
             ],
-            ..RefineSession::new(
-                Mode::Plan,
-                "p.md",
-                RefineSettings::default(),
-                Timestamp::UNIX_EPOCH,
-            )
+            ..Refinement::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
         }
     }
 

@@ -2,7 +2,7 @@
 //! commands, adds more.
 
 use super::parsers::OutputFormat;
-use super::{By, Check, CheckKind, CheckPlan, FindingScope};
+use super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope};
 use crate::text::globs;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -146,7 +146,9 @@ impl Own {
         Check {
             name: self.name.clone(),
             kind,
-            by: By::Shell(self.command.replace("{file}", &quoted(&file.to_string_lossy()))),
+            by: CheckMethod::Shell(
+                self.command.replace("{file}", &quoted(&file.to_string_lossy())),
+            ),
             folder: root.to_owned(),
             scope: match names_file {
                 true => FindingScope::File,
@@ -178,7 +180,7 @@ mod tests {
         Check {
             name: name.to_owned(),
             kind,
-            by: By::Shell("known".to_owned()),
+            by: CheckMethod::Shell("known".to_owned()),
             folder: "/p".into(),
             scope: FindingScope::File,
             form: OutputFormat::Eslint,
@@ -202,7 +204,7 @@ mod tests {
     fn check(choice: &CheckSettings, expected: &str) {
         let plan = choice.apply(plan(), Path::new("/p"), Path::new("/p/src/it's.ts"));
         let line = |check: &Check| match &check.by {
-            By::Shell(line) => format!("{:?} {}: {line}", check.kind, check.name),
+            CheckMethod::Shell(line) => format!("{:?} {}: {line}", check.kind, check.name),
             _ => unreachable!("all have a line"),
         };
         let mut shown: Vec<String> = plan.checks.iter().map(line).collect();

@@ -1,5 +1,7 @@
 use super::*;
-use crate::state::{Completion, DrivenTurn, Ending, EndingKind, Pause, PauseCause, Phase, Via};
+use crate::state::{
+    Completion, DrivenTurn, Ending, EndingKind, Pause, PauseCause, Phase, Registration,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -203,7 +205,7 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
             detail: String::new(),
             cause: None,
         }),
-        via: Some(Via::Settings),
+        via: Some(Registration::Settings),
         turn: Some(DrivenTurn::new("", now)),
         client: Some(crate::state::ClientProcess { pid: 1, started: String::new() }),
         task_graph: vec![Task { name: "a".to_owned(), ..Task::default() }],

@@ -6,7 +6,7 @@ use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
 use super::{Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, VersionSeen};
 use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::receipt::ReceiptStatus;
-use crate::modes::refine::state::RefineSession;
+use crate::modes::refine::state::Refinement;
 use crate::state::{Criterion, EndingKind, EndingTone, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
@@ -35,7 +35,7 @@ pub struct LoopSeen<'a> {
     /// Signals from the user that the main conversation has not received.
     pub n_signals: usize,
     /// The refinement that the session drives, with the versions of its plan.
-    pub refinement: Option<(RefineSession, Vec<VersionSeen>)>,
+    pub refinement: Option<(Refinement, Vec<VersionSeen>)>,
     /// What to do next.
     pub next: String,
     /// The current time.

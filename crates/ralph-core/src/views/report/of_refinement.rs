@@ -6,7 +6,7 @@ use super::of_loop::{moment, reached};
 use super::rounds::{self, Rounds, VersionSeen};
 use super::words::{self, LONG, SHORT, counted, grouped, lasted};
 use super::{Gauge, History, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
-use crate::modes::refine::state::{RefineSession, RoundEntry};
+use crate::modes::refine::state::{Refinement, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, chart, look, say};
 use jiff::Timestamp;
 
@@ -24,7 +24,7 @@ pub struct RefinementSeen<'a> {
     /// The same name, quoted for a shell.
     pub word: &'a str,
     /// The refinement's entry in the document.
-    pub session: &'a RefineSession,
+    pub session: &'a Refinement,
     /// The versions of its plan, oldest first.
     pub versions: Vec<VersionSeen>,
     /// Who is working on it.
@@ -77,13 +77,13 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
 
 /// The rounds of a refinement up to the end of a session's loop.
 pub(super) fn until(
-    session: &RefineSession,
+    session: &Refinement,
     versions: &[VersionSeen],
     ended: Option<Timestamp>,
 ) -> Rounds {
     let is_later = |at: Option<Timestamp>| ended.zip(at).is_some_and(|(ended, at)| at > ended);
     let before = session.history.iter().take_while(|entry| !is_later(entry.ended_at));
-    let session = RefineSession { history: before.cloned().collect(), ..session.clone() };
+    let session = Refinement { history: before.cloned().collect(), ..session.clone() };
     let kept = versions.iter().filter(|version| !is_later(Some(version.at)));
     rounds::of(&session, &kept.cloned().collect::<Vec<_>>())
 }
@@ -173,7 +173,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     gauges
 }
 
-fn notes(session: &RefineSession) -> Vec<String> {
+fn notes(session: &Refinement) -> Vec<String> {
     let plateau = look(&session.history, &session.settings).plateau;
     let is_early = session.status == Status::Plateau && plateau.is_some_and(|one| one.is_early);
     let early = "The plateau came early: a session with fresh eyes may see more.";
@@ -262,7 +262,7 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
     (turns, n_left_out)
 }
 
-fn step(session: &RefineSession, happened: Happened<'_>) -> ReportStep {
+fn step(session: &Refinement, happened: Happened<'_>) -> ReportStep {
     match happened {
         Happened::Kept(version) => kept(version),
         Happened::Ended(entry) => ended(session, entry),
@@ -279,7 +279,7 @@ fn kept(version: &VersionSeen) -> ReportStep {
     }
 }
 
-fn ended(session: &RefineSession, entry: &RoundEntry) -> ReportStep {
+fn ended(session: &Refinement, entry: &RoundEntry) -> ReportStep {
     let (what, tone) = match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => ("The round was cut", Tone::Warn),
         (_, PlanAfter::KeptEdit) => ("The round was set aside", Tone::Warn),
@@ -298,7 +298,7 @@ fn ended(session: &RefineSession, entry: &RoundEntry) -> ReportStep {
     }
 }
 
-fn trouble(session: &RefineSession) -> Vec<Trouble> {
+fn trouble(session: &Refinement) -> Vec<Trouble> {
     let of = |is: fn(&RoundEntry) -> bool| -> Vec<(String, String)> {
         let entries = session.history.iter().filter(|entry| is(entry));
         let told = |one: &RoundEntry| {

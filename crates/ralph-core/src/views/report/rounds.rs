@@ -3,7 +3,7 @@
 use super::Tone;
 use super::words::{self, LONG, share};
 use crate::modes::refine::chart::{self, PictureBar};
-use crate::modes::refine::state::{RefineSession, RoundEntry};
+use crate::modes::refine::state::{Refinement, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, look};
 use jiff::Timestamp;
 
@@ -69,7 +69,7 @@ pub struct VersionSeen {
 }
 
 /// The rounds of a refinement.
-pub(super) fn of(session: &RefineSession, versions: &[VersionSeen]) -> Rounds {
+pub(super) fn of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
     let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
     let shown = |marks: Vec<PictureBar>| amounts(&marks[n_left_out..]);
     let said = shown(chart::said(session));
@@ -110,7 +110,7 @@ fn standing(entry: &RoundEntry, streak: u32) -> (&'static str, Tone) {
     }
 }
 
-fn remarks(session: &RefineSession, entry: &RoundEntry) -> Vec<&'static str> {
+fn remarks(session: &Refinement, entry: &RoundEntry) -> Vec<&'static str> {
     let is_plan = session.mode == Mode::Plan;
     let edited = match is_plan {
         true => "the plan was edited by somebody else before it, so the count began anew",

@@ -5,7 +5,7 @@ use super::line::{LineRecord, ReportLine};
 use super::*;
 use crate::evidence::receipt::{Proof, Receipt, ReceiptStatus};
 use crate::modes::refine::measure::{ArtefactChange, PlanChange};
-use crate::modes::refine::state::{OpenRound, RefineSession, RoundEntry};
+use crate::modes::refine::state::{OpenRound, Refinement, RoundEntry};
 use crate::modes::refine::{self, PlanAfter};
 use crate::state::{Criterion, EndingKind, LoopState, Phase, Task, TaskStatus};
 use crate::stop::{self, StopInputs};
@@ -55,7 +55,7 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
             criterion.receipt = Some(Receipt {
                 command: criterion.verification_command.clone(),
                 passed,
-                by: crate::evidence::receipt::By::Hook,
+                by: crate::evidence::receipt::CriterionRunner::Hook,
                 exit_code: Some(i32::from(!passed)),
                 tree_before: tree.to_owned(),
                 tree_after: tree.to_owned(),
@@ -248,7 +248,7 @@ fn no_text_becomes_markup() {
 }
 
 /// A refinement whose rounds report and change these amounts.
-fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> RefineSession {
+fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> Refinement {
     let entry = |(at, (changes, lines)): (usize, &(Option<u32>, Option<u64>))| RoundEntry {
         iteration: at as u32 + 1,
         changes: *changes,
@@ -257,10 +257,10 @@ fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> RefineSession {
         ended_at: Some(at_minute(at)),
         ..RoundEntry::default()
     };
-    RefineSession {
+    Refinement {
         history: rounds.iter().enumerate().map(entry).collect(),
         iterations_completed: rounds.len() as u32,
-        ..RefineSession::new(refine::Mode::Plan, "p.md", refine::RefineSettings::default(), at(0))
+        ..Refinement::new(refine::Mode::Plan, "p.md", refine::RefineSettings::default(), at(0))
     }
 }
 
@@ -268,7 +268,7 @@ fn at_minute(minute: usize) -> Timestamp {
     at(60 * (minute as i64 + 1))
 }
 
-fn of(session: &RefineSession, activity: Activity, versions: Vec<VersionSeen>) -> Report {
+fn of(session: &Refinement, activity: Activity, versions: Vec<VersionSeen>) -> Report {
     of_refinement(&RefinementSeen {
         name: "api",
         word: "api",

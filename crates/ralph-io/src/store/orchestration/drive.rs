@@ -5,11 +5,11 @@
 //! after a killed one waits for these locks: two agents of the same call would overwrite each
 //! other's files.
 
-use super::{Sessions, make_private};
+use super::{OrchestrationStore, make_private};
 use crate::store::lock::{self, Lock};
 use crate::{project::safe_read, store::atomic};
 use anyhow::{Context, Result};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -22,24 +22,24 @@ const TOLD: &str = "told";
 /// More than any text told to one call.
 const LARGEST: u64 = 1 << 20;
 
-impl Sessions {
+impl OrchestrationStore {
     /// Locks out every other driver of this orchestration; `None` if there is one.
     ///
     /// # Errors
     /// If the lock cannot be created.
-    pub fn drive(&self, id: &SessionId) -> Result<Option<Lock>> {
+    pub fn drive(&self, id: &OrchestrationId) -> Result<Option<Lock>> {
         self.home.prepare()?;
         make_private(&self.calls(id))?;
         Ok(lock::take(&self.own(id).join("run"), Duration::ZERO).ok())
     }
 
     /// The folder where the user's signals arrive.
-    pub fn inputs(&self, id: &SessionId) -> PathBuf {
+    pub fn inputs(&self, id: &OrchestrationId) -> PathBuf {
         self.folder(id).join("signals/inputs")
     }
 
     /// The path that a call locks while any of its processes is alive.
-    pub fn call(&self, id: &SessionId, name: &str) -> PathBuf {
+    pub fn call(&self, id: &OrchestrationId, name: &str) -> PathBuf {
         self.calls(id).join(name)
     }
 
@@ -47,12 +47,12 @@ impl Sessions {
     ///
     /// # Errors
     /// If the record cannot be written.
-    pub fn note_call(&self, id: &SessionId, name: &str, told: &str) -> Result<()> {
+    pub fn note_call(&self, id: &OrchestrationId, name: &str, told: &str) -> Result<()> {
         atomic::write(&self.call(id, name).with_extension(TOLD), told.as_bytes())
     }
 
     /// Removes the record of a finished call, whose signals need not be told again.
-    pub fn forget_call(&self, id: &SessionId, name: &str) {
+    pub fn forget_call(&self, id: &OrchestrationId, name: &str) {
         for extension in [TOLD, LOCK] {
             // The next driver finds a record that could not be removed.
             let _ = fs::remove_file(self.call(id, name).with_extension(extension));
@@ -64,7 +64,11 @@ impl Sessions {
     ///
     /// # Errors
     /// If a process is still alive after `patience`.
-    pub fn left_calls(&self, id: &SessionId, patience: Duration) -> Result<Vec<(String, String)>> {
+    pub fn left_calls(
+        &self,
+        id: &OrchestrationId,
+        patience: Duration,
+    ) -> Result<Vec<(String, String)>> {
         let until = Instant::now() + patience;
         let Ok(entries) = fs::read_dir(self.calls(id)) else { return Ok(Vec::new()) };
         let mut told = BTreeMap::new();
@@ -84,7 +88,7 @@ impl Sessions {
         Ok(told.into_iter().collect())
     }
 
-    fn calls(&self, id: &SessionId) -> PathBuf {
+    fn calls(&self, id: &OrchestrationId) -> PathBuf {
         self.own(id).join("calls")
     }
 }

@@ -8,8 +8,8 @@ use super::target;
 use crate::{project::safe_read, store::atomic, store::digest};
 use anyhow::{Context, Result};
 use ralph_core::modes::orchestration::change::writes;
-use ralph_core::modes::orchestration::files::{SessionFile, folder};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::files::{OrchestrationFile, folder};
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -62,7 +62,7 @@ impl Pending {
     }
 
     /// True if nobody has written to the files since they were read.
-    pub(super) fn is_as_read(&self, top: &Path, id: &SessionId) -> Result<bool> {
+    pub(super) fn is_as_read(&self, top: &Path, id: &OrchestrationId) -> Result<bool> {
         for file in &self.files {
             if found(top, id, &file.path)? != file.before {
                 return Ok(false);
@@ -93,9 +93,11 @@ impl Pending {
     }
 
     /// Does what is not done yet. A file that someone else has written since is left alone.
-    pub(super) fn carry_out(&self, top: &Path, id: &SessionId) -> Result<()> {
+    pub(super) fn carry_out(&self, top: &Path, id: &OrchestrationId) -> Result<()> {
         for file in &self.files {
-            if SessionFile::of(&file.path).is_some() && found(top, id, &file.path)? == file.before {
+            if OrchestrationFile::of(&file.path).is_some()
+                && found(top, id, &file.path)? == file.before
+            {
                 target::write(top, &format!("{}{}", folder(id), file.path), &file.text)?;
             }
         }
@@ -121,16 +123,16 @@ impl Pending {
 }
 
 /// The digest of a file; `None` if it does not exist.
-fn found(top: &Path, id: &SessionId, path: &str) -> Result<Option<String>> {
+fn found(top: &Path, id: &OrchestrationId, path: &str) -> Result<Option<String>> {
     let path = top.join(folder(id)).join(path);
     Ok(safe_read::read(&path, 1 << 20)?.map(|bytes| digest::of_bytes(&bytes)))
 }
 
 /// Moves a signal to the processed ones; another process may have been quicker.
-fn put_away(top: &Path, id: &SessionId, name: &str) -> Result<()> {
+fn put_away(top: &Path, id: &OrchestrationId, name: &str) -> Result<()> {
     if !matches!(
-        SessionFile::of(&format!("signals/inputs/{name}")),
-        Some(SessionFile::SignalInput(_))
+        OrchestrationFile::of(&format!("signals/inputs/{name}")),
+        Some(OrchestrationFile::SignalInput(_))
     ) {
         return Ok(());
     }

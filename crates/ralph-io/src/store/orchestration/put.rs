@@ -1,22 +1,22 @@
 //! What the user adds to an orchestration: a signal while it works, or a batch of feedback.
 
-use super::{Sessions, target};
+use super::{OrchestrationStore, target};
 use crate::process::clock;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::feedback;
-use ralph_core::modes::orchestration::files::{SessionFile, folder};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::files::{OrchestrationFile, folder};
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 
-impl Sessions {
+impl OrchestrationStore {
     /// Sends a signal, and returns the path of its file; `None` if there is no such orchestration.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn send(
         &self,
-        id: &SessionId,
+        id: &OrchestrationId,
         (word, text): (SignalKeyword, &str),
         at: Timestamp,
     ) -> Result<Option<String>> {
@@ -28,7 +28,7 @@ impl Sessions {
         self.put(id, &content, |number| {
             // Signals of the same moment are delivered in the order of sending.
             let nano = at.subsec_nanosecond().saturating_add(number);
-            SessionFile::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
+            OrchestrationFile::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
         })
     }
 
@@ -39,7 +39,7 @@ impl Sessions {
     /// If it cannot be written.
     pub fn feedback(
         &self,
-        id: &SessionId,
+        id: &OrchestrationId,
         iteration: u32,
         at: Timestamp,
     ) -> Result<Option<String>> {
@@ -48,12 +48,13 @@ impl Sessions {
             let at = at + jiff::SignedDuration::from_secs(later);
             let local = at.to_zoned(jiff::tz::TimeZone::system());
             let stamp = local.strftime("%Y%m%d-%H%M%S").to_string();
-            let place = SessionFile::Feedback { iteration, stamp: &stamp, file: "" };
+            let place = OrchestrationFile::Feedback { iteration, stamp: &stamp, file: "" };
             if self.folder(id).join(place.to_string()).exists() {
                 continue;
             }
             let text = feedback::template(iteration, &stamp, clock::local(at));
-            let place = SessionFile::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
+            let place =
+                OrchestrationFile::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
             return self.put(id, &text, |_| place.to_string());
         }
         bail!("there is a batch of feedback for each second of the last minute; try again later")
@@ -64,22 +65,27 @@ impl Sessions {
     ///
     /// # Errors
     /// If the copy cannot be written.
-    pub fn keep_task(&self, id: &SessionId, iteration: u32, task: &str) -> Result<Option<String>> {
-        let path = self.folder(id).join(SessionFile::Task(task).to_string());
+    pub fn keep_task(
+        &self,
+        id: &OrchestrationId,
+        iteration: u32,
+        task: &str,
+    ) -> Result<Option<String>> {
+        let path = self.folder(id).join(OrchestrationFile::Task(task).to_string());
         let Some(text) = crate::project::confined::text(&self.top, &path) else { return Ok(None) };
         self.put(id, &text, |number| {
             let file = match number {
                 0 => format!("replaced/{task}.md"),
                 number => format!("replaced/{task}-{}.md", number + 1),
             };
-            SessionFile::Replanning { iteration, file: &file }.to_string()
+            OrchestrationFile::Replanning { iteration, file: &file }.to_string()
         })
     }
 
     /// Writes a new file at the first free path.
     fn put(
         &self,
-        id: &SessionId,
+        id: &OrchestrationId,
         text: &str,
         place: impl Fn(i32) -> String,
     ) -> Result<Option<String>> {

@@ -6,8 +6,8 @@
 use crate::project::confined;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::orchestration::feedback;
-use ralph_core::modes::orchestration::files::{SESSIONS, SessionFile};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::signal::UnheardSignal;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use std::path::Path;
@@ -22,15 +22,15 @@ const DEEPEST: usize = 8;
 const MOST_TEXT: usize = 64 << 20;
 
 /// The orchestration as its folder shows it.
-pub(super) fn snapshot(top: &Path, id: &SessionId) -> Result<Snapshot> {
+pub(super) fn snapshot(top: &Path, id: &OrchestrationId) -> Result<Snapshot> {
     let mut seen = Snapshot::new(id.clone(), "");
     let folder = top.join(SESSIONS).join(id.as_str());
     let mut left = MOST_TEXT;
     list(top, &folder, "", DEEPEST, &mut seen)?;
     let names: Vec<String> = seen.files.keys().cloned().collect();
     for name in names {
-        let Some(place) = SessionFile::of(&name) else { continue };
-        if let SessionFile::SignalInput(signal) = place {
+        let Some(place) = OrchestrationFile::of(&name) else { continue };
+        if let OrchestrationFile::SignalInput(signal) = place {
             let text = confined::text(top, &folder.join(&name));
             seen.signals.extend(text.map(|text| UnheardSignal::read(signal, &text)));
         } else if is_read(place) {
@@ -54,26 +54,26 @@ pub(super) fn snapshot(top: &Path, id: &SessionId) -> Result<Snapshot> {
     Ok(seen)
 }
 
-fn is_read(place: SessionFile<'_>) -> bool {
+fn is_read(place: OrchestrationFile<'_>) -> bool {
     match place {
-        SessionFile::Task(_)
-        | SessionFile::Report { .. }
-        | SessionFile::Questions(_)
-        | SessionFile::Review(_) => true,
-        SessionFile::Feedback { file, .. } => file == feedback::FILE,
+        OrchestrationFile::Task(_)
+        | OrchestrationFile::Report { .. }
+        | OrchestrationFile::Questions(_)
+        | OrchestrationFile::Review(_) => true,
+        OrchestrationFile::Feedback { file, .. } => file == feedback::FILE,
         place => decides(place),
     }
 }
 
 /// True for the files that the program itself changes.
-fn decides(place: SessionFile<'_>) -> bool {
+fn decides(place: OrchestrationFile<'_>) -> bool {
     matches!(
         place,
-        SessionFile::Plan
-            | SessionFile::PlanSnapshot(_)
-            | SessionFile::Progress
-            | SessionFile::Metadata
-            | SessionFile::IterationMetadata(_)
+        OrchestrationFile::Plan
+            | OrchestrationFile::PlanSnapshot(_)
+            | OrchestrationFile::Progress
+            | OrchestrationFile::Metadata
+            | OrchestrationFile::IterationMetadata(_)
     )
 }
 

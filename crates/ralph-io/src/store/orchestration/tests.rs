@@ -3,7 +3,7 @@
 use super::*;
 use crate::process::sandbox::Sandbox;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
-use ralph_core::modes::orchestration::metadata::SessionMetadata;
+use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
 use ralph_core::modes::orchestration::progress;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::modes::orchestration::state::State;
@@ -16,22 +16,22 @@ fn now() -> jiff::Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
 }
 
-fn id() -> SessionId {
-    SessionId::parse("260131-120000").unwrap()
+fn id() -> OrchestrationId {
+    OrchestrationId::parse("260131-120000").unwrap()
 }
 
-fn sessions(at: &Sandbox) -> Sessions {
+fn sessions(at: &Sandbox) -> OrchestrationStore {
     fs::create_dir_all(at.path("project")).unwrap();
-    Sessions::of(&at.path("project"), &Home::at(at.path("home"))).unwrap()
+    OrchestrationStore::of(&at.path("project"), &Home::at(at.path("home"))).unwrap()
 }
 
 /// An orchestration with a progress file, and metadata in PLANNING.
-fn laid_out(at: &Sandbox) -> Sessions {
+fn laid_out(at: &Sandbox) -> OrchestrationStore {
     let sessions = sessions(at);
     assert!(sessions.begin(&id(), "Build a door").unwrap());
     at.write(&format!("project/{AT}/plan.md"), "Goal: a door\n");
     at.write(&format!("project/{AT}/progress.md"), &progress::new(&["plan-brainstorm"]));
-    let metadata = SessionMetadata::first(&id(), State::Planning, 1, now().into());
+    let metadata = OrchestrationMetadata::first(&id(), State::Planning, 1, now().into());
     at.write(&format!("project/{AT}/metadata.yaml"), &metadata);
     sessions
 }
@@ -169,7 +169,7 @@ fn nothing_is_read_or_written_outside_of_the_project() {
     assert!(why.contains("is no folder"), "{why}");
     assert_eq!(fs::read_dir(at.path("secret")).unwrap().count(), 2);
 
-    let other = SessionId::parse("260131-120001").unwrap();
+    let other = OrchestrationId::parse("260131-120001").unwrap();
     symlink(at.path("secret"), at.path("project/.ralph-sessions/260131-120001")).unwrap();
     assert!(sessions.read(&other).is_err());
 }
@@ -213,7 +213,11 @@ fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_ove
     assert_ne!(one, two);
     assert_eq!(
         sessions
-            .send(&SessionId::parse("260131-120009").unwrap(), (SignalKeyword::Info, "x"), now())
+            .send(
+                &OrchestrationId::parse("260131-120009").unwrap(),
+                (SignalKeyword::Info, "x"),
+                now()
+            )
             .unwrap(),
         None
     );

@@ -4,7 +4,7 @@ use crate::check::{self, CheckOrder};
 use crate::command::exit::Exit;
 use crate::command::screen::{self, visible};
 use anyhow::Result;
-use ralph_core::project::check::{By, Check, CheckKind, Parser};
+use ralph_core::project::check::{Check, CheckKind, CheckMethod, Parser};
 use ralph_io::store::checks::line_of;
 use serde_json::json;
 
@@ -74,16 +74,18 @@ fn kind(kind: CheckKind) -> &'static str {
     }
 }
 
-fn how(by: &By) -> String {
+fn how(by: &CheckMethod) -> String {
     match by {
-        By::Program(program) => line_of(program, None),
-        By::Filter(program) => format!("{} with the file as its input", line_of(program, None)),
-        By::Shell(line) => line.clone(),
-        By::Parser(Parser::Json) => "Ralph's own parser of JSON".to_owned(),
-        By::Parser(Parser::JsonWithComments) => {
+        CheckMethod::Program(program) => line_of(program, None),
+        CheckMethod::Filter(program) => {
+            format!("{} with the file as its input", line_of(program, None))
+        }
+        CheckMethod::Shell(line) => line.clone(),
+        CheckMethod::Parser(Parser::Json) => "Ralph's own parser of JSON".to_owned(),
+        CheckMethod::Parser(Parser::JsonWithComments) => {
             "Ralph's own parser of JSON, comments allowed".to_owned()
         }
-        By::Parser(Parser::Toml) => "Ralph's own parser of TOML".to_owned(),
-        By::Parser(Parser::Yaml) => "Ralph's own parser of YAML".to_owned(),
+        CheckMethod::Parser(Parser::Toml) => "Ralph's own parser of TOML".to_owned(),
+        CheckMethod::Parser(Parser::Yaml) => "Ralph's own parser of YAML".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use crate::command::exit::{Exit, refused};
 use crate::command::screen;
 use crate::verify::{self, CriteriaChoice, Pace, Silent, VerifyOrder, asked};
 use anyhow::{Context, Result};
-use ralph_core::evidence::receipt::{By, Proof};
+use ralph_core::evidence::receipt::{CriterionRunner, Proof};
 use ralph_core::project::settings::Settings;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client::given, process::command};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn prove(args: &Args, by: By) -> Result<Proof> {
+fn prove(args: &Args, by: CriterionRunner) -> Result<Proof> {
     let file = LoopFile::at(&args.state);
     // `prepare` may start this program again, which needs standard input untouched.
     let surroundings = asked::prepare(&file, by, args.restored.as_deref())?;
@@ -50,7 +50,7 @@ fn prove(args: &Args, by: By) -> Result<Proof> {
         pace: Pace::InTurn,
         by,
         surroundings,
-        within: (by == By::Hook).then(|| Settings::of(&state).to_settle()),
+        within: (by == CriterionRunner::Hook).then(|| Settings::of(&state).to_settle()),
     };
     Ok(verify::run(&order, &Silent)?.proof)
 }

@@ -5,7 +5,7 @@ use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
 use ralph_core::modes::ralplan::position;
-use ralph_core::state::{LoopState, Ralplan, Refining, Signal};
+use ralph_core::state::{LoopState, RalplanState, RefineState, Signal};
 use ralph_core::stop::{StopInputs, StopRecord};
 use ralph_core::text::plural::noun;
 use ralph_core::text::token::CompletionRequest;
@@ -43,7 +43,7 @@ pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecisi
 fn of_a_planning(
     entry: &JournalEntry,
     record: &StopRecord,
-    plan: &Ralplan,
+    plan: &RalplanState,
     (what, because): (String, String),
 ) -> ExplainedDecision {
     let goes_on = record.outcome.verdict == "go on";
@@ -64,7 +64,7 @@ fn of_a_planning(
 fn of_a_refinement(
     entry: &JournalEntry,
     record: &StopRecord,
-    refining: &Refining,
+    refining: &RefineState,
     (what, because): (String, String),
 ) -> ExplainedDecision {
     let goes_on = record.outcome.verdict == "go on";

@@ -9,7 +9,7 @@ use crate::command::exit::Exit;
 use crate::command::screen::{self, visible, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, position, short};
-use ralph_core::state::{LoopState, Ralplan};
+use ralph_core::state::{LoopState, RalplanState};
 use ralph_core::views::messages;
 use ralph_io::store::plan_files;
 use serde_json::json;
@@ -34,7 +34,7 @@ pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn told(state: &LoopState, plan: &Ralplan, now: &str) -> String {
+fn told(state: &LoopState, plan: &RalplanState, now: &str) -> String {
     let mut text = format!(
         "planning {}  {}  iteration {}",
         visible(&state.loop_id),
@@ -75,7 +75,7 @@ fn told(state: &LoopState, plan: &Ralplan, now: &str) -> String {
 }
 
 /// Which version of the plan is meant, and whether the file has changed since.
-fn version(plan: &Ralplan, now: &str) -> String {
+fn version(plan: &RalplanState, now: &str) -> String {
     let judged = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
     match (judged.as_str(), now) {
         (_, "") => " (not there)".to_owned(),

@@ -6,7 +6,7 @@ use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::{close_what_was_left, record};
 use anyhow::{Context, Result};
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent};
 use ralph_io::store::refine::RefineStore;
 use ralph_io::terminal::tmux::{self, Job, Tmux, TmuxMissing};
@@ -135,7 +135,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
 
 /// Closes a round that its driver left open. Best effort: the plan may be gone, and the refinement
 /// is ended all the same.
-fn forget(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) {
+fn forget(here: &Here, place: &RefineStore, name: &str, found: &Refinement) {
     if found.mode == Mode::Plan
         && let Ok(artefact) = session::artefact(here, place, name, found)
         && let Err(error) = close_what_was_left(place, name, &artefact, found)

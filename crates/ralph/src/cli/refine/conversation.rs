@@ -11,7 +11,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop};
 use crate::refine::artefact::Artefact;
 use anyhow::Result;
-use ralph_core::modes::refine::state::{RefineDocument, RefineSession};
+use ralph_core::modes::refine::state::{RefineDocument, Refinement};
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, Mode, Status, in_session, say};
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
 use ralph_core::text::plural::counted;
@@ -76,7 +76,7 @@ pub(super) fn none_beside(
 }
 
 /// The session's loop for a round of this refinement; none in a terminal, which no hook watches.
-pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<LoopFile>> {
+pub(super) fn enter(here: &Here, name: &str, stands: &Refinement) -> Result<Option<LoopFile>> {
     let Some(session_id) = &here.session else { return Ok(None) };
     let what = match stands.mode {
         Mode::Plan => stands.plan_file.as_str(),
@@ -142,7 +142,7 @@ const FULL: &str = "a conversation has room for no more agents";
 
 /// Brings the loop in line with the refinement. Returns the reason if only this session can
 /// make no more rounds.
-pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<String>> {
+pub(super) fn follow(here: &Here, name: &str, stands: &Refinement) -> Result<Option<String>> {
     put_away(here, name)?;
     let Some(found) = live(here, name) else { return Ok(None) };
     if let Some(kind) = kind(&stands.status) {
@@ -193,7 +193,7 @@ fn kind(status: &Status) -> Option<EndingKind> {
     }
 }
 
-fn ending(stands: &RefineSession) -> String {
+fn ending(stands: &Refinement) -> String {
     let said = say::of_status(stands);
     said.first().cloned().unwrap_or_default()
 }
@@ -203,7 +203,7 @@ fn end(
     file: &LoopFile,
     kind: &EndingKind,
     detail: &str,
-    stands: &RefineSession,
+    stands: &Refinement,
 ) -> Result<()> {
     let ended = refine::end(&here.home, file, kind, detail, stands.iterations_completed)?;
     if let Some((state, away)) = ended {

@@ -12,7 +12,7 @@ use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{self, Artefact, ArtefactBefore};
 use crate::refine::{asks_again, close_what_was_left, note_client, of_round, of_rounds, record};
 use anyhow::{Context, Result};
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, RefineEvent, RefineOutcome, chart, say};
 use ralph_io::client::given;
 use ralph_io::store::refine::RefineStore;
@@ -60,7 +60,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     }
     let new = || {
         let bounds = run::bounds(here).in_foreground();
-        RefineSession::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
+        Refinement::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
     };
     let known = document.session(&name).map_err(|why| session::told(why.into()))?;
     if let Some(known) = &known {
@@ -161,7 +161,7 @@ fn before(
     place: &RefineStore,
     name: &str,
     artefact: &Artefact,
-    stands: &RefineSession,
+    stands: &Refinement,
 ) -> Result<Option<ArtefactBefore>> {
     if let Artefact::Plan(_) = artefact {
         return artefact.found(stands).map_err(bad_state);
@@ -172,7 +172,7 @@ fn before(
 
 fn show(
     name: &str,
-    stands: &RefineSession,
+    stands: &Refinement,
     outcome: &RefineOutcome,
     is_full: Option<String>,
 ) -> Result<Exit> {

@@ -4,7 +4,7 @@ use super::{session, show, versions};
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
 use anyhow::Result;
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::state::LoopState;
 use ralph_core::views::report::{RefinementSeen, Report, VersionSeen, of_refinement};
 use ralph_io::store::refine::{KeptVersion, RefineStore, What};
@@ -41,7 +41,7 @@ pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
 pub(in crate::cli) fn of_loop(
     here: &Here,
     state: &LoopState,
-) -> Option<(RefineSession, Vec<VersionSeen>)> {
+) -> Option<(Refinement, Vec<VersionSeen>)> {
     let name = &state.refining()?.name;
     let place = RefineStore::of(&here.home, Path::new(&state.project_root));
     let session = place.document().ok()?.session(name).ok()??;

@@ -15,7 +15,7 @@ use crate::runs::engine::wait_for_earlier;
 use crate::runs::options::{self, ClientOptions};
 use anyhow::Result;
 use ralph_core::modes::refine::prompt::Tracker;
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, chart, say, step};
 use ralph_core::protocol::permission::Need;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
@@ -191,15 +191,15 @@ impl<'a> RefineSetup<'a> {
         end(&refiner, notifies, done)
     }
 
-    fn open(&self) -> Result<RefineSession> {
+    fn open(&self) -> Result<Refinement> {
         let most = self.args.max_iterations;
         session::open(&self.place, &self.name, &self.artefact, most, || self.new_session())
     }
 
-    fn new_session(&self) -> RefineSession {
+    fn new_session(&self) -> Refinement {
         let mut bounds = bounds(self.here);
         bounds.max_iterations = self.args.max_iterations.unwrap_or(bounds.max_iterations);
-        RefineSession::new(self.artefact.mode(), self.artefact.plan_file(), bounds, self.here.now)
+        Refinement::new(self.artefact.mode(), self.artefact.plan_file(), bounds, self.here.now)
     }
 
     fn refiner(self) -> Refiner<'a> {
@@ -231,8 +231,8 @@ impl<'a> RefineSetup<'a> {
 }
 
 /// Refuses if the refinement has no further round, before anything is made for one.
-pub(super) fn may_begin(name: &str, stands: &RefineSession) -> Result<()> {
-    let mut tried = RefineSession { round: None, ..stands.clone() };
+pub(super) fn may_begin(name: &str, stands: &Refinement) -> Result<()> {
+    let mut tried = Refinement { round: None, ..stands.clone() };
     match step(&mut tried, RefineEvent::Begun { artefact: "" }, stands.started_at) {
         Ok(_) => Ok(()),
         Err(refusal) => Err(refused(Exit::No, visible(&format!("`{name}`: {refusal}")))),

@@ -6,7 +6,7 @@ use crate::command::screen::visible;
 use crate::refine::artefact::{Artefact, PlanFile};
 use crate::runs::client::quoted;
 use anyhow::Result;
-use ralph_core::modes::refine::state::{RefineDocument, RefineSession, refused_name};
+use ralph_core::modes::refine::state::{RefineDocument, Refinement, refused_name};
 use ralph_core::modes::refine::{Mode, Status};
 use ralph_io::store::refine::{self as kept, RefineStore};
 
@@ -14,8 +14,8 @@ use ralph_io::store::refine::{self as kept, RefineStore};
 pub(super) fn one(
     place: &RefineStore,
     name: Option<&str>,
-    fits: impl Fn(&RefineSession) -> bool,
-) -> Result<(String, RefineSession)> {
+    fits: impl Fn(&Refinement) -> bool,
+) -> Result<(String, Refinement)> {
     let document = document(place)?;
     if let Some(name) = name {
         let found = document.session(name).map_err(|damaged| bad_state(damaged.into()))?;
@@ -27,7 +27,7 @@ pub(super) fn one(
             )
         });
     }
-    let mut found: Vec<(String, RefineSession)> = document
+    let mut found: Vec<(String, Refinement)> = document
         .sessions()
         .filter_map(|(name, session)| Some((name.to_owned(), session.ok()?)))
         .filter(|(_, session)| fits(session))
@@ -62,7 +62,7 @@ pub(super) fn artefact(
     here: &Here,
     place: &RefineStore,
     name: &str,
-    session: &RefineSession,
+    session: &Refinement,
 ) -> Result<Artefact> {
     match session.mode {
         // `join` keeps an absolute path as it is.
@@ -112,8 +112,8 @@ pub(super) fn open(
     name: &str,
     artefact: &Artefact,
     most: Option<u32>,
-    new: impl FnOnce() -> RefineSession,
-) -> Result<RefineSession> {
+    new: impl FnOnce() -> Refinement,
+) -> Result<Refinement> {
     place.update(|document| {
         let mut session = match document.session(name)? {
             Some(found) if !found.shares_artefact(&artefact.mode(), artefact.plan_file()) => {
@@ -168,7 +168,7 @@ pub(super) fn word(name: &str) -> String {
 }
 
 /// Whether someone works on what this refinement refines.
-pub(super) fn is_held(place: &RefineStore, session: &RefineSession) -> bool {
+pub(super) fn is_held(place: &RefineStore, session: &Refinement) -> bool {
     place.is_held(&session.mode, &session.plan_file)
 }
 

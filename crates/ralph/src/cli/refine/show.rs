@@ -5,7 +5,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::{self, visible};
 use anyhow::Result;
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, Status as Standing, chart, say};
 use ralph_core::views::report::Activity;
 use ralph_io::store::refine::RefineStore;
@@ -80,7 +80,7 @@ pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
 }
 
 /// What is refined, its status, and how many rounds are done.
-fn standing(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
+fn standing(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> String {
     let what = match found.mode {
         Mode::Plan => found.plan_file.clone(),
         _ => found.mode.to_string(),
@@ -91,7 +91,7 @@ fn standing(here: &Here, place: &RefineStore, name: &str, found: &RefineSession)
 
 /// The status in one word. "Running" needs a process that runs, since a killed one
 /// cannot update its status.
-fn word(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
+fn word(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> String {
     match (&found.status, activity(here, place, name, found)) {
         (Standing::Running, Activity::Runs(how)) => how,
         (Standing::Running, Activity::Pauses) => "paused in a conversation".to_owned(),
@@ -106,7 +106,7 @@ pub(super) fn activity(
     here: &Here,
     place: &RefineStore,
     name: &str,
-    found: &RefineSession,
+    found: &Refinement,
 ) -> Activity {
     if found.status != Standing::Running {
         return Activity::Nobody;
@@ -120,12 +120,7 @@ pub(super) fn activity(
     conversation::activity(here, name)
 }
 
-fn as_json(
-    here: &Here,
-    place: &RefineStore,
-    name: &str,
-    found: &RefineSession,
-) -> serde_json::Value {
+fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> serde_json::Value {
     json!({
         "schema_version": 1,
         "name": name,

@@ -7,7 +7,7 @@ use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{Artefact, PlanFile, at};
 use anyhow::Result;
-use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, chart, say, trace, unified};
 use ralph_io::project::user_files;
 use ralph_io::store::refine::{KeptVersion, NewVersion, RefineStore, What};
@@ -153,7 +153,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, RefineSession)> {
+fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, Refinement)> {
     let (name, found) = session::one(place, name, |session| session.mode == Mode::Plan)?;
     match found.mode {
         Mode::Plan => Ok((name, found)),
@@ -164,7 +164,7 @@ fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, RefineSes
     }
 }
 
-fn plan(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> Result<PlanFile> {
+fn plan(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> Result<PlanFile> {
     match session::artefact(here, place, name, found)? {
         Artefact::Plan(plan) => Ok(plan),
         _ => Err(refused(Exit::No, "the session refines tasks")),

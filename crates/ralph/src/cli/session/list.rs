@@ -2,13 +2,13 @@
 
 use crate::command::exit::Exit;
 use crate::command::screen::{self, visible};
-use crate::orchestration::{NONE, SessionContext};
+use crate::orchestration::{NONE, OrchestrationContext};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;
 use ralph_core::text::plural::noun;
 use ralph_hooks::orchestration;
 
-pub(super) fn run(place: &SessionContext) -> Result<Exit> {
+pub(super) fn run(place: &OrchestrationContext) -> Result<Exit> {
     let mut lines = Vec::new();
     for id in place.sessions.list() {
         // An unreadable orchestration does not hide the others.

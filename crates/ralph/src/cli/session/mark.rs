@@ -1,12 +1,12 @@
 //! `ralph session mark`: sets the status of one task, and the counts in the metadata.
 
-use super::{SessionArg, SessionContext, next};
+use super::{OrchestrationArg, OrchestrationContext, next};
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible};
 use anyhow::Result;
 use ralph_core::modes::orchestration::attempts;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
-use ralph_core::modes::orchestration::files::SessionFile as File;
+use ralph_core::modes::orchestration::files::OrchestrationFile as File;
 use ralph_core::modes::orchestration::invocation::CallKey;
 use ralph_core::modes::orchestration::machine;
 use ralph_core::modes::orchestration::metadata::Counts;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
 fn status(said: &str) -> Result<TaskMark, String> {
@@ -43,7 +43,7 @@ fn status(said: &str) -> Result<TaskMark, String> {
         .ok_or_else(|| "no status; write `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`".to_owned())
 }
 
-pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
+pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
@@ -81,7 +81,11 @@ pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
 
 /// The change and, if it marks a task as failed, the execution that this ends. Of several planning
 /// entries with this id in this iteration, the first unsettled one is marked.
-fn change(place: &SessionContext, seen: &Snapshot, args: &Args) -> (RouterWrite, Option<CallKey>) {
+fn change(
+    place: &OrchestrationContext,
+    seen: &Snapshot,
+    args: &Args,
+) -> (RouterWrite, Option<CallKey>) {
     let picture = Picture::of(seen);
     let (_, iteration) = machine::resolve(&picture);
     let progress = picture.progress.clone().unwrap_or_default();

@@ -1,11 +1,11 @@
 //! `ralph session new`: creates the folder of an orchestration, with the request.
 
-use super::{SessionContext, named};
+use super::{OrchestrationContext, named};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
 use anyhow::Result;
 use ralph_core::modes::orchestration::files::folder;
-use ralph_core::modes::orchestration::id::{REFUSED, SessionId};
+use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
 use ralph_core::modes::orchestration::which;
 use ralph_io::client::given;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     id: Option<String>,
 }
 
-pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
+pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let task = match args.task.as_slice() {
         [dash] if dash == "-" => given::stdin()?,
         words => words.join(" "),
@@ -48,7 +48,11 @@ pub(super) fn is_new(task: &str) -> Result<()> {
 }
 
 /// Begins an orchestration under the given name, or under one made from the current second.
-pub(super) fn begin(place: &SessionContext, task: &str, name: Option<&str>) -> Result<SessionId> {
+pub(super) fn begin(
+    place: &OrchestrationContext,
+    task: &str,
+    name: Option<&str>,
+) -> Result<OrchestrationId> {
     let Some(name) = name else {
         return place.sessions.begin_now(task, place.here.now).map_err(bad_state);
     };

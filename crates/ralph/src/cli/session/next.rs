@@ -1,7 +1,7 @@
 //! `ralph session next` and `status`: the router's decision. Asking changes nothing and uses up no
 //! signal; `next --begin` is for a user who makes the calls by hand.
 
-use super::{SessionArg, SessionContext};
+use super::{OrchestrationArg, OrchestrationContext};
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
-pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Result<Exit> {
+pub(super) fn next(place: &OrchestrationContext, Next { begin, args }: &Next) -> Result<Exit> {
     if !begin {
         return status(place, args);
     }
@@ -69,13 +69,16 @@ pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Resul
     show(&changed.after, &changed.what, args.json)
 }
 
-pub(super) fn status(place: &SessionContext, args: &Args) -> Result<Exit> {
+pub(super) fn status(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let id = place.find(args.which.id.as_deref())?;
     let (after, step) = decided(place, &place.read(&id)?)?;
     show(&after, &step, args.json)
 }
 
-pub(super) fn decided(place: &SessionContext, seen: &Snapshot) -> Result<(Snapshot, MachineStep)> {
+pub(super) fn decided(
+    place: &OrchestrationContext,
+    seen: &Snapshot,
+) -> Result<(Snapshot, MachineStep)> {
     let seen = &orchestration::as_driven(&place.here.home, &place.here.root, seen);
     let step = machine::next(seen, place.here.now);
     let after = apply(seen, &step.changes, clock::local(place.here.now))

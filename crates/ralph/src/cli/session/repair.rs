@@ -1,11 +1,11 @@
 //! `ralph session validate` and `repair`: what is wrong with an orchestration's files, and how much
 //! of it can be repaired.
 
-use super::{SessionArg, SessionContext};
+use super::{OrchestrationArg, OrchestrationContext};
 use crate::command::exit::Exit;
 use crate::command::screen::{self, visible, visible_lines};
 use anyhow::Result;
-use ralph_core::modes::orchestration::finding::SessionFinding;
+use ralph_core::modes::orchestration::finding::OrchestrationFinding;
 use ralph_core::modes::orchestration::repair::repair as mended;
 use ralph_core::modes::orchestration::validate::{is_invalid, validate as findings};
 use ralph_io::process::clock;
@@ -14,17 +14,17 @@ use ralph_io::process::clock;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Validate {
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Repair {
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
-pub(super) fn validate(place: &SessionContext, args: &Validate) -> Result<Exit> {
+pub(super) fn validate(place: &OrchestrationContext, args: &Validate) -> Result<Exit> {
     let id = place.find(args.which.id.as_deref())?;
     let found = findings(&place.read(&id)?);
     match found.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn validate(place: &SessionContext, args: &Validate) -> Result<Exit> 
     Ok(code(&found))
 }
 
-pub(super) fn repair(place: &SessionContext, args: &Repair) -> Result<Exit> {
+pub(super) fn repair(place: &OrchestrationContext, args: &Repair) -> Result<Exit> {
     let id = place.find(args.which.id.as_deref())?;
     let now = place.here.now;
     let changed = place.update(&id, |seen| {
@@ -58,11 +58,11 @@ pub(super) fn repair(place: &SessionContext, args: &Repair) -> Result<Exit> {
     Ok(code(&left))
 }
 
-fn lines(found: &[SessionFinding]) -> String {
+fn lines(found: &[OrchestrationFinding]) -> String {
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// `No` if the orchestration must be repaired before it can continue.
-fn code(found: &[SessionFinding]) -> Exit {
+fn code(found: &[OrchestrationFinding]) -> Exit {
     if is_invalid(found) { Exit::No } else { Exit::Done }
 }

@@ -5,7 +5,7 @@
 
 mod bound;
 
-use super::{SessionArg, SessionContext};
+use super::{OrchestrationArg, OrchestrationContext};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::number;
 use crate::command::screen;
@@ -16,7 +16,7 @@ use crate::runs::orchestration::{self, OrchestrationRun, leftovers};
 use anyhow::Result;
 use ralph_core::modes::arguments;
 use ralph_core::modes::orchestration::agents::AgentRole;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::machine::{self, Act};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::protocol::permission::Need;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TASK")]
     task: Option<String>,
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
     /// Agents that may be called [default: 200]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
@@ -55,7 +55,7 @@ fn criterion(text: &str) -> Result<Criterion, String> {
 }
 
 /// Drives an orchestration until it ends or needs a person.
-pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
+pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let here = &place.here;
     let task = task(args)?;
     task.as_deref().map_or(Ok(()), super::new::is_new)?;
@@ -100,7 +100,7 @@ fn task(args: &Args) -> Result<Option<String>> {
     }
 }
 
-fn announcement(found: &FoundLoop, id: &SessionId, logs: &Path, seen: &Snapshot) -> String {
+fn announcement(found: &FoundLoop, id: &OrchestrationId, logs: &Path, seen: &Snapshot) -> String {
     let mut text = format!(
         "session {id} as loop {}; logs in {}\nTask: {}",
         found.state.loop_id,
@@ -151,7 +151,12 @@ fn agents(root: &Path) -> Result<&'static str> {
 }
 
 /// Prints the command of each call that would be made now, or why there is none.
-fn show(place: &SessionContext, args: &Args, task: Option<&str>, logs: &Path) -> Result<Exit> {
+fn show(
+    place: &OrchestrationContext,
+    args: &Args,
+    task: Option<&str>,
+    logs: &Path,
+) -> Result<Exit> {
     let here = &place.here;
     let seen = match (task, &args.which.id) {
         (Some(task), name) => {

@@ -1,9 +1,9 @@
 //! `ralph session signal` and `feedback new`: messages from the user to an orchestration.
 
-use super::SessionArg;
+use super::OrchestrationArg;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
-use crate::orchestration::{SessionContext, missing};
+use crate::orchestration::{OrchestrationContext, missing};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
@@ -19,7 +19,7 @@ pub(crate) struct SignalArgs {
     /// With which words; `-` reads them from standard input
     text: Vec<String>,
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -41,10 +41,10 @@ pub(crate) enum FeedbackCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
-pub(super) fn signal(place: &SessionContext, args: &SignalArgs) -> Result<Exit> {
+pub(super) fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<Exit> {
     let text = match args.text.as_slice() {
         [dash] if dash == "-" => given::stdin()?,
         words => words.join(" "),
@@ -70,7 +70,7 @@ pub(super) fn signal(place: &SessionContext, args: &SignalArgs) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-pub(super) fn feedback(place: &SessionContext, args: &New) -> Result<Exit> {
+pub(super) fn feedback(place: &OrchestrationContext, args: &New) -> Result<Exit> {
     let id = place.find(args.which.id.as_deref())?;
     let (_, iteration) = machine::resolve(&Picture::of(&place.read(&id)?));
     let next = iteration + 1;

@@ -2,7 +2,7 @@
 //! out, listed or drawn.
 
 use super::super::task::{Format, in_format};
-use super::{SessionArg, SessionContext};
+use super::{OrchestrationArg, OrchestrationContext};
 use crate::command::exit::Exit;
 use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
@@ -13,7 +13,7 @@ use ralph_core::modes::orchestration::waves::TaskFiles;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Waves {
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
 /// How to draw.
@@ -23,12 +23,12 @@ pub(crate) struct WavesArgs {
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
-    which: SessionArg,
+    which: OrchestrationArg,
 }
 
 const NO_TASKS: &str = "there are no tasks yet; the planner writes them";
 
-pub(super) fn waves(place: &SessionContext, args: &Waves) -> Result<Exit> {
+pub(super) fn waves(place: &OrchestrationContext, args: &Waves) -> Result<Exit> {
     let wanted = wanted(place, &args.which)?;
     let with_mark = |id: &&str| match wanted.status(id) {
         Some(status) => format!("{status} {id}"),
@@ -46,12 +46,12 @@ pub(super) fn waves(place: &SessionContext, args: &Waves) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn drawing(place: &SessionContext, args: &WavesArgs) -> Result<Exit> {
+pub(super) fn drawing(place: &OrchestrationContext, args: &WavesArgs) -> Result<Exit> {
     let tasks = wanted(place, &args.which)?.drawn();
     in_format(args.format, &tasks, place.here.now, NO_TASKS)
 }
 
-fn wanted(place: &SessionContext, which: &SessionArg) -> Result<TaskFiles> {
+fn wanted(place: &OrchestrationContext, which: &OrchestrationArg) -> Result<TaskFiles> {
     let picture = Picture::of(&place.read(&place.find(which.id.as_deref())?)?);
     let progress = picture.progress.clone().unwrap_or_default();
     Ok(TaskFiles::of(&picture, &progress))

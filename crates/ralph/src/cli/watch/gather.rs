@@ -230,11 +230,12 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::state::{PauseCause, PlanPhase, Ralplan};
+    use ralph_core::state::{PauseCause, PlanPhase, RalplanState};
 
     #[test]
     fn a_planning_whose_session_is_over_waits_for_the_person() {
-        let plan = Ralplan { phase: PlanPhase::AwaitingUserApproval, ..Ralplan::default() };
+        let plan =
+            RalplanState { phase: PlanPhase::AwaitingUserApproval, ..RalplanState::default() };
         let mut state =
             LoopState { phase: Phase::Implementation, mode: plan.into(), ..LoopState::default() };
         let expected = ("planning: awaiting_user_approval".to_owned(), Tone::Waits);

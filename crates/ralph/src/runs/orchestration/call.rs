@@ -13,7 +13,7 @@ use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::met;
 use ralph_core::modes::orchestration::recovery::{CallEnd as How, Recovery};
@@ -37,7 +37,7 @@ pub(crate) struct About<'a> {
     pub(crate) number: u32,
     pub(crate) session: &'a str,
     pub(crate) prefix: &'a str,
-    pub(crate) id: &'a SessionId,
+    pub(crate) id: &'a OrchestrationId,
 }
 
 /// The client of a call, started as its agent.

@@ -9,7 +9,7 @@ use crate::runs::screen::Screen;
 use crate::verify;
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::modes::orchestration::in_session::{self, Ends, Routed};
+use ralph_core::modes::orchestration::in_session::{self, Routed, RouterEnding};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_hooks::orchestration;
 use ralph_io::process::clock;
@@ -41,7 +41,8 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
         let now = clock::now();
         let ended = plan.file.update(|state| {
             if state.ending.is_none()
-                && let Ends::Ended(kind, detail) = in_session::ends(state, &routed, proof.as_ref())
+                && let RouterEnding::Ended(kind, detail) =
+                    in_session::ends(state, &routed, proof.as_ref())
             {
                 state.end(kind, detail, now);
             }

@@ -5,11 +5,11 @@
 
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
-use crate::orchestration::SessionContext;
+use crate::orchestration::OrchestrationContext;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::met;
 use ralph_core::modes::orchestration::recovery::CallEnd;
@@ -21,7 +21,7 @@ use std::time::Duration;
 const TO_END: Duration = Duration::from_secs(20);
 
 /// Waits for leftover clients, then marks all calls of the orchestration as no longer under way.
-pub(crate) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
+pub(crate) fn take_up(place: &OrchestrationContext, id: &OrchestrationId) -> Result<()> {
     let left = place.sessions.left_calls(id, TO_END);
     let left = left.map_err(|error| refused(Exit::No, format!("{error:#}")))?;
     let now = clock::now();
@@ -71,8 +71,8 @@ pub(crate) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
 /// the call was started: behind a later PAUSE they would end it, although the user has sent nothing
 /// since.
 pub(super) fn say_again(
-    place: &SessionContext,
-    id: &SessionId,
+    place: &OrchestrationContext,
+    id: &OrchestrationId,
     told: &str,
     begun: Option<Timestamp>,
 ) -> Result<()> {

@@ -19,7 +19,7 @@ use ralph_io::store::plan_files;
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Passed {
+pub(super) enum GateOutcome {
     /// The planning continues: with the planner, or with whatever the decision led to.
     GoesOn,
     Over,
@@ -35,7 +35,7 @@ const ELSEWHERE: &str = "It waits for you. In another terminal, in this project:
                          `ralph ralplan adjust \"WORDS\"` or `ralph ralplan discard`; Ctrl-C leaves it as it is.";
 
 /// Waits until the user has decided.
-pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passed> {
+pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<GateOutcome> {
     let here = driver.runner.here;
     let root = Path::new(&driver.before.project_root);
     let document = plan_files::document(root);
@@ -46,7 +46,9 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
     // True if the next line is the user's text for the planner.
     let mut words_come = false;
     loop {
-        let Some(loaded) = driver.file.read().map_err(bad_state)? else { return Ok(Passed::Over) };
+        let Some(loaded) = driver.file.read().map_err(bad_state)? else {
+            return Ok(GateOutcome::Over);
+        };
         let state = loaded.state;
         if let Some(passed) = moved_on(&state) {
             return Ok(passed);
@@ -62,7 +64,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             WaitEnd::Changed => continue,
             WaitEnd::Interrupted => {
                 screen::tell("");
-                return Ok(Passed::Left);
+                return Ok(GateOutcome::Left);
             }
             WaitEnd::Typed => {}
         }
@@ -123,22 +125,22 @@ fn ask(asks: bool, question: &str) -> Result<()> {
     Ok(())
 }
 
-fn passed(decided: &Decided) -> Result<Passed> {
+fn passed(decided: &Decided) -> Result<GateOutcome> {
     let (_, why) = decided.describe();
     screen::tell(&screen::visible_lines(&why));
     Ok(match decided {
-        Decided::Adjusted(_) | Decided::Refused(_) => Passed::GoesOn,
-        Decided::Approved { .. } | Decided::Discarded { .. } => Passed::Over,
+        Decided::Adjusted(_) | Decided::Refused(_) => GateOutcome::GoesOn,
+        Decided::Approved { .. } | Decided::Discarded { .. } => GateOutcome::Over,
     })
 }
 
 /// Returns `None` while the user still has to decide.
-fn moved_on(state: &LoopState) -> Option<Passed> {
+fn moved_on(state: &LoopState) -> Option<GateOutcome> {
     let waits = state.ralplan().map(|plan| &plan.phase);
     match waits {
-        _ if state.ending.is_some() => Some(Passed::Over),
+        _ if state.ending.is_some() => Some(GateOutcome::Over),
         Some(PlanPhase::AwaitingUserApproval) if !plan_files::is_gone(state) => None,
-        _ => Some(Passed::GoesOn),
+        _ => Some(GateOutcome::GoesOn),
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::command::screen::visible;
 use ralph_core::modes::ralplan::{position, short};
 use ralph_core::protocol::reply::bounded;
-use ralph_core::state::{LoopState, Ralplan};
+use ralph_core::state::{LoopState, RalplanState};
 use ralph_core::tasks::plan;
 use ralph_core::text::plural::noun;
 use ralph_io::{store::journal, store::plan_files};
@@ -45,7 +45,7 @@ pub(super) fn what(state: &LoopState) -> String {
     format!("{} ({})", about.plan_path, short(&about.plan_hash))
 }
 
-fn verdict(about: &Ralplan) -> String {
+fn verdict(about: &RalplanState) -> String {
     if !about.forced {
         return format!("\nThe critic approved it at iteration {}.", position(about));
     }

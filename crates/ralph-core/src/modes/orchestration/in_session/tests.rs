@@ -9,13 +9,13 @@ use crate::text::token::CompletionRequest;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn routed(due: Due, says: &str) -> Routed {
+fn routed(due: RouterStep, says: &str) -> Routed {
     Routed { due, says: says.to_owned(), stands: "1".to_owned(), heard: Vec::new() }
 }
 
-fn given(task: &str) -> SessionCall {
+fn given(task: &str) -> OrchestrationCall {
     let key = CallKey { mode: Called::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
-    SessionCall::given(&key, format!("SESSION_PATH: p/\nTASK_ID: {task}"))
+    OrchestrationCall::given(&key, format!("SESSION_PATH: p/\nTASK_ID: {task}"))
 }
 
 fn state() -> LoopState {
@@ -23,10 +23,10 @@ fn state() -> LoopState {
         loop_id: "l".into(),
         phase: Phase::Implementation,
         started_at: Some(NOW),
-        mode: ModeState::Orchestration(Orchestrated {
+        mode: ModeState::Orchestration(OrchestrationState {
             id: "260131-120000".to_owned(),
             given: vec![given("task-1")],
-            ..Orchestrated::default()
+            ..OrchestrationState::default()
         }),
         ..LoopState::default()
     }
@@ -75,20 +75,24 @@ fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
 #[test]
 fn each_answer_of_the_router_has_its_ending() {
     for (due, expected, kind) in [
-        (Due::Call, "go on", None),
-        (Due::Wait, "go on", None),
-        (Due::Paused, "let go: the loop is paused", None),
-        (Due::Stopped, "ended: cancelled", Some(EndingKind::Cancelled)),
-        (Due::AwaitingFeedback, "ended: awaiting_feedback", Some(EndingKind::AwaitingFeedback)),
-        (Due::Failed, "ended: failed", Some(EndingKind::Failed)),
-        (Due::Complete, "ended: complete_unverified", Some(EndingKind::CompleteUnverified)),
+        (RouterStep::Call, "go on", None),
+        (RouterStep::Wait, "go on", None),
+        (RouterStep::Paused, "let go: the loop is paused", None),
+        (RouterStep::Stopped, "ended: cancelled", Some(EndingKind::Cancelled)),
+        (
+            RouterStep::AwaitingFeedback,
+            "ended: awaiting_feedback",
+            Some(EndingKind::AwaitingFeedback),
+        ),
+        (RouterStep::Failed, "ended: failed", Some(EndingKind::Failed)),
+        (RouterStep::Complete, "ended: complete_unverified", Some(EndingKind::CompleteUnverified)),
     ] {
         let mut state = state();
         check(&mut state, &seen(routed(due, "the words")), expected);
         assert_eq!(state.ending.as_ref().map(|ending| ending.kind.clone()), kind, "{due:?}");
         let told = state.ending.map(|ending| ending.detail).unwrap_or_default();
-        assert!(kind.is_none() || due == Due::Complete || told == "the words", "{told}");
-        if due == Due::Paused {
+        assert!(kind.is_none() || due == RouterStep::Complete || told == "the words", "{told}");
+        if due == RouterStep::Paused {
             let pause = state.pause.unwrap();
             assert_eq!((pause.cause, pause.detail.as_str()), (PauseCause::Person, "the words"));
         }
@@ -97,7 +101,7 @@ fn each_answer_of_the_router_has_its_ending() {
 
 #[test]
 fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_red() {
-    let complete = routed(Due::Complete, "nothing: all tasks are done");
+    let complete = routed(RouterStep::Complete, "nothing: all tasks are done");
     let mut red = with_criterion();
     check(&mut red, &seen(complete.clone()), "ended: awaiting_feedback");
     let told = red.ending.unwrap().detail;
@@ -107,7 +111,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     green.acceptance_criteria[0].receipt = Some(Receipt {
         command: "cargo test".to_owned(),
         passed: true,
-        by: crate::evidence::receipt::By::Hook,
+        by: crate::evidence::receipt::CriterionRunner::Hook,
         tree_before: "t".to_owned(),
         tree_after: "t".to_owned(),
         ..Receipt::default()
@@ -129,32 +133,36 @@ fn criteria_are_asked_once_the_router_is_done_and_never_for_a_word() {
             &StopInputs { request, ..seen(routed(due, "")) },
         )
     };
-    assert!(asks(Due::Complete, CompletionRequest::None));
+    assert!(asks(RouterStep::Complete, CompletionRequest::None));
     assert!(
-        !asks(Due::Call, CompletionRequest::Made)
-            && !asks(Due::AwaitingFeedback, CompletionRequest::Made)
+        !asks(RouterStep::Call, CompletionRequest::Made)
+            && !asks(RouterStep::AwaitingFeedback, CompletionRequest::Made)
     );
     let unproven = self::state();
-    assert!(!wants_proof(&unproven, &routed(Due::Complete, "")), "there is nothing to prove");
+    assert!(
+        !wants_proof(&unproven, &routed(RouterStep::Complete, "")),
+        "there is nothing to prove"
+    );
 }
 
 #[test]
 fn no_word_of_completion_ends_a_session() {
-    let seen = StopInputs { request: CompletionRequest::Made, ..seen(routed(Due::Call, "call")) };
+    let seen =
+        StopInputs { request: CompletionRequest::Made, ..seen(routed(RouterStep::Call, "call")) };
     check(&mut state(), &seen, "go on");
 }
 
 #[test]
 fn a_stop_is_answered_with_the_calls_word_for_word() {
     let mut state = state();
-    let says = check(&mut state, &seen(routed(Due::Call, "call")), "go on");
+    let says = check(&mut state, &seen(routed(RouterStep::Call, "call")), "go on");
     assert_eq!(
         says,
         "Next: call the Agent tool with subagent_type `Ralph-v2-Executor`, run_in_background false and this prompt, \
          word for word:\nSESSION_PATH: p/\nTASK_ID: task-1"
     );
     state.orchestration_mut().unwrap().given.push(given("task-2"));
-    state.via = Some(Via::Plugin);
+    state.via = Some(Registration::Plugin);
     let says = told(&state);
     assert!(
         says.starts_with("Next: make these 2 calls of the Agent tool in one message"),
@@ -173,20 +181,20 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
 fn one_that_stands_still_rests_and_one_that_moves_does_not() {
     let mut still = state();
     for _ in 0..3 {
-        check(&mut still, &seen(routed(Due::Call, "call it")), "go on");
+        check(&mut still, &seen(routed(RouterStep::Call, "call it")), "go on");
     }
     check(
         &mut still,
-        &seen(routed(Due::Call, "call it")),
+        &seen(routed(RouterStep::Call, "call it")),
         "let go: a person must do something first",
     );
     let pause = still.pause.clone().unwrap();
     assert!(pause.detail.contains("next: call it"), "{}", pause.detail);
     take_up(&mut still, NOW);
-    check(&mut still, &seen(routed(Due::Call, "call it")), "go on");
+    check(&mut still, &seen(routed(RouterStep::Call, "call it")), "go on");
     let mut moving = state();
     for n in 0..9 {
-        let routed = Routed { stands: n.to_string(), ..routed(Due::Call, "call it") };
+        let routed = Routed { stands: n.to_string(), ..routed(RouterStep::Call, "call it") };
         check(&mut moving, &seen(routed), "go on");
     }
 }
@@ -194,30 +202,31 @@ fn one_that_stands_still_rests_and_one_that_moves_does_not() {
 #[test]
 fn a_bound_ends_it_and_so_does_a_person_who_removes_its_folder() {
     let mut bounded = LoopState { max_iterations: 1, ..state() };
-    check(&mut bounded, &seen(routed(Due::Call, "")), "go on");
-    let moved = Routed { stands: "2".to_owned(), ..routed(Due::Call, "") };
+    check(&mut bounded, &seen(routed(RouterStep::Call, "")), "go on");
+    let moved = Routed { stands: "2".to_owned(), ..routed(RouterStep::Call, "") };
     check(&mut bounded, &seen(moved), "ended: max_iterations");
-    let gone = StopInputs { document_gone: true, session: None, ..seen(routed(Due::Call, "")) };
+    let gone =
+        StopInputs { document_gone: true, session: None, ..seen(routed(RouterStep::Call, "")) };
     check(&mut state(), &gone, "ended: cancelled");
 }
 
 #[test]
 fn done_on_the_last_step_is_complete_and_not_capped() {
     let mut state = LoopState { max_iterations: 0, ..state() };
-    check(&mut state, &seen(routed(Due::Complete, "")), "ended: complete_unverified");
+    check(&mut state, &seen(routed(RouterStep::Complete, "")), "ended: complete_unverified");
 }
 
 #[test]
 fn a_router_that_does_not_answer_lets_it_rest() {
-    let silent = StopInputs { session: None, ..seen(routed(Due::Call, "")) };
+    let silent = StopInputs { session: None, ..seen(routed(RouterStep::Call, "")) };
     check(&mut state(), &silent, "let go: a person must do something first");
 }
 
 #[test]
 fn agents_at_work_and_a_waiting_command_come_first() {
-    let working = StopInputs { workers: vec!["a".into()], ..seen(routed(Due::Failed, "")) };
+    let working = StopInputs { workers: vec!["a".into()], ..seen(routed(RouterStep::Failed, "")) };
     check(&mut state(), &working, "let go: background subagents are still at work");
-    let typed = StopInputs { command_waits: true, ..seen(routed(Due::Failed, "")) };
+    let typed = StopInputs { command_waits: true, ..seen(routed(RouterStep::Failed, "")) };
     check(&mut state(), &typed, "let go: a command that the person typed is waiting");
 }
 
@@ -235,7 +244,7 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
         assert!(text.contains(words), "{words}: {text}");
     }
     let mut lost = state;
-    let says = check(&mut lost, &seen(routed(Due::Call, "call")), "go on");
+    let says = check(&mut lost, &seen(routed(RouterStep::Call, "call")), "go on");
     assert!(says.contains("Rules: you route") && !lost.context_lost, "{says}");
     lost.orchestration_mut().unwrap().given.clear();
     assert!(contract("x", &lost, &[]).contains("Next: end your turn"));

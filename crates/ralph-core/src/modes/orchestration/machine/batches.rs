@@ -3,7 +3,7 @@
 use super::super::agents::Mode;
 use super::super::attempts;
 use super::super::change::RouterWrite;
-use super::super::files::SessionFile;
+use super::super::files::OrchestrationFile;
 use super::super::invocation::{Invocation, Running};
 use super::super::progress::{TaskEntry, TaskMark};
 use super::super::state::State;
@@ -271,7 +271,7 @@ pub(super) fn reviewing(view: &View<'_>) -> MachineTurn {
             let reports = view.picture.reports_of(&entry.id);
             match reports.iter().map(|report| report.attempt).max() {
                 Some(attempt) => {
-                    let report = SessionFile::Report { task: &entry.id, attempt };
+                    let report = OrchestrationFile::Report { task: &entry.id, attempt };
                     view.call(Mode::TaskReview)
                         .task(&entry.id)
                         .with("REPORT_PATH", &report.to_string())

@@ -7,10 +7,10 @@
 use super::super::agents::Mode;
 use super::super::attempts;
 use super::super::change::{apply, planning_of};
-use super::super::files::SessionFile;
+use super::super::files::OrchestrationFile;
 use super::super::fixture::{SampleOrchestration, feedback, later, now, report, review, task};
 use super::super::invocation::Invocation;
-use super::super::metadata::SessionMetadata;
+use super::super::metadata::OrchestrationMetadata;
 use super::super::progress::{self, Progress, TaskMark};
 use super::super::recovery::CallEnd;
 use super::super::signal::UnheardSignal;
@@ -290,19 +290,24 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         }
         Mode::RepairState => {
             let mut session = of(seen);
-            let text = session.seen.text(SessionFile::Progress).unwrap_or_default();
+            let text = session.seen.text(OrchestrationFile::Progress).unwrap_or_default();
             let (text, _, _) = progress::repair(text, iteration, planning_of(iteration));
             session.file("progress.md", &text.replace("[?]", "[ ]"));
-            if session.seen.text(SessionFile::Metadata).is_some_and(|text| text.contains('[')) {
-                let text =
-                    SessionMetadata::first(&seen.id, State::Planning, iteration, now().into());
+            if session.seen.text(OrchestrationFile::Metadata).is_some_and(|text| text.contains('['))
+            {
+                let text = OrchestrationMetadata::first(
+                    &seen.id,
+                    State::Planning,
+                    iteration,
+                    now().into(),
+                );
                 session.file("metadata.yaml", &text);
             }
             all.push(session);
         }
         Mode::Execute => {
             let attempt = call.input("ATTEMPT_NUMBER").unwrap().parse().unwrap();
-            let path = SessionFile::Report { task: id, attempt }.to_string();
+            let path = OrchestrationFile::Report { task: id, attempt }.to_string();
             let marked = |mark: &str, with_report: bool| {
                 let mut session = of(seen);
                 let note = "started: 2026-01-31T12:00:00Z";
@@ -333,14 +338,14 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
             let mut session = of(seen);
             session.noted(id, "[F]", None);
             let attempt = super::super::report::next_attempt(Picture::of(seen).reports_of(id));
-            let path = SessionFile::Report { task: id, attempt }.to_string();
+            let path = OrchestrationFile::Report { task: id, attempt }.to_string();
             session.file(&path, &report(id, iteration, Some("Failed")));
             all.push(session);
         }
         Mode::SessionReview => {
             for (status, of_many) in [("Complete", false), ("Gaps Identified", true)] {
                 let mut session = of(seen);
-                session.file(&SessionFile::Review(iteration).to_string(), &review(status));
+                session.file(&OrchestrationFile::Review(iteration).to_string(), &review(status));
                 if of_many { careless.push(session) } else { all.push(session) }
             }
         }

@@ -4,7 +4,7 @@
 //! and is made again as [`recovery`](super::super::recovery) requires.
 
 use super::super::agents::Mode;
-use super::super::files::SessionFile;
+use super::super::files::OrchestrationFile;
 use super::super::invocation::Invocation;
 use super::super::progress::{Progress, TaskEntry, TaskMark, cycle};
 use super::super::snapshot::{Picture, Snapshot};
@@ -22,7 +22,9 @@ pub fn met(after: &Snapshot, call: &Invocation) -> bool {
     let status = || progress.task(&call.key.task).map(|entry| entry.status);
     match call.mode {
         Mode::Initialize => {
-            planned("plan-init") && after.has(SessionFile::Plan) && after.has(SessionFile::Metadata)
+            planned("plan-init")
+                && after.has(OrchestrationFile::Plan)
+                && after.has(OrchestrationFile::Metadata)
         }
         Mode::Brainstorm => asked(&progress, call, "plan-brainstorm"),
         Mode::Research if iteration > 1 => planned("plan-reresearch"),

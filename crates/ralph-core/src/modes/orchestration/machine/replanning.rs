@@ -4,7 +4,7 @@
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
-use super::super::files::SessionFile;
+use super::super::files::OrchestrationFile;
 use super::super::progress::TaskMark;
 use super::super::state::State;
 use super::give::give;
@@ -25,7 +25,8 @@ pub(super) fn replanning(view: &View<'_>) -> MachineTurn {
             .any(|entry| entry.id == id && entry.status == TaskMark::Done)
     };
     let call = if !is_done("plan-rebrainstorm") {
-        let output = SessionFile::IterationQuestions { iteration, category: "feedback-driven" };
+        let output =
+            OrchestrationFile::IterationQuestions { iteration, category: "feedback-driven" };
         view.call(Mode::FeedbackAnalysis)
             .cycle(1)
             .in_iteration()
@@ -37,13 +38,15 @@ pub(super) fn replanning(view: &View<'_>) -> MachineTurn {
             .in_iteration()
             .with("QUESTION_CATEGORY", "feedback-driven")
     } else if !is_done("plan-update") {
-        if !view.seen.has(SessionFile::PlanSnapshot(before)) && view.seen.has(SessionFile::Plan) {
+        if !view.seen.has(OrchestrationFile::PlanSnapshot(before))
+            && view.seen.has(OrchestrationFile::Plan)
+        {
             return MachineTurn::Move(vec![RouterWrite::KeepPlan(before)]);
         }
         view.call(Mode::Update)
             .in_iteration()
             .with("FEEDBACK_SOURCES", &format!("iterations/{iteration}/feedbacks/*/"))
-            .with("PLAN_SNAPSHOT", &SessionFile::PlanSnapshot(before).to_string())
+            .with("PLAN_SNAPSHOT", &OrchestrationFile::PlanSnapshot(before).to_string())
     } else if !is_done("plan-rebreakdown") {
         let failed = failed(view).join(", ");
         let failed = if failed.is_empty() { "none" } else { &failed };

@@ -3,7 +3,7 @@
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
-use super::super::finding::{SessionFinding, Weight};
+use super::super::finding::{OrchestrationFinding, Weight};
 use super::super::progress::TaskMark;
 use super::super::snapshot::Picture;
 use super::super::state::State;
@@ -75,7 +75,7 @@ pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<MachineT
 }
 
 /// Calls the planner to repair unreadable files, and lists the problems in its prompt.
-pub(super) fn repair(view: &View<'_>, found: &[SessionFinding]) -> MachineTurn {
+pub(super) fn repair(view: &View<'_>, found: &[OrchestrationFinding]) -> MachineTurn {
     let invalid = found.iter().filter(|finding| finding.weight == Weight::Invalid);
     let told: Vec<String> = invalid.map(ToString::to_string).collect();
     let call = view.call(Mode::RepairState).with("FINDINGS", &told.join("\n")).in_iteration();

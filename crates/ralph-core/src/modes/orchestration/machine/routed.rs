@@ -1,6 +1,6 @@
 //! The router's answer, reduced to the values from which a stop is decided.
 
-use super::super::in_session::{Due, Routed};
+use super::super::in_session::{Routed, RouterStep};
 use super::super::snapshot::Snapshot;
 use super::step::{Act, MachineStep};
 use crate::text::hex::hex;
@@ -10,13 +10,13 @@ impl MachineStep {
     /// `after` is the orchestration after this step's changes are written.
     pub fn routed(&self, after: &Snapshot) -> Routed {
         let (due, says) = match &self.act {
-            Act::Invoke(_) => (Due::Call, self.act.to_string()),
-            Act::Wait { .. } => (Due::Wait, self.act.to_string()),
-            Act::Paused(text) => (Due::Paused, said("the person said PAUSE", text)),
-            Act::Stopped(text) => (Due::Stopped, said("the person said STOP", text)),
-            Act::Complete => (Due::Complete, self.act.to_string()),
-            Act::AwaitingFeedback(open) => (Due::AwaitingFeedback, open.join("; ")),
-            Act::Failed(why) => (Due::Failed, why.clone()),
+            Act::Invoke(_) => (RouterStep::Call, self.act.to_string()),
+            Act::Wait { .. } => (RouterStep::Wait, self.act.to_string()),
+            Act::Paused(text) => (RouterStep::Paused, said("the person said PAUSE", text)),
+            Act::Stopped(text) => (RouterStep::Stopped, said("the person said STOP", text)),
+            Act::Complete => (RouterStep::Complete, self.act.to_string()),
+            Act::AwaitingFeedback(open) => (RouterStep::AwaitingFeedback, open.join("; ")),
+            Act::Failed(why) => (RouterStep::Failed, why.clone()),
         };
         Routed { due, stands: standing(after, &says), says, heard: self.heard.clone() }
     }

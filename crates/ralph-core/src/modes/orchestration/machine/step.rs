@@ -1,8 +1,8 @@
 //! The router's answer, and its form for programs.
 
 use super::super::change::RouterWrite;
-use super::super::files::SessionFile;
-use super::super::finding::SessionFinding;
+use super::super::files::OrchestrationFile;
+use super::super::finding::OrchestrationFinding;
 use super::super::invocation::Invocation;
 use super::super::metadata::Counts;
 use super::super::progress::Progress;
@@ -27,7 +27,7 @@ pub struct MachineStep {
     /// What to do after the changes.
     pub act: Act,
     /// The problems found in the orchestration.
-    pub findings: Vec<SessionFinding>,
+    pub findings: Vec<OrchestrationFinding>,
 }
 
 /// What to do next.
@@ -116,7 +116,7 @@ pub struct Output {
 
 /// The answer for the orchestration after the step's changes are written.
 pub fn output(after: &Snapshot, step: &MachineStep) -> Output {
-    let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
+    let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap_or_default());
     Output {
         status: step.act.status(),
         session_id: after.id.to_string(),

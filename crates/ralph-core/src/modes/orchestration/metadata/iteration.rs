@@ -1,7 +1,7 @@
 //! `iterations/<N>/metadata.yaml`: when an iteration began and ended.
 
-use super::super::files::SessionFile;
-use super::super::finding::SessionFinding;
+use super::super::files::OrchestrationFile;
+use super::super::finding::OrchestrationFinding;
 use super::super::yaml::{Yaml, YamlError};
 use super::set_all;
 use crate::modes::orchestration::local_time::LocalTime;
@@ -16,22 +16,26 @@ pub struct IterationMetadata {
 
 impl IterationMetadata {
     /// Reads the metadata, and reports what is wrong with them. They are used only for display.
-    pub fn parse(text: &str, iteration: u32) -> (IterationMetadata, Vec<SessionFinding>) {
-        let place = SessionFile::IterationMetadata(iteration);
+    pub fn parse(text: &str, iteration: u32) -> (IterationMetadata, Vec<OrchestrationFinding>) {
+        let place = OrchestrationFile::IterationMetadata(iteration);
         let yaml = match Yaml::parse(text) {
             Ok(yaml) => yaml,
             Err(flaw) => {
-                let finding = SessionFinding::new(place, flaw.line, flaw.what);
+                let finding = OrchestrationFinding::new(place, flaw.line, flaw.what);
                 return (IterationMetadata::default(), vec![finding]);
             }
         };
         let mut found = Vec::new();
         if yaml.number(&["iteration"]) != Some(iteration) {
             let line = yaml.line(&["iteration"]).unwrap_or_default();
-            found.push(SessionFinding::new(place, line, format!("write `iteration: {iteration}`")));
+            found.push(OrchestrationFinding::new(
+                place,
+                line,
+                format!("write `iteration: {iteration}`"),
+            ));
         }
         if yaml.text(&["started_at"]).is_none() {
-            found.push(SessionFinding::new(place, 0, "`started_at` is missing"));
+            found.push(OrchestrationFinding::new(place, 0, "`started_at` is missing"));
         }
         let text = |name: &str| yaml.text(&[name]).map(str::to_owned);
         let metadata = IterationMetadata {

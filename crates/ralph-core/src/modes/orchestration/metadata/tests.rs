@@ -1,11 +1,11 @@
-use super::super::id::SessionId;
+use super::super::id::OrchestrationId;
 use super::super::progress::Progress;
 use super::super::state::{MetadataStatus, State};
 use super::*;
 use jiff::Timestamp;
 
-fn id() -> SessionId {
-    SessionId::parse("260131-120000").unwrap()
+fn id() -> OrchestrationId {
+    OrchestrationId::parse("260131-120000").unwrap()
 }
 
 fn now() -> Timestamp {
@@ -14,10 +14,10 @@ fn now() -> Timestamp {
 
 #[test]
 fn a_new_document_is_valid_and_says_where_the_session_is() {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into());
-    let (metadata, found) = SessionMetadata::parse(&text, &id());
+    let text = OrchestrationMetadata::first(&id(), State::Planning, 1, now().into());
+    let (metadata, found) = OrchestrationMetadata::parse(&text, &id());
     assert_eq!(found, []);
-    let expected = SessionMetadata {
+    let expected = OrchestrationMetadata {
         version: Some(1),
         iteration: Some(1),
         state: Some(State::Planning),
@@ -33,7 +33,7 @@ fn a_new_document_is_valid_and_says_where_the_session_is() {
 
 #[test]
 fn a_change_leaves_what_nobody_here_knows() {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into())
+    let text = OrchestrationMetadata::first(&id(), State::Planning, 1, now().into())
         .replace("orchestrator:", "# mine\nowner: me\norchestrator:");
     let changed = set_state(&text, State::ExecutingBatch, 2, Some(3)).unwrap();
     let progress = Progress::parse(
@@ -56,9 +56,9 @@ fn a_change_leaves_what_nobody_here_knows() {
 
 #[track_caller]
 fn check(old: &str, new: &str, expected: &str) {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into());
+    let text = OrchestrationMetadata::first(&id(), State::Planning, 1, now().into());
     assert!(text.contains(old));
-    let (_, found) = SessionMetadata::parse(&text.replace(old, new), &id());
+    let (_, found) = OrchestrationMetadata::parse(&text.replace(old, new), &id());
     let told: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert!(told.iter().any(|one| one.contains(expected)), "{told:?}");
 }
@@ -83,9 +83,9 @@ fn what_has_to_be_there_is_missed_with_its_line() {
 
 #[test]
 fn a_state_that_is_missing_is_no_fault() {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into())
+    let text = OrchestrationMetadata::first(&id(), State::Planning, 1, now().into())
         .replace("  state: PLANNING\n", "");
-    let (metadata, found) = SessionMetadata::parse(&text, &id());
+    let (metadata, found) = OrchestrationMetadata::parse(&text, &id());
     assert_eq!((metadata.state, found), (None, vec![]));
     assert!(set_state(&text, State::Batching, 1, None).unwrap().contains("  state: BATCHING\n"));
 }

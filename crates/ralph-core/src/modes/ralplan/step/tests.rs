@@ -13,7 +13,7 @@ const ANSWERS: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: a\n- Re
                        - Trade-offs: t\n- References: src/a.rs:1";
 
 /// A planning whose gap finder has already reported.
-pub(crate) fn planning() -> Ralplan {
+pub(crate) fn planning() -> RalplanState {
     let mut plan = begin("log in", Timestamp::UNIX_EPOCH);
     check(
         &mut plan,
@@ -46,7 +46,7 @@ pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> PlanEvent<'
     })
 }
 
-fn in_words(plan: &Ralplan, outcome: &PlanOutcome) -> String {
+fn in_words(plan: &RalplanState, outcome: &PlanOutcome) -> String {
     let words = match outcome {
         PlanOutcome::Moved(phases) => {
             phases.iter().map(PlanPhase::to_string).collect::<Vec<_>>().join(" → ")
@@ -61,7 +61,7 @@ fn in_words(plan: &Ralplan, outcome: &PlanOutcome) -> String {
 
 /// Applies the event and compares the result with every part of `expected` between two `…`.
 #[track_caller]
-pub(crate) fn check(plan: &mut Ralplan, event: PlanEvent<'_>, expected: &str) {
+pub(crate) fn check(plan: &mut RalplanState, event: PlanEvent<'_>, expected: &str) {
     let outcome = step(plan, &event);
     let said = in_words(plan, &outcome);
     let mut parts = expected.split('…');
@@ -72,14 +72,14 @@ pub(crate) fn check(plan: &mut Ralplan, event: PlanEvent<'_>, expected: &str) {
 }
 
 /// A planning whose plan is with a critic.
-pub(crate) fn in_review(hash: &str) -> Ralplan {
+pub(crate) fn in_review(hash: &str) -> RalplanState {
     let mut plan = planning();
     check(&mut plan, ready("p1", hash), "critic_review | critic_review 0/5");
     check(&mut plan, PlanEvent::CriticCalled { hash }, "noted | critic_review 0/5");
     plan
 }
 
-pub(crate) fn awaiting() -> Ralplan {
+pub(crate) fn awaiting() -> RalplanState {
     let mut plan = in_review(H1);
     let expected = "handling_verdict → awaiting_user_approval | awaiting_user_approval 0/5";
     check(&mut plan, verdict("c1", OKAY, H1), expected);
@@ -87,7 +87,7 @@ pub(crate) fn awaiting() -> Ralplan {
 }
 
 /// Adds one rejection, from planner to verdict.
-pub(crate) fn reject_once(plan: &mut Ralplan, agent: &str) {
+pub(crate) fn reject_once(plan: &mut RalplanState, agent: &str) {
     step(plan, &ready("p1", H1));
     step(plan, &PlanEvent::CriticCalled { hash: H1 });
     step(plan, &verdict(agent, REJECT, H1));
@@ -382,12 +382,17 @@ fn the_log_keeps_its_last_lines() {
 }
 
 /// The planning without the record of roles.
-fn apart_from_roles(plan: &Ralplan) -> Ralplan {
-    Ralplan { planners: Vec::new(), critics: Vec::new(), ..plan.clone() }
+fn apart_from_roles(plan: &RalplanState) -> RalplanState {
+    RalplanState { planners: Vec::new(), critics: Vec::new(), ..plan.clone() }
 }
 
 /// Checks what must hold after every event, whatever came before it.
-fn holds(before: &Ralplan, event: &PlanEvent<'_>, outcome: &PlanOutcome, after: &Ralplan) {
+fn holds(
+    before: &RalplanState,
+    event: &PlanEvent<'_>,
+    outcome: &PlanOutcome,
+    after: &RalplanState,
+) {
     if matches!(outcome, PlanOutcome::Refused(_)) {
         assert_eq!(apart_from_roles(before), apart_from_roles(after), "{event:?}");
     }
@@ -447,7 +452,7 @@ fn events() -> Vec<PlanEvent<'static>> {
 /// Runs every sequence of events up to this length, but continues only once from each state: a
 /// state that comes up again has no more events left than the first time. Returns the phases
 /// reached.
-fn explore(start: Ralplan, length: usize) -> Vec<String> {
+fn explore(start: RalplanState, length: usize) -> Vec<String> {
     let (events, mut level) = (events(), vec![start]);
     let mut reached = std::collections::BTreeSet::new();
     let mut known = std::collections::HashSet::new();
@@ -460,7 +465,7 @@ fn explore(start: Ralplan, length: usize) -> Vec<String> {
                 holds(before, event, &outcome, &after);
                 reached.insert(after.phase.to_string());
                 // The log does not decide anything, so it is not part of the key.
-                let key = Ralplan { log: Vec::new(), ..after.clone() };
+                let key = RalplanState { log: Vec::new(), ..after.clone() };
                 if known.insert(format!("{key:?}")) {
                     next.push(after);
                 }

@@ -1,6 +1,6 @@
 //! The whole document: read it, edit one refinement, write it.
 
-use super::{DOCUMENT, RefineSession, SCHEMA_VERSION};
+use super::{DOCUMENT, Refinement, SCHEMA_VERSION};
 use crate::modes::refine::{Mode, Status};
 use crate::protocol::reply::bounded;
 use crate::text::from_json::{FromJson, Mistake, mistake};
@@ -12,15 +12,15 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RefineDocument {
     /// The refinements, in the order of the document.
-    sessions: Vec<(String, StoredSession)>,
+    sessions: Vec<(String, StoredRefinement)>,
     /// All other members.
     others: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum StoredSession {
+enum StoredRefinement {
     AsFound(Value),
-    Edited(Box<RefineSession>),
+    Edited(Box<Refinement>),
 }
 
 /// Why a document, or a refinement in it, is left alone.
@@ -85,7 +85,7 @@ impl RefineDocument {
         let sessions =
             members(sessions).map_err(|mistake| Damaged::NoDocument(mistake.inside("sessions")))?;
         let sessions =
-            sessions.into_iter().map(|(name, value)| (name, StoredSession::AsFound(value)));
+            sessions.into_iter().map(|(name, value)| (name, StoredRefinement::AsFound(value)));
         Ok(RefineDocument { sessions: sessions.collect(), others })
     }
 
@@ -93,13 +93,13 @@ impl RefineDocument {
     ///
     /// # Errors
     /// It exists, but cannot be read.
-    pub fn session(&self, name: &str) -> Result<Option<RefineSession>, Damaged> {
+    pub fn session(&self, name: &str) -> Result<Option<Refinement>, Damaged> {
         let found = self.sessions.iter().find(|(known, _)| known == name);
         found.map(|(_, kept)| kept.read(name)).transpose()
     }
 
     /// All refinements with their names.
-    pub fn sessions(&self) -> impl Iterator<Item = (&str, Result<RefineSession, Damaged>)> {
+    pub fn sessions(&self) -> impl Iterator<Item = (&str, Result<Refinement, Damaged>)> {
         self.sessions.iter().map(|(name, kept)| (name.as_str(), kept.read(name)))
     }
 
@@ -108,9 +108,9 @@ impl RefineDocument {
     /// # Errors
     /// The existing refinement cannot be read. Its content may be fixed by hand, so it must not be
     /// overwritten.
-    pub fn put(&mut self, name: &str, session: RefineSession) -> Result<(), Damaged> {
+    pub fn put(&mut self, name: &str, session: Refinement) -> Result<(), Damaged> {
         self.session(name)?;
-        let kept = StoredSession::Edited(Box::new(session));
+        let kept = StoredRefinement::Edited(Box::new(session));
         match self.sessions.iter_mut().find(|(known, _)| known == name) {
             Some((_, place)) => *place = kept,
             None => self.sessions.push((name.to_owned(), kept)),
@@ -138,11 +138,11 @@ impl RefineDocument {
     }
 }
 
-impl StoredSession {
-    fn read(&self, name: &str) -> Result<RefineSession, Damaged> {
+impl StoredRefinement {
+    fn read(&self, name: &str) -> Result<Refinement, Damaged> {
         match self {
-            StoredSession::Edited(session) => Ok(session.as_ref().clone()),
-            StoredSession::AsFound(value) => RefineSession::from_json(value.clone())
+            StoredRefinement::Edited(session) => Ok(session.as_ref().clone()),
+            StoredRefinement::AsFound(value) => Refinement::from_json(value.clone())
                 .map_err(|mistake| Damaged::NoSession { name: name.to_owned(), mistake }),
         }
     }
@@ -169,15 +169,15 @@ impl Serialize for RefineDocument {
     }
 }
 
-struct InOrder<'a>(&'a [(String, StoredSession)]);
+struct InOrder<'a>(&'a [(String, StoredRefinement)]);
 
 impl Serialize for InOrder<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, kept) in self.0 {
             match kept {
-                StoredSession::AsFound(value) => map.serialize_entry(name, value)?,
-                StoredSession::Edited(session) => map.serialize_entry(name, session)?,
+                StoredRefinement::AsFound(value) => map.serialize_entry(name, value)?,
+                StoredRefinement::Edited(session) => map.serialize_entry(name, session)?,
             }
         }
         map.end()

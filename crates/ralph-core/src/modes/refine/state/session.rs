@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A refinement: what was done, and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct RefineSession {
+pub struct Refinement {
     /// What is refined.
     pub mode: Mode,
     pub started_at: Timestamp,
@@ -107,15 +107,15 @@ fn is_applied(plan: &PlanAfter) -> bool {
     *plan == PlanAfter::Applied
 }
 
-impl RefineSession {
+impl Refinement {
     /// A refinement without any round yet. `plan_file` is empty in the mode `beads`.
     pub fn new(
         mode: Mode,
         plan_file: &str,
         settings: RefineSettings,
         now: Timestamp,
-    ) -> RefineSession {
-        RefineSession {
+    ) -> Refinement {
+        Refinement {
             mode,
             started_at: now,
             iterations_completed: 0,
@@ -143,7 +143,7 @@ impl RefineSession {
     }
 }
 
-impl FromJson for RefineSession {
+impl FromJson for Refinement {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         let names = ["mode", "status", "iterations_completed", "history"];
         // A value without these members is not a refinement; treating a lost member as empty would
@@ -153,7 +153,7 @@ impl FromJson for RefineSession {
         }
         let mut members = crate::text::from_json::Members::of(value)?;
         let mut read =
-            RefineSession::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+            Refinement::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
         macro_rules! take {
             ($($name:ident)+) => { $(members.take(stringify!($name), &mut read.$name)?;)+ };
         }
@@ -164,10 +164,10 @@ impl FromJson for RefineSession {
     }
 }
 
-impl TryFrom<Value> for RefineSession {
+impl TryFrom<Value> for Refinement {
     type Error = Mistake;
 
     fn try_from(value: Value) -> Result<Self, Mistake> {
-        RefineSession::from_json(value)
+        Refinement::from_json(value)
     }
 }

@@ -32,8 +32,8 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-fn whole() -> RefineSession {
-    RefineSession {
+fn whole() -> Refinement {
+    Refinement {
         plan_file: "docs/plan.md".to_owned(),
         artefact: "abc".to_owned(),
         history: vec![
@@ -65,7 +65,7 @@ fn whole() -> RefineSession {
             ..OpenRound::default()
         }),
         ended_at: Some(NOW),
-        ..RefineSession::new(Mode::Plan, "", RefineSettings::default(), NOW)
+        ..Refinement::new(Mode::Plan, "", RefineSettings::default(), NOW)
     }
 }
 
@@ -200,9 +200,9 @@ fn a_session_that_cannot_be_read_is_reported_and_not_written_over() {
 
 #[test]
 fn only_who_runs_on_the_same_thing_is_a_rival() {
-    let plan = |file: &str, status: Status| RefineSession {
+    let plan = |file: &str, status: Status| Refinement {
         status,
-        ..RefineSession::new(Mode::Plan, file, RefineSettings::default(), NOW)
+        ..Refinement::new(Mode::Plan, file, RefineSettings::default(), NOW)
     };
     let mut document = RefineDocument::default();
     for (name, session) in [
@@ -210,7 +210,7 @@ fn only_who_runs_on_the_same_thing_is_a_rival() {
         ("b", plan("other.md", Status::Running)),
         ("c", plan("p.md", Status::Interrupted)),
         ("d", plan("p.md", Status::Plateau)),
-        ("e", RefineSession::new(Mode::Beads, "", RefineSettings::default(), NOW)),
+        ("e", Refinement::new(Mode::Beads, "", RefineSettings::default(), NOW)),
     ] {
         document.put(name, session).unwrap();
     }

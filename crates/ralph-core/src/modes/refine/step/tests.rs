@@ -6,9 +6,9 @@ use crate::modes::refine::tests::Dice;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn session(max_iterations: u32) -> RefineSession {
+fn session(max_iterations: u32) -> Refinement {
     let settings = RefineSettings { max_iterations, ..RefineSettings::default() };
-    RefineSession::new(Mode::Beads, "", settings, NOW)
+    Refinement::new(Mode::Beads, "", settings, NOW)
 }
 
 fn beads(changed: u64) -> Option<ArtefactChange> {
@@ -19,23 +19,19 @@ fn message(changes: u32) -> String {
     format!("Done.\n\n```\nCHANGES: {changes}\nSUMMARY: what changed\n```")
 }
 
-fn begin(session: &mut RefineSession) -> Result<RefineOutcome, RefineRefusal> {
+fn begin(session: &mut Refinement) -> Result<RefineOutcome, RefineRefusal> {
     let artefact = session.artefact.clone();
     step(session, RefineEvent::Begun { artefact: &artefact }, NOW)
 }
 
-fn end(
-    session: &mut RefineSession,
-    message: &str,
-    measured: Option<ArtefactChange>,
-) -> RefineOutcome {
+fn end(session: &mut Refinement, message: &str, measured: Option<ArtefactChange>) -> RefineOutcome {
     let artefact = session.artefact.clone();
     let event =
         RefineEvent::Ended { message, measured, plan: PlanAfter::Applied, artefact: &artefact };
     step(session, event, NOW).unwrap()
 }
 
-fn cut(session: &mut RefineSession) -> Result<RefineOutcome, RefineRefusal> {
+fn cut(session: &mut Refinement) -> Result<RefineOutcome, RefineRefusal> {
     step(
         session,
         RefineEvent::Cut { why: "the \u{1b}[1mclient\nwent  away", measured: None, artefact: "x" },
@@ -44,13 +40,13 @@ fn cut(session: &mut RefineSession) -> Result<RefineOutcome, RefineRefusal> {
 }
 
 /// A complete round that reports this number and has as many beads measured.
-fn round(session: &mut RefineSession, changes: u32) -> RefineOutcome {
+fn round(session: &mut Refinement, changes: u32) -> RefineOutcome {
     begin(session).unwrap();
     end(session, &message(changes), beads(u64::from(changes)))
 }
 
 #[track_caller]
-fn check(said: &[u32], max_iterations: u32, expected: RefineOutcome) -> RefineSession {
+fn check(said: &[u32], max_iterations: u32, expected: RefineOutcome) -> Refinement {
     let mut session = session(max_iterations);
     let (last, before) = said.split_last().unwrap();
     for (changes, next) in before.iter().zip(2..) {
@@ -191,7 +187,7 @@ fn an_edit_between_rounds_is_told_and_an_edit_in_mid_round_is_kept() {
 
 #[test]
 fn what_belongs_elsewhere_is_refused_and_changes_nothing() {
-    let refused = |session: &mut RefineSession, event: RefineEvent, expected: RefineRefusal| {
+    let refused = |session: &mut Refinement, event: RefineEvent, expected: RefineRefusal| {
         let before = session.clone();
         assert_eq!(step(session, event, NOW), Err(expected.clone()));
         assert_eq!(*session, before);
@@ -218,13 +214,13 @@ fn what_belongs_elsewhere_is_refused_and_changes_nothing() {
     assert_eq!(one.history[0].end, RoundEnd::Interrupted);
     refused(&mut one, RefineEvent::Begun { artefact: "" }, RefineRefusal::Over(Status::Cancelled));
     refused(&mut one, RefineEvent::Cancelled, RefineRefusal::Over(Status::Cancelled));
-    let mut odd = RefineSession { status: Status::Other("resting".into()), ..session(5) };
+    let mut odd = Refinement { status: Status::Other("resting".into()), ..session(5) };
     refused(
         &mut odd,
         RefineEvent::Begun { artefact: "" },
         RefineRefusal::Unknown("resting".into()),
     );
-    let mut odd = RefineSession { mode: Mode::Other("code".into()), ..session(5) };
+    let mut odd = Refinement { mode: Mode::Other("code".into()), ..session(5) };
     refused(&mut odd, RefineEvent::Cancelled, RefineRefusal::Unknown("code".into()));
 }
 
@@ -263,7 +259,7 @@ impl Brings {
         }
     }
 
-    fn bring(self, session: &mut RefineSession) -> RefineOutcome {
+    fn bring(self, session: &mut Refinement) -> RefineOutcome {
         let (changes, measured, plan) = match self {
             Brings::Little => (1, beads(1), PlanAfter::Applied),
             Brings::LittleButMuchMeasured => (1, beads(2), PlanAfter::Applied),
@@ -295,7 +291,7 @@ fn settled(path: &[(bool, Brings)]) -> bool {
 }
 
 /// Runs every sequence of what rounds may bring: up to four rounds and one that is cut.
-fn explore(session: &RefineSession, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4]) {
+fn explore(session: &Refinement, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4]) {
     let n_cut = path.iter().filter(|(_, brings)| *brings == Brings::Cut).count();
     for brings in BRINGS.into_iter().filter(|brings| n_cut < 1 || *brings != Brings::Cut) {
         // An edit before a round matters only if the round could count.
@@ -347,7 +343,7 @@ fn explore(session: &RefineSession, path: &mut Vec<(bool, Brings)>, seen: &mut [
 }
 
 /// Checks what must hold for a refinement at any time.
-fn holds(session: &RefineSession, path: &[(bool, Brings)]) {
+fn holds(session: &Refinement, path: &[(bool, Brings)]) {
     let done = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
     let numbers: Vec<u32> = done.clone().map(|entry| entry.iteration).collect();
     assert!(numbers.iter().copied().eq(1..=session.iterations_completed), "{path:?}");
@@ -362,7 +358,7 @@ fn holds(session: &RefineSession, path: &[(bool, Brings)]) {
     );
 }
 
-fn stays_over(mut session: RefineSession, path: &[(bool, Brings)]) {
+fn stays_over(mut session: Refinement, path: &[(bool, Brings)]) {
     let before = session.clone();
     assert!(begin(&mut session).is_err() && cut(&mut session).is_err(), "{path:?}");
     assert!(step(&mut session, RefineEvent::Cancelled, NOW).is_err(), "{path:?}");
@@ -372,7 +368,7 @@ fn stays_over(mut session: RefineSession, path: &[(bool, Brings)]) {
 #[test]
 fn every_order_of_what_four_rounds_may_bring_holds() {
     let mut seen = [0; 4];
-    let session = RefineSession { artefact: "x".to_owned(), ..session(4) };
+    let session = Refinement { artefact: "x".to_owned(), ..session(4) };
     explore(&session, &mut Vec::new(), &mut seen);
     // Each kind of outcome occurred, and none only rarely.
     assert!(seen.iter().all(|number| *number > 50), "{seen:?}");
@@ -385,7 +381,7 @@ fn long_sessions_of_chance_survive_being_written_and_read_at_every_moment() {
         let mut session = session(1 + u32::try_from(dice.roll(12)).unwrap());
         let mut path = Vec::new();
         while !session.status.is_over() && path.len() < 40 {
-            let through = |session: &RefineSession| {
+            let through = |session: &Refinement| {
                 let mut document = RefineDocument::default();
                 document.put("s", session.clone()).unwrap();
                 let again =

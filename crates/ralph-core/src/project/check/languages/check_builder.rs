@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::parsers::OutputFormat;
 use super::super::workspace::{Around, ToolCommand};
-use super::super::{By, Check, CheckKind, FindingScope, Lacking, Program};
+use super::super::{Check, CheckKind, CheckMethod, FindingScope, Lacking, Program};
 use super::{folder_of, said};
 
 /// The checks of one language for a file, in the order in which its fixers run.
@@ -21,17 +21,32 @@ impl CheckBuilder {
     }
 
     /// Adds a check that rewrites the file.
-    pub(super) fn fix(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+    pub(super) fn fix(
+        &mut self,
+        name: &str,
+        by: impl Into<CheckMethod>,
+        form: OutputFormat,
+    ) -> Draft<'_> {
         self.add(CheckKind::Fix, name, by.into(), form)
     }
 
     /// Adds a check that only reads the file.
-    pub(super) fn look(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+    pub(super) fn look(
+        &mut self,
+        name: &str,
+        by: impl Into<CheckMethod>,
+        form: OutputFormat,
+    ) -> Draft<'_> {
         self.add(CheckKind::Look, name, by.into(), form)
     }
 
     /// Adds a run of the tests that belong to the file.
-    pub(super) fn test(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+    pub(super) fn test(
+        &mut self,
+        name: &str,
+        by: impl Into<CheckMethod>,
+        form: OutputFormat,
+    ) -> Draft<'_> {
         self.add(CheckKind::Test, name, by.into(), form)
     }
 
@@ -57,7 +72,13 @@ impl CheckBuilder {
         tool
     }
 
-    fn add(&mut self, kind: CheckKind, name: &str, by: By, form: OutputFormat) -> Draft<'_> {
+    fn add(
+        &mut self,
+        kind: CheckKind,
+        name: &str,
+        by: CheckMethod,
+        form: OutputFormat,
+    ) -> Draft<'_> {
         self.said.push(Ok(Check {
             name: name.to_owned(),
             kind,
@@ -97,7 +118,7 @@ impl Draft<'_> {
     }
 }
 
-impl From<Program> for By {
+impl From<Program> for CheckMethod {
     fn from(program: Program) -> Self {
         Self::Program(program)
     }

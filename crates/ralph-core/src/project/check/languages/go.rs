@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::super::By;
+use super::super::CheckMethod;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
@@ -18,7 +18,7 @@ const GOLANGCI: ConfigFiles =
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if let Some(gofmt) = around.tool("gofmt") {
-        let by = By::Filter(gofmt.with(&[]));
+        let by = CheckMethod::Filter(gofmt.with(&[]));
         wanted.fix("gofmt", by, OutputFormat::Whole).because("all Go code has its form");
     }
     if let Some(module) = around.nearest(&["go.mod"]) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::super::{By, Parser};
+use super::super::{CheckMethod, Parser};
 use super::check_builder::CheckBuilder;
 use super::{folder_of, matches_any, name_of};
 
@@ -70,13 +70,15 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
         true => (Parser::JsonWithComments, "it is JSON, and its tool takes comments"),
         false => (Parser::Json, "it is JSON"),
     };
-    wanted.look("json", By::Parser(parser), OutputFormat::Plain).because(why);
+    wanted.look("json", CheckMethod::Parser(parser), OutputFormat::Plain).because(why);
     wanted
 }
 
 pub(super) fn toml(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
-    wanted.look("toml", By::Parser(Parser::Toml), OutputFormat::Plain).because("it is TOML");
+    wanted
+        .look("toml", CheckMethod::Parser(Parser::Toml), OutputFormat::Plain)
+        .because("it is TOML");
     wanted
 }
 

@@ -71,7 +71,7 @@ fn compile(around: &dyn Around, wanted: &mut CheckBuilder) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::By;
+    use super::super::super::CheckMethod;
     use super::super::world::FileFixture;
     use super::*;
 
@@ -83,7 +83,9 @@ mod tests {
         world.runs("py_compile", &format!("python3 -I -S -B -W ignore -c {COMPILE} a/b.py"));
         FileFixture::edits("a.pyi").on_path(&["python3"]).plans("look py_compile");
         let world = FileFixture::edits("a.py").on_path(&["python3"]).installed(".venv/bin/python3");
-        let By::Program(program) = world.check("py_compile").by else { panic!("a program") };
+        let CheckMethod::Program(program) = world.check("py_compile").by else {
+            panic!("a program")
+        };
         assert_eq!(program.line[0], "/w/.venv/bin/python3");
     }
 

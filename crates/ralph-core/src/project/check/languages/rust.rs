@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::super::By;
+use super::super::CheckMethod;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
@@ -32,7 +32,7 @@ fn format(around: &dyn Around, manifest: &str, wanted: &mut CheckBuilder) {
     let edition = edition(around, manifest);
     let program = rustfmt.with(&["--edition", &edition, "--emit", "stdout", "--quiet"]);
     let why = format!("its package is of the {edition} edition");
-    wanted.fix("rustfmt", By::Filter(program), OutputFormat::Whole).because(why);
+    wanted.fix("rustfmt", CheckMethod::Filter(program), OutputFormat::Whole).because(why);
 }
 
 /// `--offline`: a hook cannot wait for the download of a new dependency.

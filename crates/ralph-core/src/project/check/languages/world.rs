@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::workspace::{Around, ToolCommand};
-use super::super::{By, Check, CheckKind, CheckPlan, FindingScope, Parser};
+use super::super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope, Parser};
 use super::{name_of, plan};
 use crate::project::fixture::{ProjectFixture, ROOT};
 use crate::project::reader::{Folder, ProjectReader};
@@ -71,13 +71,13 @@ impl FileFixture {
     #[track_caller]
     pub(super) fn runs(&self, name: &str, expected: &str) {
         let line = match &self.check(name).by {
-            By::Program(program) => program.line.join(" "),
-            By::Filter(program) => format!("| {}", program.line.join(" ")),
-            By::Shell(line) => line.clone(),
-            By::Parser(Parser::Json) => "json".to_owned(),
-            By::Parser(Parser::JsonWithComments) => "json with comments".to_owned(),
-            By::Parser(Parser::Toml) => "toml".to_owned(),
-            By::Parser(Parser::Yaml) => "yaml".to_owned(),
+            CheckMethod::Program(program) => program.line.join(" "),
+            CheckMethod::Filter(program) => format!("| {}", program.line.join(" ")),
+            CheckMethod::Shell(line) => line.clone(),
+            CheckMethod::Parser(Parser::Json) => "json".to_owned(),
+            CheckMethod::Parser(Parser::JsonWithComments) => "json with comments".to_owned(),
+            CheckMethod::Parser(Parser::Toml) => "toml".to_owned(),
+            CheckMethod::Parser(Parser::Yaml) => "yaml".to_owned(),
         };
         assert_eq!(line.replace(&format!("{ROOT}/"), ""), expected);
     }
@@ -104,7 +104,9 @@ impl FileFixture {
             CheckKind::Test => "test",
         };
         let mut short = format!("{kind} {}", check.name);
-        if matches!(check.by, By::Program(_) | By::Filter(_)) && check.folder != self.root() {
+        if matches!(check.by, CheckMethod::Program(_) | CheckMethod::Filter(_))
+            && check.folder != self.root()
+        {
             short += &format!(" @{}", below_root(&check.folder));
         }
         if let FindingScope::Whole(path) = &check.scope {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::super::{By, Parser};
+use super::super::{CheckMethod, Parser};
 use super::check_builder::CheckBuilder;
 use super::config_files::{ConfigFiles, configured, configured_or_there, upward};
 use super::{folder_of, name_of, text_of};
@@ -19,7 +19,9 @@ const ACTIONLINT: ConfigFiles =
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     if !is_template(around) {
-        wanted.look("yaml", By::Parser(Parser::Yaml), OutputFormat::Plain).because("it is YAML");
+        wanted
+            .look("yaml", CheckMethod::Parser(Parser::Yaml), OutputFormat::Plain)
+            .because("it is YAML");
         lint(around, &mut wanted);
     }
     lint_workflow(around, &mut wanted);

@@ -8,7 +8,7 @@ use crate::command::journal::note;
 use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
-use ralph_core::modes::orchestration::id::SessionId;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client, project::environment};
@@ -17,14 +17,14 @@ use ralph_io::{client, project::environment};
 const CALLS: u32 = 200;
 
 /// Begins the loop, or continues the existing one.
-pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<FoundLoop> {
+pub(super) fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<FoundLoop> {
     let request = LoopRequest {
         task: Some(id.to_string()),
         options: options(args),
         ..LoopRequest::default()
     };
     let begun = begin::begin(&StartRequest {
-        mode: Mode::Session,
+        mode: Mode::Orchestration,
         home: &here.home,
         request: &request,
         session_id: "",

@@ -155,7 +155,7 @@ fn why(around: &dyn Around, tests: &[PathBuf]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::super::By;
+    use super::super::super::super::CheckMethod;
     use super::super::super::world::FileFixture;
     use super::*;
 
@@ -302,7 +302,9 @@ mod tests {
     }
 
     fn variables(world: &FileFixture, name: &str) -> String {
-        let By::Program(program) = world.check(name).by else { panic!("{name} is a program") };
+        let CheckMethod::Program(program) = world.check(name).by else {
+            panic!("{name} is a program")
+        };
         let said = program.variables.iter().map(|(name, value)| format!("{name}={value}"));
         said.collect::<Vec<_>>().join(" ")
     }

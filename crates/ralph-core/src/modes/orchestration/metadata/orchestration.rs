@@ -1,8 +1,8 @@
 //! `metadata.yaml`: the state, status and task counts of an orchestration.
 
-use super::super::files::SessionFile;
-use super::super::finding::SessionFinding;
-use super::super::id::SessionId;
+use super::super::files::OrchestrationFile;
+use super::super::finding::OrchestrationFinding;
+use super::super::id::OrchestrationId;
 use super::super::progress::{Progress, TaskMark};
 use super::super::state::{MetadataStatus, State};
 use super::super::yaml::{Yaml, YamlError};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// The metadata of an orchestration. A missing or unreadable value is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SessionMetadata {
+pub struct OrchestrationMetadata {
     /// The number of changes to the document so far.
     pub version: Option<u32>,
     pub iteration: Option<u32>,
@@ -67,14 +67,20 @@ const REQUIRED: [&[&str]; 9] = [
     &["tasks", "pending"],
 ];
 
-impl SessionMetadata {
+impl OrchestrationMetadata {
     /// Reads the metadata, and reports what is wrong with them.
-    pub fn parse(text: &str, id: &SessionId) -> (SessionMetadata, Vec<SessionFinding>) {
-        let invalid =
-            |line, what: String| SessionFinding::invalid(SessionFile::Metadata, line, what);
+    pub fn parse(
+        text: &str,
+        id: &OrchestrationId,
+    ) -> (OrchestrationMetadata, Vec<OrchestrationFinding>) {
+        let invalid = |line, what: String| {
+            OrchestrationFinding::invalid(OrchestrationFile::Metadata, line, what)
+        };
         let yaml = match Yaml::parse(text) {
             Ok(yaml) => yaml,
-            Err(flaw) => return (SessionMetadata::default(), vec![invalid(flaw.line, flaw.what)]),
+            Err(flaw) => {
+                return (OrchestrationMetadata::default(), vec![invalid(flaw.line, flaw.what)]);
+            }
         };
         let mut found = Vec::new();
         for path in REQUIRED {
@@ -113,7 +119,7 @@ impl SessionMetadata {
                 format!("`{word}` is no state; write one of {}", words.join(", ")),
             ));
         }
-        let metadata = SessionMetadata {
+        let metadata = OrchestrationMetadata {
             version,
             iteration,
             state: state.and_then(State::of),
@@ -123,7 +129,7 @@ impl SessionMetadata {
         (metadata, found)
     }
 
-    pub fn first(id: &SessionId, state: State, iteration: u32, now: LocalTime) -> String {
+    pub fn first(id: &OrchestrationId, state: State, iteration: u32, now: LocalTime) -> String {
         format!(
             "version: 1\nsession_id: {id}\ncreated_at: {now}\nupdated_at: {now}\n\
              status: in_progress # in_progress | completed | awaiting_feedback\niteration: {iteration}\n\

@@ -22,13 +22,13 @@ fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
     let places =
         ProtectedPaths { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
     let situation = Situation {
-        mode: &Mode::Session,
+        mode: &Mode::Orchestration,
         standing: seen.standing,
         agent: seen.agent,
         session_id: "s-1",
         places: &places,
         ralplan: None,
-        session: Some(SessionGate {
+        session: Some(OrchestrationGate {
             artefact: seen.artefact,
             next_call: seen.next_call,
             next: NEXT,

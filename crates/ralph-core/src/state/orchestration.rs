@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 /// An orchestration and its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Orchestrated {
+pub struct OrchestrationState {
     /// The name of its folder below `.ralph-sessions/`.
     pub id: String,
     /// Calls that have started and not ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<SessionCall>,
+    pub calls: Vec<OrchestrationCall>,
     /// The next calls, as last given to the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub given: Vec<SessionCall>,
+    pub given: Vec<OrchestrationCall>,
     /// The next step in words, if it is not a call.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub says: String,
@@ -37,12 +37,12 @@ pub struct Orchestrated {
     pub extra: Extra,
 }
 
-from_json!(Orchestrated { id, calls, given, says, told_at, still; extra });
+from_json!(OrchestrationState { id, calls, given, says, told_at, still; extra });
 
 /// A call of an agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct SessionCall {
+pub struct OrchestrationCall {
     /// The client's id of the call; empty for a call not made yet.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
@@ -72,20 +72,20 @@ pub struct SessionCall {
     pub extra: Extra,
 }
 
-from_json!(SessionCall {
+from_json!(OrchestrationCall {
     call, agent, mode, task, iteration, cycle, prompt, since, client; extra
 });
 
-impl SessionCall {
+impl OrchestrationCall {
     /// A call that has been given to the session but not made yet.
-    pub fn given(key: &CallKey, prompt: String) -> SessionCall {
-        SessionCall {
+    pub fn given(key: &CallKey, prompt: String) -> OrchestrationCall {
+        OrchestrationCall {
             mode: key.mode.word().to_owned(),
             task: key.task.clone(),
             iteration: key.iteration,
             cycle: key.cycle,
             prompt,
-            ..SessionCall::default()
+            ..OrchestrationCall::default()
         }
     }
 
@@ -112,7 +112,7 @@ impl SessionCall {
     }
 }
 
-impl Orchestrated {
+impl OrchestrationState {
     /// The calls under way, as the router needs them.
     pub fn running(&self) -> Vec<Running> {
         let running =

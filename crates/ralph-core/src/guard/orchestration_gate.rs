@@ -6,7 +6,7 @@ use crate::shell::{self, Simple};
 
 /// What is known about a call in an orchestration.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionGate<'a> {
+pub struct OrchestrationGate<'a> {
     /// For a call that would write an artefact in a way that can be judged: ok if the caller may
     /// write it, otherwise why not. `None` for every other call.
     pub artefact: Option<Result<(), &'a str>>,
@@ -24,7 +24,7 @@ pub fn is_own_work(rule: Rule) -> bool {
 /// Ok if this cell allows the call; otherwise the message to the model.
 pub(super) fn check(
     cell: Cell,
-    gate: &SessionGate<'_>,
+    gate: &OrchestrationGate<'_>,
     agent: Caller<'_>,
     call: &ToolCall<'_>,
     reason: String,
@@ -48,7 +48,7 @@ pub(super) fn check(
 
 /// The conversation routes: it may read everything, wait, and run `ralph`, but changes are left to
 /// agents.
-fn reads(gate: &SessionGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
+fn reads(gate: &OrchestrationGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
     let refused = |what: &str| Err(routes(gate, what));
     match call.tool {
         "Bash" | "Monitor" => {
@@ -69,7 +69,7 @@ fn reads(gate: &SessionGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
     }
 }
 
-fn routes(gate: &SessionGate<'_>, what: &str) -> String {
+fn routes(gate: &OrchestrationGate<'_>, what: &str) -> String {
     format!(
         "This conversation routes the session and does no work of its own: {what}. {}",
         gate.next

@@ -4,7 +4,7 @@ use super::of_loop::{MOST_TASKS, reached};
 use super::words::{self, LONG, SHORT, counted};
 use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, TaskShown, Tone, Trouble};
 use crate::modes::orchestration::feedback::{FILE, FeedbackBatch};
-use crate::modes::orchestration::files::SessionFile;
+use crate::modes::orchestration::files::OrchestrationFile;
 use crate::modes::orchestration::finding::Weight;
 use crate::modes::orchestration::machine::{self, Act};
 use crate::modes::orchestration::metadata::IterationMetadata;
@@ -24,7 +24,7 @@ const MOST_STEPS: usize = 100;
 
 /// The data for the report of an orchestration.
 #[derive(Debug)]
-pub struct SessionSeen<'a> {
+pub struct OrchestrationReportInput<'a> {
     /// The orchestration as it is, or will be once the router has written the next step.
     pub files: &'a Snapshot,
     /// The next step.
@@ -34,8 +34,8 @@ pub struct SessionSeen<'a> {
 }
 
 /// Builds the report.
-pub fn of_session(seen: &SessionSeen<'_>) -> Report {
-    let SessionSeen { files, step, now } = seen;
+pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
+    let OrchestrationReportInput { files, step, now } = seen;
     let picture = Picture::of(files);
     let progress = picture.progress.clone().unwrap_or_default();
     let wanted = TaskFiles::of(&picture, &progress);
@@ -146,7 +146,7 @@ fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<ReportTurn>, usize) {
     let mut turns = Vec::new();
     let mut n_left_out = 0;
     for iteration in first + 1..=picture.latest_iteration {
-        let of = SessionFile::IterationMetadata(iteration);
+        let of = OrchestrationFile::IterationMetadata(iteration);
         let about = files.text(of).map(|text| IterationMetadata::parse(text, iteration).0);
         let about = about.unwrap_or_default();
         let mut steps = feedbacks(files, picture, iteration);
@@ -211,7 +211,7 @@ fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<ReportS
     let stamps = picture.feedbacks.get(&iteration).into_iter().flatten();
     stamps
         .map(|stamp| {
-            let place = SessionFile::Feedback { iteration, stamp, file: FILE };
+            let place = OrchestrationFile::Feedback { iteration, stamp, file: FILE };
             let text = files.text(place).unwrap_or_default();
             let feedback = FeedbackBatch::parse(iteration, stamp, text).0;
             let kinds = [
