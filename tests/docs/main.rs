@@ -24,6 +24,7 @@ mod journals;
 mod links;
 mod orchestrated;
 mod orchestration;
+mod paths;
 #[allow(dead_code)]
 #[path = "../support/planning.rs"]
 mod planning;
