@@ -153,7 +153,7 @@ fn each_call_is_a_session_and_feedback_begins_a_second_iteration() {
     assert!(calls.iter().all(|call| call["agent_id"].is_null()), "{calls:#?}");
     let requests = stand_in.requests();
     let executor = requests.iter().find(|one| called(one).short() == "EXECUTE task-1").unwrap();
-    assert!(executor.system_text().contains("Executor of a session"), "its own words");
+    assert!(executor.system_text().contains("Executor of an orchestration"), "its own words");
 
     world.ralph(&["session", "feedback", "new"]).exits(0);
     let batches = folder(&world).join("iterations/2/feedbacks");

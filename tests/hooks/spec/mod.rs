@@ -175,7 +175,7 @@ fn the_guide_tells_each_way_in_which_ralph_differs() {
         // Consensus planning
         "Metis",
         "`ralplan-planner`",
-        "is a picture",
+        "is a copy",
         "`started_at`",
         "`- Plan hash:`",
         "`ExitPlanMode`",
@@ -198,10 +198,10 @@ fn the_guide_tells_each_way_in_which_ralph_differs() {
         "`scripts/refine/README.md`",
         "`--dangerously-skip-permissions`",
         "SESSION is `refine`",
-        "what is measured",
+        "measured changes",
         "nobody measured them",
         "without `bd`",
-        "only a person starts clients",
+        "only the user starts clients",
         // The design card
         "`ralph-stop-hook wait`",
     ] {
