@@ -1,5 +1,6 @@
-//! What each kind of loop does differently. Each mode has a folder here, a folder of the same name
-//! in the `ralph` crate, and a row in the table in [`mode`].
+//! What each kind of loop does differently. A mode has its rules in a folder here, a row in the
+//! table in [`mode`], and its state in `state::mode`. Its effects are in `ralph-hooks`, its command
+//! in `cli` of the `ralph` crate, and its clients in `runs` there.
 
 pub mod arguments;
 pub mod build;

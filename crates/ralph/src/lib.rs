@@ -1,4 +1,14 @@
 //! The command line of Ralph, as a library for its executable, benches and tests.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`cli`] | one file for each command; nothing imports it |
+//! | `command` | what commands share: exit codes, output, the chosen loop |
+//! | `setup` | install, uninstall, doctor |
+//! | [`runs`] | clients, one or several at once: an engine, and an owner for each kind of run |
+//! | `orchestration`, `parallel`, `refine` | effects of these modes |
+//! | `verify`, `check`, `context` | run criteria and checks, gather facts |
+//! | [`demo`] | plays a loop |
 
 mod check;
 pub mod cli;
