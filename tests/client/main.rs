@@ -18,7 +18,6 @@ macro_rules! tests {
 mod builds;
 mod checks;
 mod context;
-mod demo;
 mod driver;
 mod every_tool;
 mod evidence;
@@ -143,7 +142,6 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("every_tool", every_tool::TESTS),
         ("checks", checks::TESTS),
         ("context", context::TESTS),
-        ("demo", demo::TESTS),
         ("driver", driver::TESTS),
         ("parallel", parallel::TESTS),
         ("person", person::TESTS),

@@ -61,7 +61,6 @@ impl Place {
         command.arg("demo").args(args).current_dir(self.root.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.at("home")).env("TMPDIR", self.at("tmp"));
-        command.env("RALPH_CLAUDE", self.at("bin/no-such-client"));
         // A session that is running must not be mistaken for one of the demo's.
         command.env("CLAUDE_CODE_SESSION_ID", "someone-elses").env("RALPH_MANIFEST", "/nowhere");
         Run::of(command, "", PATIENCE)
@@ -162,13 +161,4 @@ fn a_missing_hook_is_named() {
     let run = place.demo(&[]).exits(4);
     assert!(run.stderr.contains("could not find ralph-stop-hook in"), "{run:?}");
     assert_eq!(run.stdout, "");
-}
-
-#[test]
-fn a_missing_client_is_named_and_nothing_is_left_behind() {
-    let place = Place::new();
-    let run = place.demo(&["--client"]).exits(4);
-    assert!(run.stderr.contains("no-such-client"), "{run:?}");
-    assert!(run.stderr.contains("RALPH_CLAUDE"), "{run:?}");
-    assert!(is_empty(&place.at("tmp")));
 }
