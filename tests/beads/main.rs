@@ -4,14 +4,12 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod stand_in;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 #[allow(dead_code)]
 #[path = "../cli/world.rs"]
 mod world;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use ralph_test_support::timeless;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

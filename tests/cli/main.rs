@@ -4,9 +4,6 @@
 mod adopt;
 mod build;
 mod checkpoint;
-#[allow(dead_code, unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod graphs;
 mod help;
 mod ideate;
@@ -33,10 +30,9 @@ mod status;
 mod statusline;
 mod sync;
 mod tasks;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod watch;
 mod which;
 mod who_may;
 mod world;
+
+use ralph_test_support::{executables, timeless};

@@ -28,9 +28,6 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
-#[allow(dead_code)]
-#[path = "../support/orchestrated.rs"]
-mod orchestrated;
 mod parallel;
 mod parallel_run;
 mod person;
@@ -44,9 +41,6 @@ mod refining_beside;
 mod refining_typed;
 mod registrations;
 mod rig;
-#[path = "../support/round.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod round;
 mod session;
 mod session_run;
 mod signals;
@@ -54,8 +48,6 @@ mod speaker;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
 mod statusline;
-#[path = "../support/mod.rs"]
-mod support;
 #[allow(dead_code)]
 #[path = "../checks/tools.rs"]
 mod tools;
@@ -64,6 +56,7 @@ mod usage;
 mod waking;
 mod worktree_base;
 
+use ralph_test_support::{self as support, orchestrated, round};
 use std::path::Path;
 use std::process::ExitCode;
 

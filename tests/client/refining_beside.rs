@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::refining::{edits, ended, plan, refine, round, session, world};
 use crate::support::{PATIENCE, Run, World, wait_until};
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -176,7 +176,9 @@ fn the_beads_of_bd_are_refined_by_its_own_commands() {
     );
     let told = stand_in.requests()[0].all_text();
     assert!(told.contains("The tasks are beads, kept by `bd`"), "{told}");
-    for result in stand_in.requests().iter().flat_map(ralph::standin::ApiRequest::tool_results) {
+    for result in
+        stand_in.requests().iter().flat_map(ralph_test_support::fake_api::ApiRequest::tool_results)
+    {
         assert!(!result.is_error, "{}", result.text);
     }
     let session = session(&world);

@@ -3,16 +3,13 @@
 // Tests start the programs they test.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod picture;
 
+use ralph_test_support::{PATIENCE, Run, executables};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{PATIENCE, Run, executables};
 use tempfile::TempDir;
 
 /// A home and a folder for temporary files, both empty, and the executables in a folder of their

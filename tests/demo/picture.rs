@@ -3,7 +3,7 @@
 //! A dark card with a border of its own: it is read on a light page and on a dark one.
 
 use super::Place;
-use super::support::{PATIENCE, Run};
+use ralph_test_support::{PATIENCE, Run};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;

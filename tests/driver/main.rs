@@ -2,11 +2,10 @@
 //! ends is the test's to say. What only the real client can show is in `tests/client/driver.rs`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
-#[path = "../support/round.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod round;
 mod rounds;
 mod world;
+
+use ralph_test_support::round;
 
 #[test]
 fn in_a_process_of_its_own() {

@@ -3,9 +3,6 @@
 
 mod browser;
 mod command;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod kept;
 mod page;
 mod pictures;
@@ -13,4 +10,4 @@ mod place;
 mod refined;
 mod story;
 
-use executables::executables;
+use ralph_test_support::executables;

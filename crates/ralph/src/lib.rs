@@ -12,5 +12,4 @@ mod parallel;
 mod refine;
 pub mod runs;
 mod setup;
-pub mod standin;
 mod verify;

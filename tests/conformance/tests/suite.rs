@@ -7,14 +7,12 @@
 //! What others wrote is not here: where a variable names it, a part is played against it as well.
 
 // Shared with test binaries that use more of it.
-#[allow(dead_code, unreachable_pub)]
-#[path = "../../support/executables.rs"]
-mod executables;
 
 use ralph_conformance::{
     Case, Form, Implementation, Outcome, cases, chosen, failures, listed, outcomes_of, proof,
     repository, run, table,
 };
+use ralph_test_support::executables;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
