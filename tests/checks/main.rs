@@ -15,17 +15,15 @@ macro_rules! tests {
 mod burst;
 mod go;
 mod packages;
-mod project;
 mod python;
 mod rust;
 mod scale;
 mod shell;
-mod tools;
 mod typescript;
 mod vitest;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ralph_test_support::session as world;
+use ralph_test_support::checks::{project, tools};
 use std::process::ExitCode;
 
 /// What runs where the tools are not required: one test of each language.

@@ -2,8 +2,12 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod adopt;
+mod beads;
 mod build;
 mod checkpoint;
+mod command;
+mod demo;
+mod driver;
 mod graphs;
 mod help;
 mod ideate;
@@ -22,6 +26,7 @@ mod refine_prompts;
 mod refine_tmux;
 mod release;
 mod replay;
+mod report;
 mod session;
 mod session_run;
 mod signal;

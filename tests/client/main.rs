@@ -45,19 +45,13 @@ mod session;
 mod session_run;
 mod signals;
 mod speaker;
-#[path = "../beads/stand_in.rs"]
-mod stand_in_bd;
 mod statusline;
-#[allow(dead_code)]
-#[path = "../checks/tools.rs"]
-mod tools;
 mod unreadable;
 mod usage;
 mod waking;
 mod worktree_base;
 
-use ralph_test_support::{self as support, orchestrated, round};
-use std::path::Path;
+use ralph_test_support::{self as support, checks::tools, orchestrated, round};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -84,10 +78,6 @@ fn main() -> ExitCode {
     if every_tool::is_server() {
         every_tool::serve();
         return ExitCode::SUCCESS;
-    }
-    let own_name = std::env::args().next().unwrap_or_default();
-    if Path::new(&own_name).file_name().is_some_and(|name| name == "bd") {
-        return stand_in_bd::run();
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(N_THREADS));

@@ -2,6 +2,7 @@
 
 use crate::Test;
 use crate::refining::{edits, ended, plan, refine, round, session, world};
+use crate::support::executables::{FAKE_BD, executables};
 use crate::support::{PATIENCE, Run, World, wait_until};
 use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
@@ -132,7 +133,7 @@ fn the_beads_of_bd_are_refined_by_its_own_commands() {
     let world = world();
     let programs = world.root().join("programs");
     fs::create_dir(&programs).unwrap();
-    symlink(std::env::current_exe().unwrap(), programs.join("bd")).unwrap();
+    symlink(executables().join(FAKE_BD), programs.join("bd")).unwrap();
     let bead = |id: &str| {
         json!({"id": id, "title": format!("do {id}"), "status": "open", "priority": 2, "issue_type": "task",
             "created_at": "2026-05-01T00:00:00Z", "updated_at": "2026-05-01T00:00:00Z"})

@@ -5,16 +5,10 @@
 //! Absolute times vary; quote the ratio. The tools come from `tests/checks/install-tools.sh`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench starts programs")]
 
-#[allow(dead_code)]
-#[path = "../../../tests/checks/project.rs"]
-mod project;
 #[path = "checks/subject.rs"]
 mod subject;
-#[allow(dead_code)]
-#[path = "../../../tests/checks/tools.rs"]
-mod tools;
 
-use ralph_test_support::session as world;
+use ralph_test_support::checks::{project, tools};
 use std::process::ExitCode;
 use std::time::Duration;
 use subject::Subject;

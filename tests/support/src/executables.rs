@@ -24,13 +24,17 @@ pub fn executables() -> &'static Path {
     })
 }
 
-const EXECUTABLES: [&str; 6] = [
+/// A small `bd`, for tests with beads. It has its own name here, so that nobody finds it by mistake.
+pub const FAKE_BD: &str = "fake-bd";
+
+const EXECUTABLES: [&str; 7] = [
     "ralph",
     "ralph-user-prompt",
     "ralph-pre-tool-use",
     "ralph-backpressure",
     "ralph-stop-hook",
     "ralph-session-context",
+    FAKE_BD,
 ];
 
 /// Builds the executables; cargo reports which ones it has just made or found fresh.

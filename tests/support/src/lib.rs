@@ -9,6 +9,7 @@
 // To make a world starts processes, so there is no default one.
 #![allow(clippy::new_without_default)]
 
+pub mod checks;
 mod client;
 pub mod executables;
 pub mod fake_api;

@@ -1,6 +1,6 @@
 //! A home and a project of a test's own, and the real executable.
 
-use crate::story::{ID, Story};
+use super::story::{ID, Story};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,13 +1,13 @@
 //! What a report says, word for word, as it is kept in `kept/`; `RALPH_UPDATE_REPORTS=1` writes it anew.
 
-use crate::place::Place;
-use crate::refined::{NAME, Refined};
-use crate::story::{ID, Story};
+use super::place::Place;
+use super::refined::{NAME, Refined};
+use super::story::{ID, Story};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/report/kept")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli/report/kept")
 }
 
 #[track_caller]

@@ -1,44 +1,15 @@
-//! Which `bd` is used, and which is refused, with a stand-in for it: this very executable under that name.
+//! Which `bd` is used, and which is refused.
 
-// The tests start the programs they test, and clippy does not see that a binary without harness is a test.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
-
-mod stand_in;
-#[allow(dead_code)]
-#[path = "../cli/world.rs"]
-mod world;
-
-use libtest_mimic::{Arguments, Failed, Trial};
-use ralph_test_support::timeless;
+use crate::world::World;
+use ralph_test_support::executables::{FAKE_BD, executables};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::ExitCode;
-use world::World;
 
-fn main() -> ExitCode {
-    let own_name = std::env::args().next().unwrap_or_default();
-    if Path::new(&own_name).file_name().is_some_and(|name| name == "bd") {
-        return stand_in::run();
-    }
-    let tests: [(&str, fn()); 2] = [
-        ("doctor_tells_a_bd_that_is_missing_old_or_broken", broken),
-        ("the_program_that_is_named_is_used", named),
-    ];
-    let trials = tests.map(|(name, test)| {
-        Trial::test(name, move || -> Result<(), Failed> {
-            test();
-            Ok(())
-        })
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
-}
-
-/// A world whose project has `.beads`, with the stand-in in this folder.
+/// A world whose project has `.beads`, with the fake `bd` in this folder.
 fn project(folder: &str) -> World {
     let world = World::new();
     fs::create_dir_all(world.path(folder)).unwrap();
-    symlink(std::env::current_exe().unwrap(), world.path(folder).join("bd")).unwrap();
+    symlink(executables().join(FAKE_BD), world.path(folder).join("bd")).unwrap();
     world.write("project/.beads/issues.jsonl", "");
     world
 }
@@ -47,7 +18,8 @@ fn line(doctor: &str) -> Option<&str> {
     doctor.lines().find(|line| line.contains("  beads: "))
 }
 
-fn broken() {
+#[test]
+fn doctor_tells_a_bd_that_is_missing_old_or_broken() {
     let world = project("bin");
     let check = |expected: &str| {
         let said = world.ralph(&["doctor"]).stdout;
@@ -72,7 +44,8 @@ fn broken() {
     assert_eq!(line(&world.ralph(&["doctor"]).stdout), None);
 }
 
-fn named() {
+#[test]
+fn the_program_that_is_named_is_used() {
     let world = project("elsewhere");
     let check = |program: &str, expected: &str| {
         let mut command = world.command(env!("CARGO_BIN_EXE_ralph").as_ref(), "");

@@ -1,6 +1,6 @@
 //! A caller that is gone in the middle: nothing of the command survives it.
 
-use crate::world::World;
+use super::world::World;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 

@@ -4,6 +4,8 @@
 //! `internal/types/types.go`) and `docs/JSON_SCHEMA.md`: the same members, errors and exit codes. What
 //! else differs between versions is said by files beside the store: `version`, `form`, `quirk`.
 
+#![allow(clippy::unwrap_used)]
+
 use serde_json::{Map, Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -26,7 +28,7 @@ fn failed(stderr: String) -> Said {
     Said { stdout: None, stderr, code: 1 }
 }
 
-pub(crate) fn run() -> ExitCode {
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let store = Store::find();
     let said = match (&store, words.first().map(String::as_str)) {

@@ -1,8 +1,8 @@
 //! A refinement as it could have been, decided by the rules themselves: a plan that settles after eight rounds, of
 //! which one was cut, one was set aside, and one did not say what it did. Each moment is fixed.
 
-use crate::place::Place;
-use crate::story::{ID, Story};
+use super::place::Place;
+use super::story::{ID, Story};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::refine::measure::{ArtefactChange, BeadChange, PlanChange};
 use ralph_core::modes::refine::state::{RefineDocument, Refinement};

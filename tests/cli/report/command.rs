@@ -1,7 +1,7 @@
 //! The command: which loop is meant, where its report goes, and what it never writes over.
 
-use crate::place::Place;
-use crate::story::{ID, Story};
+use super::place::Place;
+use super::story::{ID, Story};
 use std::fs;
 use std::os::unix::fs::symlink;
 

@@ -1,9 +1,9 @@
 //! The page as a person sees it: in a real browser, light and dark, on a wide screen, on a telephone, and printed.
 
-use crate::browser::Browser;
-use crate::place::Place;
-use crate::refined::Refined;
-use crate::story::Story;
+use super::browser::Browser;
+use super::place::Place;
+use super::refined::Refined;
+use super::story::Story;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ fn the_demos_loop_has_a_page() {
 /// The folder of a demo that was kept, within the place.
 fn demo(place: &Place) -> PathBuf {
     fs::create_dir(place.at("tmp")).unwrap();
-    let mut command = Command::new(crate::executables().join("ralph"));
+    let mut command = Command::new(crate::executables::executables().join("ralph"));
     command.args(["demo", "--keep"]).env_clear().current_dir(place.at("project"));
     command.env("HOME", place.at("home")).env("TMPDIR", place.at("tmp"));
     command.env("PATH", std::env::var_os("PATH").unwrap());

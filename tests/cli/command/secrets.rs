@@ -1,6 +1,6 @@
 //! The client's secrets are out of reach, and no value of a secret is stored.
 
-use crate::world::World;
+use super::world::World;
 
 fn world() -> World {
     World::new()

@@ -3,7 +3,6 @@
 //!
 //! Each caller is a process of its own, this test binary started again, so that it can have an
 //! environment with secrets in it, can adopt orphans, and can be killed.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod caller;
 mod deadline;

@@ -8,6 +8,8 @@
 
 // Shared with test binaries that use more of it.
 
+mod descriptions;
+
 use ralph_conformance::{
     Case, Form, Implementation, Outcome, cases, chosen, failures, listed, outcomes_of, proof,
     repository, run, table,

@@ -1,6 +1,6 @@
 //! A project folder, and a caller that runs commands in it; every process of it carries a mark.
 
-use crate::caller::{ANSWER, ORDERS};
+use super::caller::{ANSWER, ORDERS};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -101,7 +101,7 @@ impl World {
         Command::new("env")
             .arg("--default-signal=INT")
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "caller::in_a_process_of_its_own", "--nocapture"])
+            .args(["--exact", "command::caller::in_a_process_of_its_own", "--nocapture"])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env(MARK, self.folder.path())

@@ -1,8 +1,5 @@
 //! `ralph demo`, through the executables as they are now.
 
-// Tests start the programs they test.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
-
 mod picture;
 
 use ralph_test_support::{PATIENCE, Run, executables};

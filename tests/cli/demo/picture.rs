@@ -53,7 +53,7 @@ fn picture(lines: &[String]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
          {height}\" role=\"img\">\n<title>A loop from its start to its end, as ralph demo tells it</title>\n\
-         <desc>Drawn by a test from what is printed: RALPH_UPDATE=1 cargo test -p ralph demo picture</desc>\n\
+         <desc>Drawn by a test from what is printed: RALPH_UPDATE=1 cargo test -p ralph --test cli demo::picture</desc>\n\
          <style>text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;\
          fill:#e6edf3;white-space:pre}}.dim{{fill:#9aa4af}}.c31{{fill:#ff8f87}}.c32{{fill:#56d364}}\
          .c33{{fill:#e3b341}}.c36{{fill:#56d4dd}}</style>\n\
@@ -134,5 +134,5 @@ fn the_picture_shows_a_refusal_a_proof_and_an_end_and_fits() {
 
 #[test]
 fn the_readme_shows_the_picture() {
-    assert!(include_str!("../../README.md").contains("](docs/demo.svg)"));
+    assert!(include_str!("../../../README.md").contains("](docs/demo.svg)"));
 }

@@ -1,6 +1,6 @@
 //! The command's own end is what counts, and a command that attacks its watchers loses.
 
-use crate::world::World;
+use super::world::World;
 
 #[test]
 fn its_exit_code_passes_through() {

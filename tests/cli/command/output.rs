@@ -1,6 +1,6 @@
 //! Output of any size and kind: counted whole, stored bounded, shown as plain text.
 
-use crate::world::World;
+use super::world::World;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! How rounds end.
 
-use crate::round::{heard, interrupt};
-use crate::world::{DONE, INIT, OVERLOADED, WORKS, World};
+use super::round::{heard, interrupt};
+use super::world::{DONE, INIT, OVERLOADED, WORKS, World};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,6 +1,6 @@
 //! A folder with a client that is a script, and the rounds that are run with it.
 
-use crate::round::{Answer, Order, answer};
+use super::round::{Answer, Order, answer};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ impl World {
             set("RALPH_CLAUDE", self.path("claude").to_str().unwrap()),
             set(MARK, self.folder.path().to_str().unwrap()),
         ];
-        order.args = vec!["--exact", "in_a_process_of_its_own", "--nocapture"];
+        order.args = vec!["--exact", "driver::in_a_process_of_its_own", "--nocapture"];
         order
     }
 

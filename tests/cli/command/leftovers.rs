@@ -1,6 +1,6 @@
 //! What a command leaves behind when it has ended.
 
-use crate::world::World;
+use super::world::World;
 
 /// A process that has left the group and the session, and has no parent of its own any more.
 const DAEMON: &str = "(setsid sh -c 'trap \"\" TERM HUP

@@ -1,5 +1,4 @@
 //! `ralph report`: its Markdown and its page, through the real executable and in a real browser.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod browser;
 mod command;
@@ -10,4 +9,3 @@ mod place;
 mod refined;
 mod story;
 
-use ralph_test_support::executables;

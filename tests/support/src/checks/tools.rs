@@ -17,7 +17,7 @@ const NEEDED: [&str; 8] = [
 ];
 
 /// The folder of `install-tools.sh`.
-pub(crate) fn folder() -> &'static Path {
+pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -30,7 +30,7 @@ pub(crate) fn folder() -> &'static Path {
 }
 
 /// What is not there, and what to do about it.
-pub(crate) fn missing() -> Option<String> {
+pub fn missing() -> Option<String> {
     let missing = NEEDED.iter().map(|name| folder().join(name)).find(|path| !path.exists());
     let node = find("node").is_none().then(|| "could not find `node` on PATH".to_owned());
     missing
@@ -40,18 +40,18 @@ pub(crate) fn missing() -> Option<String> {
         .or(node)
 }
 
-pub(crate) fn are_required() -> bool {
+pub fn are_required() -> bool {
     std::env::var_os("RALPH_REQUIRE_TOOLS").is_some_and(|value| value == "1")
 }
 
 /// A program of the machine, as a link that stands for the real one.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Node itself, not a shim that looks for it in a home that the tests do not have.
-pub(crate) fn node() -> &'static Path {
+pub fn node() -> &'static Path {
     static NODE: OnceLock<PathBuf> = OnceLock::new();
     NODE.get_or_init(|| {
         let output = Command::new("node").args(["-p", "process.execPath"]).output().unwrap();
@@ -59,6 +59,6 @@ pub(crate) fn node() -> &'static Path {
     })
 }
 
-pub(crate) fn announce(what: &str, why: &str) {
+pub fn announce(what: &str, why: &str) {
     eprintln!("\n{:!<100}\n!! {what}\n!! {why}\n{:!<100}\n", "", "");
 }

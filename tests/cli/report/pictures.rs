@@ -1,9 +1,9 @@
 //! The pictures in the guide are of pages as they are: `RALPH_UPDATE_PICTURES=1` takes them anew. Other fonts make
 //! other pictures, so they are not compared; that they are there, and small, is.
 
-use crate::browser::Browser;
-use crate::place::Place;
-use crate::story::Story;
+use super::browser::Browser;
+use super::place::Place;
+use super::story::Story;
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! A command that hangs, in every way that we know of.
 
-use crate::world::World;
+use super::world::World;
 
 #[track_caller]
 fn check(command: &str) {

@@ -1,7 +1,7 @@
 //! A project with installed tools and a loop in it, and edits of its files as the client reports them.
 
-use crate::tools;
-use crate::world::{Ran, World};
+use super::tools;
+use crate::session::{Ran, World};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,21 +18,21 @@ const SYSTEM: [&str; 16] = [
 const IGNORED: &str = "node_modules\n.venv\n__pycache__\n.*_cache\ntarget\n";
 
 /// A project to be edited.
-pub(crate) struct Project {
-    pub(crate) world: World,
+pub struct Project {
+    pub world: World,
 }
 
 /// What came of an edit.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// What the model reads; empty if it is told nothing.
-    pub(crate) text: String,
-    pub(crate) took: Duration,
+    pub text: String,
+    pub took: Duration,
 }
 
 impl Project {
     /// These files, committed, and a `PATH` with these programs beside the system's.
-    pub(crate) fn new(files: &[(&str, &str)], programs: &[&str]) -> Project {
+    pub fn new(files: &[(&str, &str)], programs: &[&str]) -> Project {
         let mut world = World::new();
         let bin = world.root().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -50,14 +50,14 @@ impl Project {
     }
 
     /// The same, with the tools of npm in it.
-    pub(crate) fn of_node(files: &[(&str, &str)]) -> Project {
+    pub fn of_node(files: &[(&str, &str)]) -> Project {
         let project = Project::new(files, &[]);
         project.install_packages();
         project
     }
 
     /// The same, with the tools of Python in it.
-    pub(crate) fn of_python(files: &[(&str, &str)]) -> Project {
+    pub fn of_python(files: &[(&str, &str)]) -> Project {
         let project = Project::new(files, &[]);
         symlink(tools::folder().join("venv"), project.path(".venv")).unwrap();
         project
@@ -78,7 +78,7 @@ impl Project {
     }
 
     /// Puts a script in the place of a tool; `$REAL` in it is the tool itself.
-    pub(crate) fn replace_tool(&self, name: &str, script: &str) {
+    pub fn replace_tool(&self, name: &str, script: &str) {
         let place = self.path("node_modules/.bin").join(name);
         let real = fs::canonicalize(&place).unwrap();
         fs::remove_file(&place).unwrap();
@@ -87,21 +87,21 @@ impl Project {
         fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    pub(crate) fn path(&self, path: &str) -> PathBuf {
+    pub fn path(&self, path: &str) -> PathBuf {
         self.world.project().join(path)
     }
 
-    pub(crate) fn read(&self, path: &str) -> String {
+    pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    pub(crate) fn commit(&self) {
+    pub fn commit(&self) {
         self.world.git("add -A");
         self.world.git("commit -q --allow-empty -m files");
     }
 
     /// Gives checks all the time in the world, for tests that are not about time: machines are slow.
-    pub(crate) fn patient(self) -> Project {
+    pub fn patient(self) -> Project {
         self.world.settings("[backpressure]\nbudget_seconds = 110\n");
         let entry =
             json!({"type": "command", "command": "ralph-backpressure settings", "timeout": 120});
@@ -114,19 +114,19 @@ impl Project {
     }
 
     /// Starts a loop, with everything as it is by now.
-    pub(crate) fn looping(self) -> Project {
+    pub fn looping(self) -> Project {
         self.world.start("");
         self
     }
 
     /// The model writes a file, and hears this.
-    pub(crate) fn write(&self, path: &str, text: &str) -> Answer {
+    pub fn write(&self, path: &str, text: &str) -> Answer {
         self.world.write(path, text);
         self.edited(path)
     }
 
     /// The client tells of a file that was written.
-    pub(crate) fn edited(&self, path: &str) -> Answer {
+    pub fn edited(&self, path: &str) -> Answer {
         let input = json!({"file_path": self.path(path), "content": "x"});
         let members = json!({"tool_name": "Write", "tool_input": input});
         let began = Instant::now();
@@ -142,7 +142,7 @@ impl Project {
 impl Answer {
     /// Fails the test unless the model is told all of this.
     #[track_caller]
-    pub(crate) fn says(self, words: &[&str]) -> Answer {
+    pub fn says(self, words: &[&str]) -> Answer {
         for one in words {
             assert!(self.text.contains(one), "`{one}` is not in:\n{}", self.text);
         }
@@ -151,7 +151,7 @@ impl Answer {
 
     /// Fails the test if the model is told any of this.
     #[track_caller]
-    pub(crate) fn says_nothing_of(self, words: &[&str]) -> Answer {
+    pub fn says_nothing_of(self, words: &[&str]) -> Answer {
         for one in words {
             assert!(!self.text.contains(one), "`{one}` is in:\n{}", self.text);
         }
@@ -159,13 +159,13 @@ impl Answer {
     }
 
     #[track_caller]
-    pub(crate) fn silent(self) -> Answer {
+    pub fn silent(self) -> Answer {
         assert_eq!(self.text, "");
         self
     }
 
     #[track_caller]
-    pub(crate) fn came_within(self, seconds: f64) -> Answer {
+    pub fn came_within(self, seconds: f64) -> Answer {
         let took = self.took.as_secs_f64();
         assert!(took <= seconds, "it took {took:.1} s and not {seconds} s:\n{}", self.text);
         self
@@ -192,7 +192,7 @@ fn is_hidden(name: &Path) -> bool {
 }
 
 /// Module `n` uses three before it, so that an edit is felt far away. It has so many functions.
-pub(crate) fn module(n: usize, n_parts: usize) -> String {
+pub fn module(n: usize, n_parts: usize) -> String {
     let uses: Vec<usize> = [1, 7, 61].into_iter().filter_map(|step| n.checked_sub(step)).collect();
     let mut text: String =
         uses.iter().map(|of| format!("import {{ value{of} }} from \"./m{of}\";\n")).collect();
