@@ -9,7 +9,6 @@ mod command;
 mod demo;
 mod driver;
 mod graphs;
-mod help;
 mod ideate;
 mod killed;
 mod loops;

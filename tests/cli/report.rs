@@ -8,4 +8,3 @@ mod pictures;
 mod place;
 mod refined;
 mod story;
-

@@ -335,7 +335,7 @@ fn every_command_in_a_document_exists() {
         .into_iter()
         .filter(|path| path.file_name().is_none_or(|name| name != "CHANGELOG.md"))
         .collect();
-    let unknown = commands::unknown(&root(), &documents);
+    let unknown = commands::unknown(&documents);
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
