@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
-"""Counts the code of Ralph: `scripts/counts.py [FOLDER]` prints one line for each figure.
+"""Counts the code of Ralph: `scripts/counts.py [--list] [FOLDER]` prints one line for each figure.
+
+`--list` adds the lines that import upward and the type names that more than two files have.
 
 Lines are those of `crates/*/src` with comments and without tests. A test is a file `tests.rs` or
 `testing.rs`, a file below a folder `tests`, a file that another one includes below `#[cfg(test)]`, and
 what stands below `#[cfg(test)]` at the end of a file.
 """
 
+import argparse
 import collections
 import pathlib
 import re
 import statistics
-import sys
 
-ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+ARGUMENTS = argparse.ArgumentParser(description="Counts the code of Ralph.")
+ARGUMENTS.add_argument("--list", action="store_true", help="print the upward imports and the shared type names too")
+ARGUMENTS.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
+ASKED = ARGUMENTS.parse_args()
+ROOT = ASKED.folder
 CORE = "ralph-core"
 # The folders of the core, from the bottom to the top.
 LAYERS = [
@@ -116,7 +122,7 @@ def main():
     print(f"type names in three files   {len(shared)}")
     print(f"flags, places of them       {len(set(declared))}, {len(declared)}")
     print(f"words of docs/              {words}")
-    if "--list" in sys.argv:
+    if ASKED.list:
         print(*up, *shared, sep="\n")
 
 

@@ -13,30 +13,17 @@ macro_rules! tests {
 }
 
 mod burst;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod go;
-#[allow(unreachable_pub)]
-#[path = "../support/journals.rs"]
-mod journals;
 mod packages;
-mod project;
 mod python;
 mod rust;
 mod scale;
 mod shell;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
-mod tools;
 mod typescript;
 mod vitest;
-#[allow(dead_code)]
-#[path = "../support/session.rs"]
-mod world;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use ralph_test_support::checks::{project, tools};
 use std::process::ExitCode;
 
 /// What runs where the tools are not required: one test of each language.

@@ -2,13 +2,13 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod adopt;
+mod beads;
 mod build;
 mod checkpoint;
-#[allow(dead_code, unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
+mod command;
+mod demo;
+mod driver;
 mod graphs;
-mod help;
 mod ideate;
 mod killed;
 mod loops;
@@ -25,6 +25,7 @@ mod refine_prompts;
 mod refine_tmux;
 mod release;
 mod replay;
+mod report;
 mod session;
 mod session_run;
 mod signal;
@@ -33,10 +34,9 @@ mod status;
 mod statusline;
 mod sync;
 mod tasks;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod watch;
 mod which;
 mod who_may;
 mod world;
+
+use ralph_test_support::{executables, timeless};

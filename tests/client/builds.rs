@@ -1,6 +1,6 @@
 //! `ralph build` with the real client: one fresh session for each task, in the order of what they need.
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

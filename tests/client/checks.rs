@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;

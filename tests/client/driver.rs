@@ -1,6 +1,6 @@
 //! Headless rounds with the real client: how they end, what they leave, what they may not do.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

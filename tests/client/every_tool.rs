@@ -6,8 +6,8 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
 use ralph_core::guard;
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

@@ -10,7 +10,7 @@ pub(crate) mod escape;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

@@ -1,6 +1,6 @@
 //! What Ralph relies on in the client, asked of the client itself: a new version that differs is noticed here.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

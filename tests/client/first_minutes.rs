@@ -1,7 +1,7 @@
 //! The first ten minutes of a person: install, look whether all is well, the first loop, look at it from
 //! another terminal, cancel it, take Ralph back. Nothing is left but the archive.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;

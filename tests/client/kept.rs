@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn};
 use serde_json::Value;
 
 use crate::support::{World, executables};

@@ -3,7 +3,7 @@
 //! Every hook here was registered by the built `ralph install`, skills with their own hooks included, so each
 //! event starts its hook twice, as it does for a person.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::Value;
 
 use crate::Test;

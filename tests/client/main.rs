@@ -18,7 +18,6 @@ macro_rules! tests {
 mod builds;
 mod checks;
 mod context;
-mod demo;
 mod driver;
 mod every_tool;
 mod evidence;
@@ -29,9 +28,6 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
-#[allow(dead_code)]
-#[path = "../support/orchestrated.rs"]
-mod orchestrated;
 mod parallel;
 mod parallel_run;
 mod person;
@@ -45,27 +41,17 @@ mod refining_beside;
 mod refining_typed;
 mod registrations;
 mod rig;
-#[path = "../support/round.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod round;
 mod session;
 mod session_run;
 mod signals;
 mod speaker;
-#[path = "../beads/stand_in.rs"]
-mod stand_in_bd;
 mod statusline;
-#[path = "../support/mod.rs"]
-mod support;
-#[allow(dead_code)]
-#[path = "../checks/tools.rs"]
-mod tools;
 mod unreadable;
 mod usage;
 mod waking;
 mod worktree_base;
 
-use std::path::Path;
+use ralph_test_support::{self as support, checks::tools, orchestrated, round};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -92,10 +78,6 @@ fn main() -> ExitCode {
     if every_tool::is_server() {
         every_tool::serve();
         return ExitCode::SUCCESS;
-    }
-    let own_name = std::env::args().next().unwrap_or_default();
-    if Path::new(&own_name).file_name().is_some_and(|name| name == "bd") {
-        return stand_in_bd::run();
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(N_THREADS));
@@ -143,7 +125,6 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("every_tool", every_tool::TESTS),
         ("checks", checks::TESTS),
         ("context", context::TESTS),
-        ("demo", demo::TESTS),
         ("driver", driver::TESTS),
         ("parallel", parallel::TESTS),
         ("person", person::TESTS),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

@@ -1,6 +1,6 @@
 //! `ralph parallel run` with the real client: several at once, each in a worktree of its own.
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::Value;
 use std::thread;
 

@@ -5,7 +5,7 @@
 pub(crate) mod interrupts;
 pub(crate) mod plans;
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::Value;
 
 use crate::Test;

@@ -1,6 +1,6 @@
 //! `ralph plan` with the real client: exactly as many rounds as asked for, each with the graph as it is.
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

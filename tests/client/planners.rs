@@ -1,7 +1,7 @@
 //! The agents of a consensus planning, as the real client reads their front matter.
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
 use ralph_core::modes::ralplan::Role;
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

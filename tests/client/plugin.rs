@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;

@@ -11,7 +11,7 @@ pub(crate) mod wall;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn};
 use serde_json::{Value, json};
 
 use crate::kept::the_live;

@@ -1,6 +1,6 @@
 //! `ralph ralplan run` with the real client: each agent is a session that was started as it.
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Output, Stdio};

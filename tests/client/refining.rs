@@ -4,7 +4,7 @@
 use crate::Test;
 use crate::kept::installed;
 use crate::support::{Run, World};
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 

@@ -2,8 +2,9 @@
 
 use crate::Test;
 use crate::refining::{edits, ended, plan, refine, round, session, world};
+use crate::support::executables::{FAKE_BD, executables};
 use crate::support::{PATIENCE, Run, World, wait_until};
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -132,7 +133,7 @@ fn the_beads_of_bd_are_refined_by_its_own_commands() {
     let world = world();
     let programs = world.root().join("programs");
     fs::create_dir(&programs).unwrap();
-    symlink(std::env::current_exe().unwrap(), programs.join("bd")).unwrap();
+    symlink(executables().join(FAKE_BD), programs.join("bd")).unwrap();
     let bead = |id: &str| {
         json!({"id": id, "title": format!("do {id}"), "status": "open", "priority": 2, "issue_type": "task",
             "created_at": "2026-05-01T00:00:00Z", "updated_at": "2026-05-01T00:00:00Z"})
@@ -176,7 +177,9 @@ fn the_beads_of_bd_are_refined_by_its_own_commands() {
     );
     let told = stand_in.requests()[0].all_text();
     assert!(told.contains("The tasks are beads, kept by `bd`"), "{told}");
-    for result in stand_in.requests().iter().flat_map(ralph::standin::ApiRequest::tool_results) {
+    for result in
+        stand_in.requests().iter().flat_map(ralph_test_support::fake_api::ApiRequest::tool_results)
+    {
         assert!(!result.is_error, "{}", result.text);
     }
     let session = session(&world);

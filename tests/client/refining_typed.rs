@@ -4,7 +4,7 @@
 use crate::Test;
 use crate::refining::{plan, session, told, world};
 use crate::support::{World, executables};
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 

@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use ralph_core::protocol::registration::{SESSION_CONTEXT, USER_PROMPT, plugin_hooks_json};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

@@ -1,6 +1,6 @@
 //! Proves the rig itself: the client hears the script, hooks are asked, keys arrive.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;

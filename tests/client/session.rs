@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn, Usage};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn, Usage};
 use serde_json::json;
 
 use crate::Test;

@@ -1,6 +1,6 @@
 //! The client's status line, as `ralph install --statusline` registers it, in a real session.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;

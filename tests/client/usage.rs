@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph::standin::{Script, ScriptedTurn, StandIn, Usage as Reported};
 use ralph_core::transcript::tokens::{Tokens, Usage};
 use ralph_io::client::transcript;
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn, Usage as Reported};
 use serde_json::json;
 
 use crate::Test;

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;

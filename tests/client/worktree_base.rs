@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
 use ralph_io::git::worktrees;
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;

@@ -12,15 +12,6 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod cases;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
-#[allow(unreachable_pub)]
-#[path = "../support/journals.rs"]
-mod journals;
-#[allow(dead_code)]
-#[path = "../support/planning.rs"]
-mod planning;
 mod power;
 mod report;
 mod scene;
@@ -29,16 +20,11 @@ mod steady;
 mod strike;
 mod survives;
 mod table;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod trace;
 mod workers;
-#[allow(dead_code)]
-#[path = "../support/session.rs"]
-mod world;
 
 use libtest_mimic::{Arguments, Trial};
+use ralph_test_support::{executables, journals, planning, session as world};
 use std::process::ExitCode;
 use std::sync::Mutex;
 

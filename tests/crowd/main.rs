@@ -12,31 +12,20 @@ mod calls;
 mod cancels;
 mod chance;
 mod endings;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod held;
 mod holders;
 
-#[allow(unreachable_pub)]
-#[path = "../support/journals.rs"]
-mod journals;
 mod loops;
 mod mix;
 mod one_loop;
 mod signals;
 mod size;
 mod tally;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod workers;
-#[allow(dead_code)]
-#[path = "../support/session.rs"]
-mod world;
 mod written;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use ralph_test_support::session as world;
 use std::process::ExitCode;
 
 /// A named test.

@@ -1,19 +1,40 @@
 //! Finds commands in our documents that `ralph` does not know.
 //!
-//! What `ralph` knows is read from the help that is kept for it; another test keeps that true. A
+//! What `ralph` knows is read from its help in the reference; another test keeps that true. A
 //! command in a document is a line of a code block, or a piece of code in a sentence, that begins
 //! with `ralph` or `/ralph`.
 
+use super::{read, root};
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Not for people, and so in no help; what is said about how things work may name them.
 const HIDDEN: [&str; 5] =
     ["ralph delegate", "ralph man", "ralph refine within", "ralph round", "ralph supervise"];
 
+/// The `--help` of every command, by its name, as the reference keeps it.
+pub(crate) fn help() -> BTreeMap<String, String> {
+    let page = read(&root().join("docs/reference/commands.md"));
+    let sections = page.split("\n## ").skip(1).map(|section| {
+        let (name, rest) = section.split_once("\n\n```\n").expect("a section is its help");
+        let (help, _) = rest.split_once("\n```\n").expect("the help ends");
+        (name.to_owned(), help.to_owned())
+    });
+    sections.collect()
+}
+
+/// The names of the commands below one, as its help lists them.
+pub(crate) fn names_below(name: &str) -> Vec<String> {
+    let help = &help()[name];
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !["", "help"].contains(name)).map(str::to_owned).collect()
+}
+
 /// One line for each command that does not exist: the document, then the command.
-pub(crate) fn unknown(root: &Path, documents: &[PathBuf]) -> Vec<String> {
-    let help = root.join("tests/cli/help");
+pub(crate) fn unknown(documents: &[PathBuf]) -> Vec<String> {
+    let help = help();
     let mut found = Vec::new();
     for document in documents {
         let text = fs::read_to_string(document).expect("our documents are UTF-8");
@@ -50,21 +71,20 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// Why a command cannot be given; none if it can.
-fn problem(help: &Path, command: &str) -> Option<String> {
+fn problem(help: &BTreeMap<String, String>, command: &str) -> Option<String> {
     // What is said about a command, and what it is given, is no part of it.
     let command = command.split(" #").next().unwrap_or_default();
     let quoted = command.split(['\'', '"']).step_by(2).collect::<Vec<_>>().join("X");
     let mut words = quoted.split_whitespace().map(|word| word.trim_matches(['[', ']']));
     let mut name = match words.next() {
-        Some("/ralph") => "ralph-start".to_owned(),
+        Some("/ralph") => "ralph start".to_owned(),
         _ => "ralph".to_owned(),
     };
-    let mut told = kept(help, &name)?;
+    let mut told = help.get(&name)?;
     // What stands after a lone `--`, or behind a pipe, is for another program.
     for word in words.take_while(|word| !["--", "|"].contains(word)) {
-        let below = kept(help, &format!("{name}-{word}"));
-        if let Some(below) = below {
-            name = format!("{name}-{word}");
+        if let Some(below) = help.get(&format!("{name} {word}")) {
+            name = format!("{name} {word}");
             told = below;
         } else if told.contains("\nCommands:\n") && word != "…" {
             return Some(format!("there is no `{word}`"));
@@ -79,15 +99,9 @@ fn problem(help: &Path, command: &str) -> Option<String> {
     None
 }
 
-fn kept(help: &Path, name: &str) -> Option<String> {
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-    name.chars().all(fits).then(|| fs::read_to_string(help.join(format!("{name}.txt"))).ok())?
-}
-
 #[test]
 fn a_command_that_does_not_exist_is_found() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let help = root.join("tests/cli/help");
+    let help = help();
     let check = |command: &str| problem(&help, command);
     for good in [
         "ralph verify AC-1",

@@ -52,7 +52,7 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("command/select_loop.rs", "{} loops", "told where there are several"),
 ];
 
-/// The sources of the product, without its tests and the stand-in for the API.
+/// The sources of the product, without its tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let (mut folders, mut all) = (vec![root().join("crates")], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -60,8 +60,7 @@ fn sources() -> Vec<(PathBuf, String)> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             let is_product =
-                !["tests", "tests.rs", "benches", "standin", "standin.rs", "fixture.rs"]
-                    .contains(&name.as_str());
+                !["tests", "tests.rs", "benches", "fixture.rs"].contains(&name.as_str());
             match path.is_dir() {
                 _ if !is_product => {}
                 true => folders.push(path),

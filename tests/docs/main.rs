@@ -4,6 +4,7 @@
 //! a renamed flag or a missing front matter field breaks a loop as surely as a bug in a hook.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+use ralph_test_support::{executables, planning, session as world};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,36 +12,21 @@ use std::path::{Path, PathBuf};
 mod commands;
 mod comparison;
 mod counts;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod front_matter;
 mod guide;
 mod guides;
 mod imports;
-#[allow(unreachable_pub)]
-#[path = "../support/journals.rs"]
-mod journals;
 mod links;
 mod orchestrated;
 mod orchestration;
 mod paths;
-#[allow(dead_code)]
-#[path = "../support/planning.rs"]
-mod planning;
 mod proof;
 mod ralplan;
 mod reference;
 mod refine;
 mod samples;
 mod tasks;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod watch;
-#[allow(dead_code)]
-#[path = "../support/session.rs"]
-mod world;
 
 use front_matter::FrontMatter;
 use ralph_core::evidence::receipt::ReceiptStatus;
@@ -350,7 +336,7 @@ fn every_command_in_a_document_exists() {
         .into_iter()
         .filter(|path| path.file_name().is_none_or(|name| name != "CHANGELOG.md"))
         .collect();
-    let unknown = commands::unknown(&root(), &documents);
+    let unknown = commands::unknown(&documents);
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 

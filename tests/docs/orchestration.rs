@@ -1,5 +1,6 @@
 //! `docs/orchestration.md` holds what `ralph session` does.
 
+use super::commands::names_below;
 use super::{check_contains, read, root};
 use ralph_core::modes::orchestration::agents::AgentRole;
 use ralph_core::modes::orchestration::guardrails::Guardrails;
@@ -12,10 +13,7 @@ fn text() -> String {
 
 #[test]
 fn every_command_of_the_system_is_in_its_guide() {
-    let help = read(&root().join("tests/cli/help/ralph-session.txt"));
-    let (_, list) = help.split_once("Commands:\n").unwrap();
-    let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
-    let names: Vec<&str> = names.filter(|name| !["", "help"].contains(name)).collect();
+    let names = names_below("ralph session");
     assert!(names.len() > 9, "{names:?}");
     for name in names {
         check_contains(&text(), &[&format!("ralph session {name}")]);

@@ -1,5 +1,6 @@
 //! `docs/refinery.md` holds what `ralph refine` does.
 
+use super::commands::names_below;
 use super::{read, root};
 use ralph_core::modes::refine::{self, contract};
 use ralph_core::project::settings::Settings;
@@ -11,10 +12,7 @@ fn guide() -> String {
 
 #[test]
 fn every_command_of_refinement_is_in_its_document() {
-    let help = read(&root().join("tests/cli/help/ralph-refine.txt"));
-    let (_, list) = help.split_once("Commands:\n").unwrap();
-    let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
-    let names: Vec<&str> = names.filter(|name| !["", "help"].contains(name)).collect();
+    let names = names_below("ralph refine");
     assert!(names.len() == 14, "{names:?}");
     for name in names {
         assert!(guide().contains(&format!("ralph refine {name}")), "`ralph refine {name}`");

@@ -1,5 +1,6 @@
 //! `docs/tasks.md` holds what `ralph task` does.
 
+use super::commands::names_below;
 use super::{read, root};
 use jiff::Timestamp;
 use ralph_core::tasks::plan::lines;
@@ -7,12 +8,9 @@ use ralph_core::tasks::plan::lines;
 #[test]
 fn every_command_of_the_task_store_is_in_its_document() {
     let text = read(&root().join("docs/tasks.md"));
-    let help = read(&root().join("tests/cli/help/ralph-task.txt"));
-    let (_, list) = help.split_once("Commands:\n").unwrap();
-    let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
-    let names: Vec<&str> = names.filter(|name| !["", "help", "import"].contains(name)).collect();
+    let names = names_below("ralph task");
     assert!(names.len() > 12, "{names:?}");
-    for name in names {
+    for name in names.iter().filter(|name| *name != "import") {
         assert!(text.contains(&format!("ralph task {name}")), "`ralph task {name}`");
     }
 }

@@ -11,26 +11,14 @@ mod bad_disk;
 mod bad_input;
 mod bad_state;
 mod cancelled;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod fixtures;
 mod foreign;
 mod guard;
 mod in_place;
 mod interrupted;
 mod journal;
-#[allow(unreachable_pub)]
-#[path = "../support/journals.rs"]
-mod journals;
-#[allow(dead_code)]
-#[path = "../support/orchestrated.rs"]
-mod orchestrated;
 mod person;
 mod places;
-#[allow(dead_code)]
-#[path = "../support/planning.rs"]
-mod planning;
 mod project_bad;
 mod project_facts;
 mod protocol;
@@ -42,13 +30,10 @@ mod sessions;
 mod signals;
 mod spec;
 mod stall;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod twice;
 mod upgrade;
 mod waiting;
 mod worked;
 mod workers;
-#[path = "../support/session.rs"]
-mod world;
+
+use ralph_test_support::{executables, orchestrated, planning, session as world, timeless};

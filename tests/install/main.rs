@@ -6,12 +6,6 @@
 mod cargo;
 mod doctor;
 mod example;
-#[allow(
-    unreachable_pub,
-    reason = "shared with test binaries whose helpers have a module of their own"
-)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod install;
 mod plugin;
 mod release;
@@ -19,3 +13,5 @@ mod script;
 mod stow;
 mod uninstall;
 mod world;
+
+use ralph_test_support::executables;

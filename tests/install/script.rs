@@ -144,8 +144,8 @@ fn the_demo_touches_nothing_of_the_person_and_leaves_nothing() {
     let world = machine(true).env("CLAUDE_CODE_SESSION_ID", "someone");
     let world = world.env("FAKE_RALPH", fixture("demo-ralph").to_str().unwrap());
     let before = world.snapshot("home");
-    let said = install_sh(&world, &["--demo", "--client"]).exit(0);
-    let said = said.says("ralph install\n").says("ralph demo --client\n").says("session=none");
+    let said = install_sh(&world, &["--demo", "--keep"]).exit(0);
+    let said = said.says("ralph install\n").says("ralph demo --keep\n").says("session=none");
     let private = world.path("tmp/ralph-demo.");
     let said = said.says(&format!("HOME={}", private.display()));
     said.says(&format!("CLAUDE_CONFIG_DIR={}", private.display()));

@@ -10,20 +10,11 @@
 mod attack;
 mod blocked;
 mod everyday;
-#[allow(unreachable_pub)]
-#[path = "../support/executables.rs"]
-mod executables;
 mod filters;
 mod git;
-#[allow(unreachable_pub)]
-#[path = "../support/journals.rs"]
-mod journals;
 mod meaning;
 mod modes;
 mod names;
-#[allow(dead_code, unreachable_pub, reason = "the rig of the hooks' own tests")]
-#[path = "../support/planning.rs"]
-mod planning;
 mod planted;
 mod promises;
 mod proof;
@@ -33,17 +24,13 @@ mod shell;
 mod speaker;
 mod supply;
 mod terminal;
-#[allow(unreachable_pub)]
-#[path = "../support/timeless.rs"]
-mod timeless;
 mod tools;
 mod tree;
 mod trust;
 mod unreadable;
 mod wall;
-#[allow(dead_code, reason = "the rig of the hooks' own tests")]
-#[path = "../support/session.rs"]
-mod world;
+
+use ralph_test_support::{planning, session as world};
 
 /// Keeps one case in so many, unless the proof is asked for.
 fn sample<T>(cases: Vec<T>, one_of: usize) -> Vec<T> {

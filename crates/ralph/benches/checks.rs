@@ -5,27 +5,10 @@
 //! Absolute times vary; quote the ratio. The tools come from `tests/checks/install-tools.sh`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench starts programs")]
 
-#[allow(unreachable_pub)]
-#[path = "../../../tests/support/executables.rs"]
-mod executables;
-#[allow(unreachable_pub)]
-#[path = "../../../tests/support/journals.rs"]
-mod journals;
-#[allow(dead_code)]
-#[path = "../../../tests/checks/project.rs"]
-mod project;
 #[path = "checks/subject.rs"]
 mod subject;
-#[allow(unreachable_pub)]
-#[path = "../../../tests/support/timeless.rs"]
-mod timeless;
-#[allow(dead_code)]
-#[path = "../../../tests/checks/tools.rs"]
-mod tools;
-#[allow(dead_code)]
-#[path = "../../../tests/support/session.rs"]
-mod world;
 
+use ralph_test_support::checks::{project, tools};
 use std::process::ExitCode;
 use std::time::Duration;
 use subject::Subject;

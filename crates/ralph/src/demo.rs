@@ -5,7 +5,6 @@
 //! other answer ends the demo as failed.
 
 mod answer;
-mod client;
 mod narrator;
 mod play;
 mod sandbox;
@@ -22,14 +21,6 @@ use ralph_io::project::user_files;
 use sandbox::Stage;
 use std::fmt;
 use std::path::Path;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DemoPlayer {
-    /// A script that calls the hooks as the client does.
-    Scripted,
-    /// The real client, whose model is a script.
-    Client,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DemoResult {
@@ -56,14 +47,11 @@ impl std::error::Error for ProgramMissing {}
 /// # Errors
 /// [`ProgramMissing`] if a program is missing; any other error if the scratch folder
 /// cannot be made.
-pub fn show(executables: &Path, agent: DemoPlayer, style: Style, keep: bool) -> Result<DemoResult> {
+pub fn show(executables: &Path, style: Style, keep: bool) -> Result<DemoResult> {
     all_there(executables)?;
     let mut stage = Stage::set(executables)?;
-    let play = Play::new(&stage, Account::begin(style, agent, keep));
-    let played = match agent {
-        DemoPlayer::Scripted => scripted::play(&stage, play),
-        DemoPlayer::Client => client::play(&stage, play),
-    };
+    let play = Play::new(&stage, Account::begin(style, keep));
+    let played = scripted::play(&stage, play);
     if keep {
         println!("Kept in {}", stage.keep().display());
     }

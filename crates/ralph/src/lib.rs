@@ -22,5 +22,4 @@ mod parallel;
 mod refine;
 pub mod runs;
 mod setup;
-pub mod standin;
 mod verify;

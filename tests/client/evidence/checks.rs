@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{Runs, START, refusals, told_the_person, write};
@@ -146,7 +146,7 @@ fn the_secrets_of_the_client_are_not_in_the_environment_of_a_criterion() {
         assert_eq!(secrets(&given(name)), <[String; 0]>::default());
         let text = fs::read_to_string(given(name)).unwrap();
         assert!(text.contains("PROJECT_KEY=opensesame"), "the project's own stay: {text}");
-        assert!(!text.contains(ralph::standin::DUMMY_API_KEY), "{text}");
+        assert!(!text.contains(ralph_test_support::fake_api::DUMMY_API_KEY), "{text}");
     }
     assert_eq!(files_with(&world.ralph_home(), "opensesame"), <[String; 0]>::default());
 }

@@ -1,6 +1,6 @@
 //! Endings that are not completion: a model that stands still or goes round, a spent budget, a person who is needed.
 
-use ralph::standin::{Script, ScriptedTurn, StandIn, Usage};
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn, Usage};
 
 use super::{START, told_the_person};
 use crate::Test;

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Test;

@@ -2,7 +2,7 @@
 //!
 //! Esc fires no hook: the next event has to find out, and to speak.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use super::{START, ask, confirm, installed, iteration, newest_loop, wait_for_phase};

@@ -1,6 +1,6 @@
 //! Planning in a dialogue, and the loop that comes of it.
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{confirm, installed, newest_loop, wait_for_phase};

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph::standin::{Gate, Script, ScriptedTurn, StandIn, Usage};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn, Usage};
 use serde_json::Value;
 
 use super::{

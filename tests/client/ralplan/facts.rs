@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;

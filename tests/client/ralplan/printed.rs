@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 
 use super::{
     CRITIC, Cast, PLAN, START, assert_untouched, digits, endings, obedient, obey, phase, plan,

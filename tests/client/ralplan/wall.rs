@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph::standin::{Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{Cast, START, assert_untouched, obey, phase};

@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "stop: ends max_iterations",
-        set: || World::looping("--max-iterations 1").after_a_stop(),
+        set: || after_a_stop(World::looping("--max-iterations 1")),
         act: |w| stop(w, "x"),
         then: |w, _| ends(w, "x", "max_iterations"),
         ..CASE
@@ -436,15 +436,13 @@ fn with_a_criterion() -> World {
 }
 
 fn one_stop() -> World {
-    World::looping("").after_a_stop()
+    after_a_stop(World::looping(""))
 }
 
-impl World {
-    fn after_a_stop(self) -> World {
-        self.working_stop("x").goes_on();
-        self.write("more", "work");
-        self
-    }
+fn after_a_stop(world: World) -> World {
+    world.working_stop("x").goes_on();
+    world.write("more", "work");
+    world
 }
 
 fn with_criterion(holds: bool) -> World {

@@ -18,13 +18,13 @@ pub(super) fn state(source: &Source) -> Value {
         (
             "ralplan",
             "RalplanState",
-            "For consensus planning: the plan, and what planner, critic and person said of it.",
+            "For consensus planning: the plan, the critic's verdict and the user's decision.",
         ),
-        ("session", "OrchestrationState", "For an orchestration: which one, and its calls."),
+        ("session", "OrchestrationState", "For an orchestration: its id and its calls of agents."),
         (
             "refine",
             "RefineState",
-            "For refinement in a conversation: which one, and what the conversation has done for it.",
+            "For a refinement in a session: its name and the rounds that the session made.",
         ),
     ] {
         made.define("state", kind);

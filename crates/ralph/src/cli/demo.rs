@@ -1,7 +1,7 @@
 //! `ralph demo`: runs a whole loop in a scratch repository and narrates it.
 
 use crate::command::exit::{Exit, refused};
-use crate::demo::{self, DemoPlayer, DemoResult, ProgramMissing, Style};
+use crate::demo::{self, DemoResult, ProgramMissing, Style};
 use anyhow::Result;
 use ralph_io::process::programs;
 use std::io::IsTerminal;
@@ -10,9 +10,6 @@ use std::path::Path;
 /// What a person may say about the demo.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Drive the real client (`RALPH_CLAUDE`, else `claude`), with a scripted model
-    #[arg(long)]
-    client: bool,
     /// Keep the scratch folder and say where it is
     #[arg(long)]
     keep: bool,
@@ -22,8 +19,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let running = programs::running()?;
     let executables = running.parent().unwrap_or(Path::new("/"));
-    let agent = if args.client { DemoPlayer::Client } else { DemoPlayer::Scripted };
-    let shown = demo::show(executables, agent, style(), args.keep).map_err(missing_program)?;
+    let shown = demo::show(executables, style(), args.keep).map_err(missing_program)?;
     Ok(match shown {
         DemoResult::AsItShould => Exit::Done,
         DemoResult::Otherwise => Exit::No,

@@ -1,4 +1,4 @@
-//! The answer to one step of the demo, from a hook or from the client.
+//! The answer of a hook or a command to one step of the demo.
 
 use serde_json::Value;
 

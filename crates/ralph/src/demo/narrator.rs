@@ -2,7 +2,6 @@
 //!
 //! Quotations are shortened to fit, never reworded.
 
-use super::DemoPlayer;
 use super::answer::StepAnswer;
 use super::story::{StoryAction, StoryExpectation, StoryStep};
 use ralph_core::evidence::receipt::Receipt;
@@ -49,12 +48,8 @@ pub(super) struct Account {
 
 impl Account {
     /// Prints the introduction.
-    pub(super) fn begin(style: Style, agent: DemoPlayer, keep: bool) -> Account {
-        let agent = match agent {
-            DemoPlayer::Scripted => "scripted agent",
-            DemoPlayer::Client => "real client, scripted model",
-        };
-        println!("A Ralph loop in a scratch repository: real hooks, {agent}.");
+    pub(super) fn begin(style: Style, keep: bool) -> Account {
+        println!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
         println!("1/5: it went on once of at most 5 times. --ac: what must hold=how to show it.\n");
         Account { style, keep, position: String::new(), done: Vec::new() }
     }

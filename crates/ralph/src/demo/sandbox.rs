@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longer than any program takes that is started here, except the client.
+/// Longer than any program takes that is started here.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The scratch folder. It is removed on drop, unless it is kept.
