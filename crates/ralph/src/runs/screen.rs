@@ -162,10 +162,6 @@ impl RoundDisplay for Screen {
     fn say(&self, words: &str) {
         self.say("", words);
     }
-
-    fn end(&self) {
-        self.remove("");
-    }
 }
 
 impl Drop for Screen {
