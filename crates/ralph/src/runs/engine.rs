@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Longer than a client may take to end once it was told to.
-const TO_END: Duration = Duration::from_secs(20);
+pub(crate) const TO_END: Duration = Duration::from_secs(20);
 
 /// Why a run starts no more clients.
 pub(crate) enum RunEnd<V> {
