@@ -144,7 +144,10 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 /// it has ended.
 pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let file = owner.file();
-    match work(&mut owner)? {
+    let ended = work(&mut owner)?;
+    // Otherwise the lines stay on the terminal, among what the end prints.
+    owner.runner().screen.clear();
+    match ended {
         RunEnd::Failed(error) => owner.failed(error),
         RunEnd::Over => owner.over(),
         RunEnd::Bound => {
