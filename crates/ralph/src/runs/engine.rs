@@ -489,7 +489,7 @@ impl<'a, V> ClientRunner<'a, V> {
     pub(crate) fn learn(&mut self, came: &RoundResult) {
         let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
-        if let Some((cause, why)) = options::rests(came, self.interrupts, self.crashes) {
+        if let Some((cause, why)) = options::rests(came, self.crashes) {
             self.stop(RunEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }
