@@ -74,8 +74,8 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
 
     fn over(&mut self) -> Result<Exit> {
         let id = &self.plan.id;
-        let (exit, kind) = engine::over(&self.plan.place.here, &self.plan.file)?;
-        if !kind.is_some_and(|kind| kind.is_completion()) {
+        let exit = engine::over(&self.plan.place.here, &self.plan.file)?;
+        if exit != Exit::Done {
             screen::print(&format!("In a terminal: `ralph session run --id {id}` goes on"))?;
         }
         Ok(exit)
