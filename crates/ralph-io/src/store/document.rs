@@ -104,7 +104,11 @@ mod tests {
         assert!(refused.is_err() && document().read().unwrap().is_none());
         std::thread::scope(|scope| {
             for number in 0..8 {
-                scope.spawn(move || document().update(|all| Ok(all.push(number))).unwrap());
+                let add = move |numbers: &mut Vec<u32>| {
+                    numbers.push(number);
+                    Ok(())
+                };
+                scope.spawn(move || document().update(add).unwrap());
             }
         });
         assert_eq!(document().read().unwrap().unwrap().len(), 8);
@@ -118,7 +122,11 @@ mod tests {
         let error = Document::<u32>::json(path.clone()).read().unwrap_err().to_string();
         assert!(error.contains("could not read") && error.contains("d.json"), "{error}");
         let cache = Document::<u32>::cache(path);
-        cache.update(|number| Ok(*number += 1)).unwrap();
+        let add = |number: &mut u32| {
+            *number += 1;
+            Ok(())
+        };
+        cache.update(add).unwrap();
         assert_eq!(cache.read().unwrap(), Some(1));
     }
 }
