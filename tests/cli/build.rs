@@ -1,9 +1,10 @@
 //! `ralph build` beside a client that is a script: what it does to the tasks is all that counts.
 
-use crate::world::World;
+use crate::world::{World, start};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const INIT: &str = r#"say '{"type":"system","subtype":"init","session_id":"s"}'"#;
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"done"}'"#;
@@ -160,4 +161,21 @@ fn without_a_plan_or_a_client_nothing_is_begun() {
         (world.state()["phase"].clone(), statuses(&world)),
         (json!("planned"), vec!["pending".to_owned()])
     );
+}
+
+#[test]
+fn the_end_of_a_loop_that_is_used_in_place_is_told() {
+    let client = format!("{INIT}\ntouch made\n{CLOSES}\n{DONE}");
+    let world = world(&[("T-1", &[])], &client);
+    let state = world.write("home/old/state.json", &world.state().to_string());
+    let manifest = world.write("home/old/manifest", &format!("{}\n", state.display()));
+    for file in [&state, &manifest] {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    fs::remove_dir_all(world.path("ralph")).unwrap();
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    command.arg("build").env("RALPH_MANIFEST", manifest);
+    let printed = world.finish(start(&mut command), "");
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    assert!(printed.stdout.contains("complete"), "{printed:?}");
 }

@@ -6,6 +6,7 @@ pub mod atomic;
 pub mod beads;
 pub mod checks;
 pub mod digest;
+mod document;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod home;

@@ -1,7 +1,8 @@
 //! Runs of Claude Code without a user at the prompt: one client after another, or several at once.
 //!
-//! `engine` starts the clients, shows them and handles Ctrl-C. Each kind of run is an
-//! `Owner` in a file of its own, which decides from files what starts next.
+//! `engine` starts the clients, shows them and handles Ctrl-C. Each kind of run is an `Owner` in a
+//! file of its own, which decides from files what starts next; only `refine` has none, and calls
+//! `engine::round`.
 
 pub(crate) mod build;
 pub mod client;

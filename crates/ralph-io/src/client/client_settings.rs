@@ -1,5 +1,9 @@
-//! Reads the client's own settings: its permission rules and mode, and what its worktrees begin
-//! from.
+//! Reads the client's own settings files: hooks, permission rules and mode, and what its worktrees
+//! begin from.
+//!
+//! The highest-ranking file that sets a value decides: managed, local, project, user. Options of
+//! the client's command line outrank all but the managed file, and are not visible here. Hooks and
+//! permission rules of all files add up.
 //!
 //! Measured with 2.1.328 in `-p`: in an untrusted folder, the client ignores the allow rules of the
 //! project's `settings.json`, with a line on standard error; it obeys the deny rules and all of
@@ -11,6 +15,7 @@
 use crate::project::safe_read;
 use ralph_core::protocol::permission::Rules;
 use serde_json::Value;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// `.claude.json`, the client's memory of all projects, may be large.
@@ -21,6 +26,55 @@ const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
 /// The values of `worktree.baseRef` that the client knows.
 const BASES: [&str; 2] = ["head", "fresh"];
+
+/// Which settings file it is; a later one outranks an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsRank {
+    User,
+    /// Comes with the project, so others may have written it.
+    Project,
+    Local,
+    /// An administrator's, for everyone on this machine.
+    Managed,
+}
+
+impl fmt::Display for SettingsRank {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            SettingsRank::User => "user",
+            SettingsRank::Project => "project",
+            SettingsRank::Local => "local",
+            SettingsRank::Managed => "managed",
+        })
+    }
+}
+
+/// A settings file that exists.
+#[derive(Debug, Clone)]
+pub struct SettingsFile {
+    pub rank: SettingsRank,
+    pub path: PathBuf,
+    /// The content, or why it cannot be read.
+    pub value: Result<Value, String>,
+}
+
+/// Where the client looks.
+#[derive(Debug, Clone)]
+pub struct SettingsPaths {
+    pub managed: PathBuf,
+    /// The folder of the user's own settings.
+    pub config: PathBuf,
+    /// The client's memory of all projects.
+    pub memory: PathBuf,
+    pub project_root: PathBuf,
+}
+
+/// The settings files that apply to a session, lowest rank first.
+#[derive(Debug, Clone)]
+pub struct ClientSettings {
+    pub files: Vec<SettingsFile>,
+    paths: SettingsPaths,
+}
 
 /// What the client's settings files say about permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,47 +90,23 @@ pub struct Permissions {
 }
 
 /// What a new worktree of the client begins from, according to the settings files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeBase {
-    /// `worktree.baseRef`. If no file sets it, the client uses `fresh`.
-    pub value: Option<String>,
+    /// `worktree.baseRef`.
+    pub value: String,
     /// The file that sets it.
-    pub file: Option<PathBuf>,
-    /// Files that could not be read, as messages.
-    pub problems: Vec<String>,
+    pub file: PathBuf,
 }
 
 impl WorktreeBase {
     /// True if worktrees begin from the commit that is checked out, not from the remote's.
     pub fn is_head(&self) -> bool {
-        self.value.as_deref() == Some("head")
+        self.value == "head"
     }
 }
 
-/// Reads the settings files that apply to a session in this folder.
-pub fn permissions(project_root: &Path) -> Permissions {
-    read(&Files::of(project_root))
-}
-
-/// The settings file of everyone on this machine.
-pub fn managed() -> PathBuf {
-    PathBuf::from(MANAGED)
-}
-
-/// Finds what worktrees that the client makes for a session in this folder begin from.
-pub fn worktree_base(project_root: &Path) -> WorktreeBase {
-    read_worktree_base(&Files::of(project_root))
-}
-
-struct Files {
-    managed: PathBuf,
-    config: PathBuf,
-    memory: PathBuf,
-    project_root: PathBuf,
-}
-
-impl Files {
-    fn of(project_root: &Path) -> Files {
+impl SettingsPaths {
+    fn of(project_root: &Path) -> SettingsPaths {
         let folder = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
         let (config, memory) = match folder.map(PathBuf::from) {
@@ -84,92 +114,115 @@ impl Files {
             None => (home.join(".claude"), home.join(".claude.json")),
         };
         let project_root = project_root.to_owned();
-        Files { managed: managed(), config, memory, project_root }
-    }
-
-    /// From the strongest to the weakest: the first file that sets a value wins.
-    fn by_strength(&self) -> [(PathBuf, SettingsFileKind); 4] {
-        let own = self.project_root.join(".claude");
-        [
-            (self.managed.clone(), SettingsFileKind::Managed),
-            (own.join("settings.local.json"), SettingsFileKind::Local),
-            (own.join("settings.json"), SettingsFileKind::Project),
-            (self.config.join("settings.json"), SettingsFileKind::User),
-        ]
+        SettingsPaths { managed: MANAGED.into(), config, memory, project_root }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SettingsFileKind {
-    Managed,
-    Local,
-    Project,
-    User,
-}
+impl ClientSettings {
+    /// Reads the files that apply to a session in this folder.
+    pub fn of(project_root: &Path) -> ClientSettings {
+        ClientSettings::read(SettingsPaths::of(project_root))
+    }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SettingsOwner {
-    /// A file of the user or of the machine.
-    Person,
-    /// A file that may have come with a repository.
-    Project { may_allow: bool },
-}
-
-fn read(files: &Files) -> Permissions {
-    let mut found = Permissions::default();
-    let trusted = is_trusted(files, &mut found.problems);
-    for (path, place) in files.by_strength() {
-        let owner = match place {
-            SettingsFileKind::Managed | SettingsFileKind::User => SettingsOwner::Person,
-            SettingsFileKind::Local => SettingsOwner::Project { may_allow: true },
-            SettingsFileKind::Project => SettingsOwner::Project { may_allow: trusted },
-        };
-        let Some(document) = document(&path, &mut found.problems) else { continue };
-        let list = |name: &str| strings(&document["permissions"][name]);
-        found.rules.ask.extend(list("ask"));
-        found.rules.deny.extend(list("deny"));
-        match owner {
-            SettingsOwner::Project { may_allow: false } => found.n_ignored += list("allow").len(),
-            SettingsOwner::Project { .. } | SettingsOwner::Person => {
-                found.rules.allow.extend(list("allow"))
+    pub fn read(paths: SettingsPaths) -> ClientSettings {
+        let project = paths.project_root.join(".claude");
+        let mut files: Vec<SettingsFile> = Vec::new();
+        for (rank, path) in [
+            (SettingsRank::User, paths.config.join("settings.json")),
+            (SettingsRank::Project, project.join("settings.json")),
+            (SettingsRank::Local, project.join("settings.local.json")),
+            (SettingsRank::Managed, paths.managed.clone()),
+        ] {
+            // In the home folder, the project's file is the user's own.
+            if files.iter().all(|file| file.path != path)
+                && let Some(value) = document(&path)
+            {
+                files.push(SettingsFile { rank, path, value });
             }
         }
-        let may_set = |mode: &&str| owner == SettingsOwner::Person || *mode != "bypassPermissions";
-        let mode = document["permissions"]["defaultMode"].as_str().filter(may_set);
-        found.default_mode = found.default_mode.or(mode.map(str::to_owned));
+        ClientSettings { files, paths }
     }
-    found
-}
 
-fn read_worktree_base(files: &Files) -> WorktreeBase {
-    let mut found = WorktreeBase::default();
-    for (path, _) in files.by_strength() {
-        let Some(document) = document(&path, &mut found.problems) else { continue };
-        let value = document["worktree"]["baseRef"].as_str();
-        let value = value.filter(|value| found.value.is_none() && BASES.contains(value));
-        if let Some(value) = value {
-            (found.value, found.file) = (Some(value.to_owned()), Some(path));
+    /// The readable files, with their content.
+    pub fn readable(&self) -> impl DoubleEndedIterator<Item = (&SettingsFile, &Value)> {
+        self.files.iter().filter_map(|file| Some((file, file.value.as_ref().ok()?)))
+    }
+
+    /// The value from the highest-ranking file that has one, and that file.
+    pub fn strongest<'a, T>(
+        &'a self,
+        said: impl Fn(&'a Value) -> Option<T>,
+    ) -> Option<(&'a SettingsFile, T)> {
+        self.readable().rev().find_map(|(file, value)| Some((file, said(value)?)))
+    }
+
+    /// Why each unreadable file cannot be read.
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        self.files.iter().filter_map(|file| {
+            let error = file.value.as_ref().err()?;
+            Some(format!("the {} settings `{}` {error}", file.rank, file.path.display()))
+        })
+    }
+
+    pub fn permissions(&self) -> Permissions {
+        let mut found = Permissions { problems: self.problems().collect(), ..Default::default() };
+        let trusted = self.is_trusted(&mut found.problems);
+        for (file, value) in self.readable().rev() {
+            let list = |name: &str| strings(&value["permissions"][name]);
+            found.rules.ask.extend(list("ask"));
+            found.rules.deny.extend(list("deny"));
+            match file.rank {
+                SettingsRank::Project if !trusted => found.n_ignored += list("allow").len(),
+                _ => found.rules.allow.extend(list("allow")),
+            }
         }
+        found.default_mode = self.default_mode();
+        found
     }
-    found
+
+    fn default_mode(&self) -> Option<String> {
+        self.readable().rev().find_map(|(file, value)| {
+            let of_project = matches!(file.rank, SettingsRank::Project | SettingsRank::Local);
+            let mode = value["permissions"]["defaultMode"].as_str();
+            mode.filter(|mode| !of_project || *mode != "bypassPermissions").map(str::to_owned)
+        })
+    }
+
+    fn is_trusted(&self, problems: &mut Vec<String>) -> bool {
+        let memory = match document(&self.paths.memory) {
+            None => return false,
+            Some(Ok(memory)) => memory,
+            Some(Err(error)) => {
+                problems.push(format!("`{}` {error}", self.paths.memory.display()));
+                return false;
+            }
+        };
+        let root = self.paths.project_root.canonicalize();
+        let root = root.unwrap_or_else(|_| self.paths.project_root.clone());
+        memory["projects"][&*root.to_string_lossy()]["hasTrustDialogAccepted"] == true
+    }
+
+    /// What worktrees that the client makes for the session begin from. If no file sets it, the
+    /// client uses `fresh`.
+    pub fn worktree_base(&self) -> Option<WorktreeBase> {
+        let known = |value: &&str| BASES.contains(value);
+        let (file, value) =
+            self.strongest(|value| value["worktree"]["baseRef"].as_str().filter(known))?;
+        Some(WorktreeBase { value: value.to_owned(), file: file.path.clone() })
+    }
 }
 
-fn is_trusted(files: &Files, problems: &mut Vec<String>) -> bool {
-    let Some(memory) = document(&files.memory, problems) else { return false };
-    let root = files.project_root.canonicalize();
-    let root = root.unwrap_or_else(|_| files.project_root.to_owned());
-    let known = &memory["projects"][&*root.to_string_lossy()];
-    known["hasTrustDialogAccepted"].as_bool() == Some(true)
-}
-
-fn document(path: &Path, problems: &mut Vec<String>) -> Option<Value> {
-    let text = safe_read::text(path, LARGEST).unwrap_or_else(|error| {
-        problems.push(format!("{error:#}"));
-        None
-    })?;
-    serde_json::from_str(&text)
-        .map_err(|error| problems.push(format!("could not use `{}`: {error}", path.display())))
-        .ok()
+/// Reads a JSON file; `None` if there is none. A link that leads nowhere is an error: it was meant
+/// to lead to settings.
+fn document(path: &Path) -> Option<Result<Value, String>> {
+    let text = match safe_read::text(path, LARGEST) {
+        Ok(None) if path.is_symlink() => {
+            return Some(Err("is a link that leads nowhere".to_owned()));
+        }
+        Ok(text) => text?,
+        Err(error) => return Some(Err(format!("cannot be read: {error:#}"))),
+    };
+    Some(serde_json::from_str(&text).map_err(|error| format!("is not valid JSON: {error}")))
 }
 
 fn strings(list: &Value) -> Vec<String> {
@@ -201,18 +254,18 @@ mod tests {
             fs::write(self.root().join(name), document.to_string()).unwrap();
         }
 
-        fn files(&self) -> Files {
+        fn settings(&self) -> ClientSettings {
             let (root, config) = (self.root(), self.root().join("config"));
-            Files {
+            ClientSettings::read(SettingsPaths {
                 managed: root.join("managed.json"),
                 memory: config.join(".claude.json"),
                 config,
                 project_root: root.join("project"),
-            }
+            })
         }
 
         fn read(&self) -> Permissions {
-            read(&self.files())
+            self.settings().permissions()
         }
 
         fn trust(&self, folder: &Path) {
@@ -254,7 +307,7 @@ mod tests {
     #[test]
     fn the_strongest_file_says_what_work_trees_begin_from() {
         let place = Place::new();
-        assert_eq!(read_worktree_base(&place.files()), WorktreeBase::default());
+        assert_eq!(place.settings().worktree_base(), None);
         let says = |value: &str| json!({"worktree": {"baseRef": value, "sparsePaths": []}});
         let mut found = Vec::new();
         for (file, value) in [
@@ -264,14 +317,14 @@ mod tests {
             ("managed.json", "head"),
         ] {
             place.write(file, &says(value));
-            let base = read_worktree_base(&place.files());
-            assert_eq!(base.file, Some(place.root().join(file)));
+            let base = place.settings().worktree_base().unwrap();
+            assert_eq!(base.file, place.root().join(file));
             found.push(base.is_head());
         }
         assert_eq!(found, [false, true, false, true]);
         place.write("managed.json", &says("newest"));
-        let base = read_worktree_base(&place.files());
-        assert_eq!(base.value.as_deref(), Some("fresh"), "an unknown word hides no weaker file");
+        let base = place.settings().worktree_base().unwrap();
+        assert_eq!(base.value, "fresh", "an unknown word hides no weaker file");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Temporary folders and files: private, and deleted when dropped.
 
 use anyhow::{Context, Result};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read, Seek};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -12,7 +13,9 @@ pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
     pub(crate) fn new() -> Result<Scratch> {
-        let folder = tempfile::Builder::new().prefix("ralph-").tempdir();
+        // By default only the umask keeps others out.
+        let private = Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix("ralph-").permissions(private).tempdir();
         folder.map(Scratch).context("could not make a temporary folder")
     }
 
@@ -37,4 +40,16 @@ pub(crate) fn words_in(file: &mut File, most: u64) -> String {
     // On a read error the caller still reports the failure, without the message.
     let _ = file.rewind().and_then(|()| file.take(most).read_to_end(&mut words));
     String::from_utf8_lossy(&words).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_else_can_enter_a_temporary_folder() {
+        let scratch = Scratch::new().unwrap();
+        let mode = scratch.folder().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
 }

@@ -8,7 +8,7 @@
 //! We do not fetch, so commits that only a fetch would show are unknown here.
 
 use crate::git::tree_id::readable;
-use crate::{client::client_settings, git, git::repository};
+use crate::{client::client_settings::ClientSettings, git, git::repository};
 use anyhow::{Context, Result};
 use ralph_core::state::progress;
 use std::fmt;
@@ -66,7 +66,8 @@ impl fmt::Display for NoBase {
 /// If git cannot be asked. A repository in which no worker can begin is not an error.
 pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
     let Some(top) = top(project) else { return Ok(Err(NoBase::NoRepository)) };
-    gather(&top, client_settings::worktree_base(project).is_head())
+    let base = ClientSettings::of(project).worktree_base();
+    gather(&top, base.is_some_and(|base| base.is_head()))
         .context("could not see what workers would begin from")
 }
 

@@ -1,4 +1,4 @@
-//! Runs several workers at once; each reports in lines, and ends when we do.
+//! Runs members, one or several at once; each reports in lines, and ends when we do.
 //!
 //! Only a separate process above each client can tell its orphans from another client's. So each
 //! member is a process that runs one client. It reads its order from its standard input, which we
@@ -156,7 +156,7 @@ impl Crew {
         let mut gone = Vec::new();
         for (at, member) in self.members.iter_mut().enumerate() {
             member.take_in(&mut heard);
-            let ended = member.child.try_wait().context("could not wait for a worker")?;
+            let ended = member.child.try_wait().context("could not wait for a member")?;
             if let Some(status) = ended {
                 // Its last lines may have come since the first read.
                 member.take_in(&mut heard);

@@ -113,7 +113,7 @@ impl Bd {
     }
 }
 
-/// Without `--limit=0`, the list is cut after 50 beads without notice.
+/// True if the folder has a store of bd.
 pub fn has_store(folder: &Path) -> bool {
     folder.join(".beads").is_dir()
 }

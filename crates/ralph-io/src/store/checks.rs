@@ -16,7 +16,7 @@ pub use of_loop::{LoopBaseline, add_later, has_later, note_start, start_of, take
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::store::home::Home;
-use crate::{project::trusted_read, store::atomic, store::lock};
+use crate::store::{document::Document, lock};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -83,18 +83,16 @@ impl CheckStore {
     }
 
     /// Reads a document; `None` if it is missing or unreadable.
-    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        let bytes = trusted_read::read(&self.document(name)).ok().flatten()?;
-        serde_json::from_slice(&bytes).ok()
+    pub fn read<T: Serialize + DeserializeOwned>(&self, name: &str) -> Option<T> {
+        Document::json(self.document(name)).read().ok().flatten()
     }
 
     /// Writes a document.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, name: &str, document: &impl Serialize) -> Result<()> {
-        let bytes = serde_json::to_vec(document).context("could not write JSON")?;
-        atomic::write(&self.document(name), &bytes)
+    pub fn write<T: Serialize + DeserializeOwned>(&self, name: &str, value: &T) -> Result<()> {
+        Document::json(self.document(name)).write(value)
     }
 
     /// Changes a document under its lock.
@@ -105,11 +103,9 @@ impl CheckStore {
     where
         T: DeserializeOwned + Serialize + Default,
     {
-        let _held = self.lock(name, lock::DEADLINE)?;
-        let mut document = self.read(name).unwrap_or_default();
-        let outcome = change(&mut document);
-        self.write(name, &document)?;
-        Ok(outcome)
+        let lock = self.lock_path(name);
+        let document = Document { lock, ..Document::cache(self.document(name)) };
+        document.update(|value| Ok(change(value)))
     }
 
     /// Takes the lock of this name.
@@ -117,7 +113,11 @@ impl CheckStore {
     /// # Errors
     /// If another process held it until the deadline.
     pub fn lock(&self, name: &str, deadline: Duration) -> Result<lock::Lock> {
-        lock::take(&self.folder.join("locks").join(name_of(name.as_bytes())), deadline)
+        lock::take(&self.lock_path(name), deadline)
+    }
+
+    fn lock_path(&self, name: &str) -> PathBuf {
+        self.folder.join("locks").join(name_of(name.as_bytes()))
     }
 
     fn document(&self, name: &str) -> PathBuf {
@@ -150,6 +150,7 @@ fn name_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::atomic;
 
     #[test]
     fn a_project_that_was_not_edited_for_long_is_forgotten_when_another_is_met() {

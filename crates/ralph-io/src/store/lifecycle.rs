@@ -512,7 +512,10 @@ pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded
 }
 
 /// Reads a state file, even if another process is archiving it.
-fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
+///
+/// # Errors
+/// If the state cannot be read.
+pub fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
     if let Some(loaded) = read_named(home, &file)? {
         return Ok(Some((file, loaded)));
     }

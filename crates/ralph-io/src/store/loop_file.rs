@@ -92,11 +92,7 @@ impl LoopFile {
         let wrong = match trusted_read::read_settled(&self.path) {
             Ok(Some(text)) => return self.understand(text).map(Some),
             Ok(None) => None,
-            // As `view`, for a caller that cannot wait: tries three times, and never takes the
-            // lock.
-            //
-            // # Errors
-            // As for `read`, and if the file was replaced during each attempt.
+            // Another process is writing; the caller reads again.
             Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
             Err(error) => Some(error),
         };

@@ -14,6 +14,7 @@ pub use commit::Commits;
 pub use copy::Copy;
 pub use versions::{KeptVersion, NewVersion, Versions, What};
 
+use crate::store::document::Document;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::{project::safe_read, project::user_files, store::atomic};
@@ -65,10 +66,16 @@ impl RefineStore {
     /// # Errors
     /// If the document exists but cannot be read; it is left as it is.
     pub fn document(&self) -> Result<RefineDocument> {
-        let path = self.root.join(DOCUMENT);
-        match safe_read::text(&path, LARGEST)? {
-            Some(text) => Ok(RefineDocument::parse(&text)?),
-            None => Ok(RefineDocument::default()),
+        Ok(self.file().read()?.unwrap_or_default())
+    }
+
+    fn file(&self) -> Document<RefineDocument> {
+        Document {
+            path: self.root.join(DOCUMENT),
+            lock: self.folder.join("document"),
+            read: |path| Ok(safe_read::text(path, LARGEST)?.map(String::into_bytes)),
+            parse: |_, bytes| Ok(RefineDocument::parse(&String::from_utf8_lossy(bytes))?),
+            render: |document| Ok(document.render().into_bytes()),
         }
     }
 
@@ -79,16 +86,15 @@ impl RefineStore {
     /// If the document cannot be read or written, or leads out of the project; and the errors of
     /// `change`.
     pub fn update<T>(&self, change: impl FnOnce(&mut RefineDocument) -> Result<T>) -> Result<T> {
-        let _held = lock::take(&self.folder.join("document"), lock::DEADLINE)?;
-        let before = self.document()?;
-        let mut document = before.clone();
-        let done = change(&mut document)?;
-        if document != before {
-            let path = self.root.join(DOCUMENT);
-            make_inside(&self.root, path.parent().context("the document has no folder")?)?;
-            atomic::write(&path, document.render().as_bytes())?;
-        }
-        Ok(done)
+        let file = self.file();
+        file.update(|document| {
+            let before = document.clone();
+            let done = change(document)?;
+            if *document != before {
+                make_inside(&self.root, file.path.parent().context("it has no folder")?)?;
+            }
+            Ok(done)
+        })
     }
 
     /// Takes the lock of the running refinement of this plan; `None` if another process holds it.

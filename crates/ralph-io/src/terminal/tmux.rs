@@ -84,16 +84,12 @@ impl Tmux {
         programs::find_on_path("tmux").map(|program| Tmux { program }).ok_or(TmuxMissing)
     }
 
-    /// Finds `tmux` on `PATH`.
+    /// Lists the tmux sessions of an owner.
     ///
     /// # Errors
-    /// [`TmuxMissing`] if it is not there.
+    /// If tmux does not answer.
     pub fn list(&self, owner: &str) -> Result<Vec<String>> {
         let format = format!("#{{session_name}}\t#{{{OWNER}}}");
-        // Lists the tmux sessions of an owner.
-        //
-        // # Errors
-        // If tmux does not answer.
         let Some(listed) = self.ask(&["list-sessions", "-F", &format])? else {
             return Ok(Vec::new());
         };
@@ -101,7 +97,7 @@ impl Tmux {
         Ok(rows.filter(|(_, whose)| *whose == owner).map(|(name, _)| name.to_owned()).collect())
     }
 
-    /// Starts a session, and returns once the program in it has its order.
+    /// Starts a tmux session, and returns once the program in it has its order.
     ///
     /// # Errors
     /// If a session of this name exists, or the session does not come up.
@@ -115,10 +111,6 @@ impl Tmux {
             .args(["-u", "new-session", "-d", "-s", job.name, "-c"])
             .arg(job.folder)
             .args(job.taker);
-        // Starts a tmux session, and returns once the program in it has its order.
-        //
-        // # Errors
-        // If a session of this name exists, or the session does not come up.
         command.arg(&socket).args([
             ";",
             "set-option",
@@ -135,7 +127,7 @@ impl Tmux {
             .with_context(|| format!("the tmux session `{}` did not come up", job.name))
     }
 
-    /// Captures what a session shows now.
+    /// Captures what a tmux session shows now.
     ///
     /// # Errors
     /// If tmux does not answer, or the session has just ended.
@@ -144,10 +136,7 @@ impl Tmux {
         shown.with_context(|| format!("the tmux session `{name}` has just ended"))
     }
 
-    /// Captures what a tmux session shows now.
-    ///
-    /// # Errors
-    /// If tmux does not answer, or the session has just ended.
+    /// Replaces this process by a tmux that shows the session; returns only on failure.
     pub fn attach(&self, name: &str) -> anyhow::Error {
         let inside = std::env::var_os("TMUX").is_some_and(|value| !value.is_empty());
         let word = if inside { "switch-client" } else { "attach-session" };
@@ -156,17 +145,15 @@ impl Tmux {
         anyhow::Error::from(error).context("could not start `tmux`")
     }
 
-    /// Replaces this process by a tmux that shows the session; returns only on failure.
+    /// Sends SIGTERM to the program in a tmux session, and kills the session if it outlives `grace`.
+    ///
+    /// # Errors
+    /// If tmux does not answer.
     pub fn end(&self, name: &str, grace: Duration) -> Result<()> {
         let target = format!("={name}:");
         let pid = self.ask(&["display-message", "-p", "-t", &target, "#{pane_pid}"])?;
         let pid = pid.and_then(|pid| pid.trim().parse().ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // Sends SIGTERM to the program in a tmux session, and kills the session if it outlives
-            // `grace`.
-            //
-            // # Errors
-            // If tmux does not answer.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
         let until = Instant::now() + grace;

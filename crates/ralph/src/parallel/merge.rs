@@ -79,11 +79,12 @@ impl MergeRefused {
         MergeRefused { why: why.into(), files: Vec::new() }
     }
 
-    fn in_the_way(files: Vec<String>) -> MergeRefused {
+    fn in_the_way(files: Vec<String>, and_others: bool) -> MergeRefused {
         let why = format!(
-            "the merge would overwrite what is in the work tree and in no commit: {}; commit it or move it \
+            "the merge would overwrite what is in the work tree and in no commit: {}{}; commit it or move it \
              away, then run `ralph parallel merge` again",
-            rules::list(&files)
+            rules::list(&files),
+            if and_others { ", and others" } else { "" }
         );
         MergeRefused { why, files }
     }
@@ -295,7 +296,9 @@ impl MergeWork<'_> {
         };
         Ok(match merge::forward(&self.place, &intent)? {
             Moved::Forward => None,
-            Moved::InTheWay(files) => Some(MergeRefused::in_the_way(files)),
+            Moved::InTheWay { files, and_others } => {
+                Some(MergeRefused::in_the_way(files, and_others))
+            }
             Moved::HeadMoved => Some(MergeRefused::of(
                 "somebody committed or switched branches while the merges were tried, so nothing was \
                  merged; run `ralph parallel merge` again",

@@ -26,7 +26,6 @@ pub(crate) trait RoundDisplay {
     fn answer_person(&self, words: &str) {
         self.say(words);
     }
-    fn end(&self);
 }
 
 impl dyn RoundDisplay + '_ {
@@ -95,7 +94,6 @@ impl dyn RoundDisplay + '_ {
             RoundOutcome::Ended => "ended by a person".to_owned(),
         };
         self.say(&words);
-        self.end();
     }
 }
 

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Longer than a client may take to end once it was told to.
-const TO_END: Duration = Duration::from_secs(20);
+pub(crate) const TO_END: Duration = Duration::from_secs(20);
 
 /// Why a run starts no more clients.
 pub(crate) enum RunEnd<V> {
@@ -136,7 +136,7 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 
     /// Prints how the loop has ended, wherever its file is now.
     fn over(&mut self) -> Result<Exit> {
-        over(self.runner().here, self.file()).map(|(exit, _)| exit)
+        over(self.runner().here, self.file())
     }
 }
 
@@ -144,7 +144,10 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 /// it has ended.
 pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let file = owner.file();
-    match work(&mut owner)? {
+    let ended = work(&mut owner)?;
+    // Otherwise the lines stay on the terminal, among what the end prints.
+    owner.runner().screen.clear();
+    match ended {
         RunEnd::Failed(error) => owner.failed(error),
         RunEnd::Over => owner.over(),
         RunEnd::Bound => {
@@ -186,18 +189,15 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
     Ok(exit)
 }
 
-/// Archives a loop that has ended. Prints and returns how it ended.
-pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<(Exit, Option<EndingKind>)> {
-    let found = lifecycle::read_by_id(&here.home, id(file)).map_err(bad_state)?;
+/// Archives a loop that has ended, and prints how it ended.
+pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<Exit> {
+    let found = lifecycle::read(&here.home, file.clone()).map_err(bad_state)?;
     let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
     put_away(here, &file, &state)?;
     screen::print(&screen::visible_lines(&messages::ended(&state)))?;
     let kind = state.ending.map(|ending| ending.kind);
-    let is_good = matches!(
-        kind,
-        Some(EndingKind::Complete | EndingKind::CompleteUnverified | EndingKind::Approved)
-    );
-    Ok((if is_good { Exit::Done } else { Exit::No }, kind))
+    let is_good = kind.is_some_and(|kind| kind.is_completion() || kind == EndingKind::Approved);
+    Ok(if is_good { Exit::Done } else { Exit::No })
 }
 
 /// Archives the loop if it has ended.
@@ -206,10 +206,6 @@ pub(crate) fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Resul
         lifecycle::let_go(&here.home, file, state)?;
     }
     Ok(())
-}
-
-fn id(file: &LoopFile) -> &str {
-    file.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 /// The words for a run in its messages.
@@ -427,7 +423,7 @@ impl<'a, V> ClientRunner<'a, V> {
 
     /// True if the loop was ended so that running clients may finish.
     fn may_finish(&self, file: &LoopFile) -> bool {
-        let found = lifecycle::read_by_id(&self.here.home, id(file)).ok().flatten();
+        let found = lifecycle::read(&self.here.home, file.clone()).ok().flatten();
         found.is_some_and(|(_, loaded)| loaded.state.let_finish)
     }
 
@@ -486,7 +482,7 @@ impl<'a, V> ClientRunner<'a, V> {
     pub(crate) fn learn(&mut self, came: &RoundResult) {
         let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
-        if let Some((cause, why)) = options::rests(came, self.interrupts, self.crashes) {
+        if let Some((cause, why)) = options::rests(came, self.crashes) {
             self.stop(RunEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }

@@ -10,7 +10,6 @@ use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::PauseCause;
 use ralph_core::state::progress::in_a_row;
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::{process::clock, project::settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -110,19 +109,12 @@ const MOST_CRASHES: u32 = 3;
 
 /// Why no other round starts after this one, and the cause for the loop's pause. `crashes` counts
 /// the crashes in a row, this one included.
-pub(crate) fn rests(
-    came: &RoundResult,
-    interrupts: &Interrupts,
-    crashes: u32,
-) -> Option<(PauseCause, String)> {
+pub(crate) fn rests(came: &RoundResult, crashes: u32) -> Option<(PauseCause, String)> {
     let cause = match &came.outcome {
         RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
         RoundOutcome::Ended => PauseCause::Person,
         _ => PauseCause::Crashed,
     };
-    if interrupts.asked() != InterruptRequest::Nothing {
-        return Some((PauseCause::Person, "ended by Ctrl-C".to_owned()));
-    }
     if crashes >= MOST_CRASHES {
         return Some((cause, format!("the client crashed {}", in_a_row(crashes))));
     }

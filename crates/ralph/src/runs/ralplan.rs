@@ -175,7 +175,7 @@ impl<'a> LoopOwner<'a> for Driver<'a> {
         {
             lifecycle::let_go(home, &file, &state)?;
         }
-        engine::over(self.runner.here, self.file).map(|(exit, _)| exit)
+        engine::over(self.runner.here, self.file)
     }
 }
 

@@ -133,6 +133,12 @@ impl Screen {
         }
     }
 
+    /// Removes all lines.
+    pub(crate) fn clear(&mut self) {
+        self.rounds.get_mut().values().for_each(|line| line.bar.finish_and_clear());
+        self.whole.iter().for_each(ProgressBar::finish_and_clear);
+    }
+
     /// Updates the summary line, with any activity besides the rounds.
     pub(crate) fn whole(&self, at: &Whole, what: &str) {
         self.whole_in_words(whole(at, what), at.tokens);
@@ -162,16 +168,11 @@ impl RoundDisplay for Screen {
     fn say(&self, words: &str) {
         self.say("", words);
     }
-
-    fn end(&self) {
-        self.remove("");
-    }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.rounds.borrow().values().for_each(|line| line.bar.finish_and_clear());
-        self.whole.iter().for_each(ProgressBar::finish_and_clear);
+        self.clear();
     }
 }
 

@@ -115,6 +115,4 @@ impl RoundDisplay for Wire {
 
     // The parent process passed the interrupt on, so it knows.
     fn answer_person(&self, _words: &str) {}
-
-    fn end(&self) {}
 }

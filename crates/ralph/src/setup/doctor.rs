@@ -13,7 +13,7 @@ mod orphans;
 pub(crate) mod path;
 mod plugin;
 mod registration;
-mod settings;
+pub(crate) mod settings;
 pub(crate) mod states;
 mod worktrees;
 
@@ -23,7 +23,6 @@ use crate::setup::tell::tell;
 use anyhow::Result;
 use check::{Check, CheckVerdict};
 use plugin::Plugin;
-use settings::SettingsFiles;
 use states::Loops;
 
 /// What a person may say about the examination.
@@ -76,7 +75,7 @@ fn fix(checks: &[Check], places: &InstallPaths) -> bool {
 }
 
 fn examine(places: &InstallPaths) -> Vec<Check> {
-    let settings = SettingsFiles::gather(places);
+    let settings = settings::gather(places);
     let plugin = Plugin::find(&settings, places);
     let loops = Loops::gather(&places.ralph);
     let mut checks = executables::check(&places.executables);

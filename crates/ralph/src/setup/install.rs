@@ -26,8 +26,9 @@ use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
 use ralph_core::text::hex;
+use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::project::user_files::{self, TextFile};
-use ralph_io::{client::client_settings, git::worker_base, project, store::atomic};
+use ralph_io::{git::worker_base, project, store::atomic};
 use record::{Copied, Install, InstallRecord};
 use scope::{InstallScope, Naming, ScopeArgs};
 use serde_json::{Value, json};
@@ -118,7 +119,7 @@ pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
 /// Whether the project's workers would miss commits that are not pushed, and no setting decides
 /// about it.
 fn could_begin_from_head(project: &Path) -> bool {
-    let is_unset = || client_settings::worktree_base(project).value.is_none();
+    let is_unset = || ClientSettings::of(project).worktree_base().is_none();
     worker_base::has_origin(project).unwrap_or(false) && is_unset()
 }
 

@@ -41,8 +41,8 @@ pub struct MergeStep {
 pub enum Moved {
     /// It moved with all files. The note stays until [`done`].
     Forward,
-    /// Nothing moved: these files of the working tree would have been lost.
-    InTheWay(Vec<String>),
+    /// Nothing moved: these files of the working tree would have been lost, and perhaps others.
+    InTheWay { files: Vec<String>, and_others: bool },
     /// Nothing moved: `HEAD` has changed since.
     HeadMoved,
 }
@@ -71,7 +71,13 @@ pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     if !stands_at(place, intent, &intent.base)? {
         return Ok(Moved::HeadMoved);
     }
-    let files = named(place, &format!("{error:#}"))?;
+    let words = format!("{error:#}");
+    let mut files = named(place, &words)?;
+    // Git names only so many, and we keep only so much of that: the last name may be cut.
+    let and_others = !words.ends_with("Aborting");
+    if and_others {
+        files.pop();
+    }
     let lock = place.git_dir.join("index.lock");
     if files.is_empty() && lock.symlink_metadata().is_ok() {
         bail!(
@@ -83,7 +89,7 @@ pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     }
     match files.is_empty() {
         true => Err(error.context("could not move the loop to what was merged")),
-        false => Ok(Moved::InTheWay(files)),
+        false => Ok(Moved::InTheWay { files, and_others }),
     }
 }
 

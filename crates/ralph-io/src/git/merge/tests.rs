@@ -73,6 +73,22 @@ fn who_went_on_from_there_is_left_alone() {
 }
 
 #[test]
+fn of_many_files_in_the_way_those_are_named_that_git_names_completely() {
+    let mut killed = killed();
+    let names: Vec<String> =
+        (0..60).map(|number| format!("new/{number:02}-{}", "x".repeat(60))).collect();
+    killed.sandbox.git(&format!("reset -q --hard {}", killed.intent.merged));
+    names.iter().for_each(|name| killed.sandbox.write(name, "merged"));
+    killed.sandbox.commit("many");
+    killed.intent.merged = killed.sandbox.git("rev-parse HEAD").trim().to_owned();
+    killed.sandbox.git(&format!("reset -q --hard {}", killed.intent.base));
+    names.iter().for_each(|name| killed.sandbox.write(name, "in no commit"));
+    let moved = forward(&killed.place, &killed.intent).unwrap();
+    let Moved::InTheWay { files, and_others: true } = moved else { panic!("{moved:?}") };
+    assert!(files.len() > 20 && names.starts_with(&files), "{files:?}");
+}
+
+#[test]
 fn a_lock_of_the_index_that_is_not_ours_stays() {
     let killed = killed();
     let lock = killed.place.git_dir.join("index.lock");

@@ -2,8 +2,8 @@
 //! still to be checked.
 
 use super::Surroundings;
-use crate::{git::checkpoint, project::trusted_read, store::atomic, store::lock};
-use anyhow::{Context, Result};
+use crate::{git::checkpoint, store::document::Document};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -27,19 +27,21 @@ pub struct LoopBaseline {
 pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     let root = Surroundings::root_of(&project_root.join("any file"));
     let Some(tree) = checkpoint::tree_now(&root)? else { return Ok(()) };
-    let text = serde_json::to_vec(&LoopBaseline { root, tree }).context("could not write JSON")?;
-    atomic::write(&of_loop.join("start.json"), &text)
+    start(of_loop).write(&LoopBaseline { root, tree })
 }
 
 /// Reads the recorded tree; `None` if there is none.
 pub fn start_of(of_loop: &Path) -> Option<LoopBaseline> {
-    let bytes = trusted_read::read(&of_loop.join("start.json")).ok().flatten()?;
-    serde_json::from_slice(&bytes).ok()
+    start(of_loop).read().ok().flatten()
+}
+
+fn start(of_loop: &Path) -> Document<LoopBaseline> {
+    Document::json(of_loop.join("start.json"))
 }
 
 /// True if files remain to be checked. Every stop asks this, so it costs one system call.
 pub fn has_later(of_loop: &Path) -> bool {
-    later(of_loop).symlink_metadata().is_ok()
+    later(of_loop).path.symlink_metadata().is_ok()
 }
 
 /// Remembers files for the end of the turn.
@@ -47,34 +49,28 @@ pub fn has_later(of_loop: &Path) -> bool {
 /// # Errors
 /// If they cannot be written.
 pub fn add_later(of_loop: &Path, files: &[PathBuf]) -> Result<()> {
-    let path = later(of_loop);
-    let _held = lock::take(&path, lock::DEADLINE)?;
-    let mut all = read(&path);
-    for file in files {
-        if !all.contains(file) && all.len() < MOST_LATER {
-            all.push(file.clone());
+    later(of_loop).update(|all| {
+        for file in files {
+            if !all.contains(file) && all.len() < MOST_LATER {
+                all.push(file.clone());
+            }
         }
-    }
-    atomic::write(&path, &serde_json::to_vec(&all).context("could not write JSON")?)
+        Ok(())
+    })
 }
 
 /// Returns the remembered files and forgets them.
 pub fn take_later(of_loop: &Path) -> Vec<PathBuf> {
-    let path = later(of_loop);
-    let Ok(_held) = lock::take(&path, lock::DEADLINE) else { return Vec::new() };
-    let all = read(&path);
+    let later = later(of_loop);
+    let Ok(_held) = later.lock() else { return Vec::new() };
+    let all = later.read().ok().flatten();
     // If the list cannot be removed, its files are checked once more.
-    let _ = std::fs::remove_file(&path);
-    all
+    let _ = std::fs::remove_file(&later.path);
+    all.unwrap_or_default()
 }
 
-fn later(of_loop: &Path) -> PathBuf {
-    of_loop.join("later.json")
-}
-
-fn read(path: &Path) -> Vec<PathBuf> {
-    let bytes = trusted_read::read(path).ok().flatten().unwrap_or_default();
-    serde_json::from_slice(&bytes).unwrap_or_default()
+fn later(of_loop: &Path) -> Document<Vec<PathBuf>> {
+    Document::cache(of_loop.join("later.json"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What Ralph knows about an orchestration beyond its files: the request, and the results of calls.
 
-use crate::{project::safe_read, store::atomic};
-use anyhow::{Context, Result, bail};
+use crate::{project::safe_read, store::document::Document};
+use anyhow::{Result, bail};
 use ralph_core::modes::orchestration::invocation::Running;
 use ralph_core::modes::orchestration::recovery::Tries;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
@@ -55,12 +55,10 @@ impl Own {
 
     /// Reads the document; the default if there is none.
     pub(super) fn read(folder: &Path) -> Result<Own> {
-        let path = folder.join("session.json");
-        let Some(text) = safe_read::text(&path, LARGEST)? else { return Ok(Own::default()) };
-        let own: Own = serde_json::from_str(&text)
-            .with_context(|| format!("could not read `{}`", path.display()))?;
+        let document = document(folder);
+        let own = document.read()?.unwrap_or_default();
         if own.schema_version > VERSION {
-            bail!("`{}` was written by a newer Ralph; update this one", path.display());
+            bail!("`{}` was written by a newer Ralph; update this one", document.path.display());
         }
         Ok(own)
     }
@@ -68,8 +66,7 @@ impl Own {
     /// Writes the document, and keeps the unknown fields of the existing one.
     pub(super) fn write(mut self, folder: &Path) -> Result<()> {
         self.more = Own::read(folder)?.more;
-        let text = serde_json::to_vec_pretty(&self).context("could not write down a session")?;
-        atomic::write(&folder.join("session.json"), &text)
+        document(folder).write(&self)
     }
 
     /// Copies the document's fields to a snapshot.
@@ -78,4 +75,9 @@ impl Own {
         seen.running = self.running;
         seen.tries = self.tries;
     }
+}
+
+fn document(folder: &Path) -> Document<Own> {
+    let read = |path: &Path| safe_read::read(path, LARGEST);
+    Document { read, ..Document::pretty_json(folder.join("session.json")) }
 }

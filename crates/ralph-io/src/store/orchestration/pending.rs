@@ -5,7 +5,8 @@
 //! reader sees it as finished.
 
 use super::target;
-use crate::{project::safe_read, store::atomic, store::digest};
+use crate::project::safe_read;
+use crate::store::{atomic, digest, document::Document};
 use anyhow::{Context, Result};
 use ralph_core::modes::orchestration::change::writes;
 use ralph_core::modes::orchestration::files::{OrchestrationFile, folder};
@@ -14,8 +15,6 @@ use ralph_core::modes::orchestration::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::Path;
-
-const NAME: &str = "pending.json";
 
 /// A snapshot has texts of 64 MiB at most; as JSON they may be longer.
 const LARGEST: u64 = 512 << 20;
@@ -72,21 +71,16 @@ impl Pending {
     }
 
     pub(super) fn read(own: &Path) -> Result<Option<Pending>> {
-        let path = own.join(NAME);
-        let Some(bytes) = safe_read::read(&path, LARGEST)? else { return Ok(None) };
-        let pending = serde_json::from_slice(&bytes)
-            .with_context(|| format!("could not read `{}`", path.display()))?;
-        Ok(Some(pending))
+        document(own).read()
     }
 
     pub(super) fn write(&self, own: &Path) -> Result<()> {
-        let bytes = serde_json::to_vec(self).context("could not write down a change")?;
-        atomic::write(&own.join(NAME), &bytes)
+        document(own).write(self)
     }
 
     /// Removes the record, once everything is done.
     pub(super) fn forget(own: &Path) -> Result<()> {
-        let path = own.join(NAME);
+        let path = document(own).path;
         std::fs::remove_file(&path)
             .and_then(|()| atomic::sync_folder(&path))
             .with_context(|| format!("could not remove `{}`", path.display()))
@@ -120,6 +114,11 @@ impl Pending {
         }
         seen.signals.retain(|signal| !self.heard.contains(&signal.name));
     }
+}
+
+fn document(own: &Path) -> Document<Pending> {
+    let read = |path: &Path| safe_read::read(path, LARGEST);
+    Document { read, ..Document::json(own.join("pending.json")) }
 }
 
 /// The digest of a file; `None` if it does not exist.

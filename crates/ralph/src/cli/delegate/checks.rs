@@ -4,18 +4,18 @@
 use crate::check::{self, CheckOrder, Pace};
 use crate::command::exit::Exit;
 use crate::command::screen;
-use crate::setup::install::merge;
-use crate::setup::places::InstallPaths;
+use crate::setup::doctor::settings::hooks_in;
 use anyhow::{Context, Result};
 use ralph_core::project::check::answer;
 use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::settings::Settings;
+use ralph_core::protocol::registration::Origin;
+use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::store::checks::{self, Surroundings};
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{client::given, process::command, project::settings, project::user_files};
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+use ralph_io::{client, client::given, process::command, project::settings};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Time limit, at the end of a turn, for the checks that were too slow for the edits.
@@ -83,20 +83,9 @@ fn choice(
 
 /// The hook's timeout where it is registered in settings files; the shortest if there are several.
 fn registered_timeout() -> Option<Duration> {
-    let places = InstallPaths::from_environment().ok()?;
-    let project = ralph_io::client::project_dir().unwrap_or(places.current);
-    let files = [
-        places.config.join("settings.json"),
-        project.join(".claude/settings.json"),
-        project.join(".claude/settings.local.json"),
-    ];
-    files.iter().filter_map(|path| timeout_in(path)).min()
-}
-
-fn timeout_in(path: &Path) -> Option<Duration> {
-    let settings: Value = serde_json::from_str(&user_files::find(path).ok()?.text?).ok()?;
-    let groups = settings["hooks"]["PostToolUse"].as_array()?.iter();
-    let entries = groups.flat_map(|group| group["hooks"].as_array().into_iter().flatten());
-    let ours = entries.filter(|entry| merge::is_ours(entry));
-    ours.filter_map(|entry| Duration::try_from_secs_f64(entry["timeout"].as_f64()?).ok()).min()
+    let project = client::project_dir().or_else(|| std::env::current_dir().ok())?;
+    let settings = ClientSettings::of(&project);
+    let hooks = settings.readable().flat_map(|(_, value)| hooks_in(value, Origin::Settings));
+    let ours = hooks.filter(|hook| hook.event == "PostToolUse");
+    ours.filter_map(|hook| hook.timeout_ms).min().map(Duration::from_millis)
 }

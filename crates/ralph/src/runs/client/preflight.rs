@@ -4,7 +4,7 @@ use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
 use anyhow::Result;
 use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
-use ralph_io::client::client_settings::{self, Permissions};
+use ralph_io::client::client_settings::{ClientSettings, Permissions};
 use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Preflight {
 /// # Errors
 /// When the client has no such mode.
 pub fn preflight(needs: &[Need], mode: Option<&str>, project_root: &Path) -> Result<Preflight> {
-    compare(needs, mode, client_settings::permissions(project_root))
+    compare(needs, mode, ClientSettings::of(project_root).permissions())
 }
 
 fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Preflight> {

@@ -15,6 +15,7 @@ use ralph_hooks::orchestration;
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};
+use ralph_io::process::programs;
 use ralph_io::process::watch::Watch;
 use ralph_io::store::loop_file::LoopFile;
 use std::time::{Duration, Instant};
@@ -73,8 +74,8 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
 
     fn over(&mut self) -> Result<Exit> {
         let id = &self.plan.id;
-        let (exit, kind) = engine::over(&self.plan.place.here, &self.plan.file)?;
-        if !kind.is_some_and(|kind| kind.is_completion()) {
+        let exit = engine::over(&self.plan.place.here, &self.plan.file)?;
+        if exit != Exit::Done {
             screen::print(&format!("In a terminal: `ralph session run --id {id}` goes on"))?;
         }
         Ok(exit)
@@ -92,8 +93,12 @@ fn run_criteria(
     let screen = Screen::many("all");
     let watch = Watch::begin(&[])?;
     let mut crew = Crew::new()?;
-    let ralph = std::env::current_exe().context("could not find this executable")?;
-    crew.start("criteria", &ralph, &["verify", "--for-driver", "--loop", &state.loop_id], b"")?;
+    crew.start(
+        "criteria",
+        &programs::running()?,
+        &["verify", "--for-driver", "--loop", &state.loop_id],
+        b"",
+    )?;
     screen.add("criteria", "criteria", "");
     let mut ends = false;
     while !crew.is_empty() {

@@ -6,6 +6,7 @@
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
 use crate::orchestration::OrchestrationContext;
+use crate::runs::engine::TO_END;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
@@ -15,10 +16,6 @@ use ralph_core::modes::orchestration::machine::met;
 use ralph_core::modes::orchestration::recovery::CallEnd;
 use ralph_core::modes::orchestration::signal;
 use ralph_io::{process::clock, store::lifecycle};
-use std::time::Duration;
-
-/// Longer than a client may take to end once it was told to.
-const TO_END: Duration = Duration::from_secs(20);
 
 /// Waits for leftover clients, then marks all calls of the orchestration as no longer under way.
 pub(crate) fn take_up(place: &OrchestrationContext, id: &OrchestrationId) -> Result<()> {

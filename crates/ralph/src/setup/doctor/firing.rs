@@ -6,9 +6,10 @@
 
 use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
-use super::settings::{RegisteredHook, SettingsFiles, project_root};
+use super::settings::{self, RegisteredHook, project_root};
 use crate::command::screen::visible;
 use crate::setup::places::InstallPaths;
+use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::user_files;
 use serde_json::json;
@@ -34,14 +35,14 @@ struct Fired<'a> {
 
 /// One line if all answer, else one for each that does not.
 pub(super) fn check(
-    settings: &SettingsFiles,
+    settings: &ClientSettings,
     plugin: Option<&Plugin>,
     places: &InstallPaths,
 ) -> Vec<Check> {
-    let hooks = settings.hooks();
+    let hooks = settings::hooks(settings);
     let registered = |hook| {
         let cure = "run `ralph install` again";
-        Fired { hook, cure, is_the_projects: settings.is_the_projects(hook) }
+        Fired { hook, cure, is_the_projects: settings::is_the_projects(settings, hook) }
     };
     let of_plugin = |hook| Fired { hook, cure: plugin::CURE, is_the_projects: false };
     let plugin = plugin.iter().flat_map(|plugin| &plugin.hooks).map(of_plugin);

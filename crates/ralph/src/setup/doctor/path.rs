@@ -4,16 +4,17 @@
 //! A client started from a desktop may have another `PATH` than this terminal.
 
 use super::check::{Check, warn, well};
-use super::settings::SettingsFiles;
+use super::settings::hooks;
+use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::{process::programs, project::user_files};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "path";
 
 /// One line if all is fine, else one for each name that leads elsewhere.
-pub(super) fn check(settings: &SettingsFiles, executables: &Path) -> Vec<Check> {
+pub(super) fn check(settings: &ClientSettings, executables: &Path) -> Vec<Check> {
     let mut names: Vec<String> = vec!["ralph".to_owned()];
-    names.extend(settings.hooks().iter().filter_map(|hook| bare_name(&hook.command)));
+    names.extend(hooks(settings).iter().filter_map(|hook| bare_name(&hook.command)));
     names.sort_unstable();
     names.dedup();
     let found = |name: &str| programs::find_on_path(name);

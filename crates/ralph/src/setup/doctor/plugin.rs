@@ -6,10 +6,11 @@
 
 use super::check::{Check, fail, warn, well};
 use super::registration::missing;
-use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
+use super::settings::{RegisteredHook, hooks_in};
 use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::counted;
+use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::project::user_files;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ pub(super) struct Plugin {
 
 impl Plugin {
     /// Finds the enabled plugin in the client's settings and in its plugin files.
-    pub(super) fn find(settings: &SettingsFiles, places: &InstallPaths) -> Option<Plugin> {
+    pub(super) fn find(settings: &ClientSettings, places: &InstallPaths) -> Option<Plugin> {
         let id = switched_on(settings)?;
         let root = folder(&id, &places.config.join("plugins"));
         let hooks = root.as_deref().map(hooks_of).unwrap_or_default();
@@ -45,7 +46,7 @@ impl Plugin {
 }
 
 /// For each plugin, the settings file of the highest rank decides.
-fn switched_on(settings: &SettingsFiles) -> Option<String> {
+fn switched_on(settings: &ClientSettings) -> Option<String> {
     let mut is_on: BTreeMap<&String, bool> = BTreeMap::new();
     for (_, value) in settings.readable() {
         let plugins = value["enabledPlugins"].as_object().into_iter().flatten();

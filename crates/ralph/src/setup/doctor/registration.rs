@@ -3,11 +3,12 @@
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use super::plugin::{self, Plugin};
-use super::settings::{RegisteredHook, SettingsFiles, hooks_in, project_root};
+use super::settings::{RegisteredHook, hooks, hooks_in, project_root};
 use crate::command::screen::visible;
 use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
 use ralph_core::text::plural::counted;
+use ralph_io::client::client_settings::{ClientSettings, SettingsFile};
 use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ const INSTALL: &str = "run `ralph install`";
 
 /// One line per registration found, and one for each problem with them.
 pub(super) fn check(
-    settings: &SettingsFiles,
+    settings: &ClientSettings,
     plugin: Option<&Plugin>,
     places: &InstallPaths,
 ) -> Vec<Check> {
@@ -24,7 +25,7 @@ pub(super) fn check(
     for (file, value) in settings.readable() {
         let hooks = hooks_in(value, Origin::Settings);
         if !hooks.is_empty() {
-            checks.push(check_file(file.name, &file.path, &hooks, places));
+            checks.push(check_file(file, &hooks, places));
         }
     }
     let in_settings = !checks.is_empty();
@@ -73,7 +74,8 @@ fn skills_with_hooks(places: &InstallPaths) -> Vec<String> {
     found
 }
 
-fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &InstallPaths) -> Check {
+fn check_file(file: &SettingsFile, hooks: &[RegisteredHook], places: &InstallPaths) -> Check {
+    let SettingsFile { rank, path, .. } = file;
     let again = Fix::install_again(path, places);
     let shown = path.display();
     let missing = missing(hooks);
@@ -85,13 +87,13 @@ fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Instal
         return well(
             NAME,
             format!(
-                "{} in the {name} settings `{shown}`{linked}",
+                "{} in the {rank} settings `{shown}`{linked}",
                 counted(hooks.len(), "hook", "hooks")
             ),
         );
     }
     let missing = missing.join(", ");
-    let detail = format!("not registered in the {name} settings `{shown}`: {missing}");
+    let detail = format!("not registered in the {rank} settings `{shown}`: {missing}");
     let check = fail(NAME, detail, INSTALL);
     match again {
         Some(fix) => check.with_fix(fix),
@@ -161,8 +163,8 @@ fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {
 }
 
 /// The client starts identical entries once. Two entries that differ both run, with the same rank.
-fn different_copies(settings: &SettingsFiles) -> Option<Check> {
-    let hooks = settings.hooks();
+fn different_copies(settings: &ClientSettings) -> Option<Check> {
+    let hooks = hooks(settings);
     let row = HOOKS.iter().find(|row| hooks.iter().filter(|hook| is_row(hook, row)).count() > 1)?;
     let copies: Vec<&str> =
         hooks.iter().filter(|hook| is_row(hook, row)).map(|hook| hook.command.as_str()).collect();

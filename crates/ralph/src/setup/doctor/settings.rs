@@ -1,8 +1,4 @@
-//! The settings files that apply to this user in this folder, and what they say about hooks.
-//!
-//! A switch or a variable is taken from the highest-ranking file that sets it: managed, local,
-//! project, user. Command-line options outrank all but the managed file, and are not visible here.
-//! Hooks of all files add up.
+//! What the client's settings files say about hooks.
 
 use super::check::{Check, fail, warn, well};
 use crate::setup::install::extras::BLOCK_CAP;
@@ -10,35 +6,16 @@ use crate::setup::install::merge;
 use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::noun;
-use ralph_io::{client::client_settings, project::user_files};
+use ralph_io::client::client_settings::{ClientSettings, SettingsFile, SettingsRank};
+use ralph_io::project::user_files;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-
-/// Settings that an administrator makes for everyone on this machine.
-const MANAGED: &str = "managed";
-
-/// Settings that come with a project.
-const PROJECT: &str = "project";
-
-/// All settings files, lowest rank first: a later one wins.
-pub(super) struct SettingsFiles {
-    /// The files that exist.
-    pub(super) files: Vec<SettingsFile>,
-}
-
-pub(super) struct SettingsFile {
-    /// `user`, `project`, `local` or `managed`, for messages.
-    pub(super) name: &'static str,
-    pub(super) path: PathBuf,
-    /// The content, or why it cannot be read.
-    pub(super) value: Result<Value, String>,
-}
+use std::path::Path;
 
 /// One of Ralph's hooks as a settings file registers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RegisteredHook {
-    pub(super) event: String,
+pub(crate) struct RegisteredHook {
+    pub(crate) event: String,
     /// Which occurrences of the event it matches; `*` if not set.
     pub(super) matcher: String,
     /// The program in exec form, or the whole line in shell form.
@@ -48,71 +25,38 @@ pub(super) struct RegisteredHook {
     /// Whether the hook runs in the background and its exit code can wake the session.
     pub(super) is_async_rewake: bool,
     /// The timeout; `None` means the client's default.
-    pub(super) timeout_ms: Option<u64>,
+    pub(crate) timeout_ms: Option<u64>,
     /// Whether the guarded action is blocked if the hook cannot start.
     pub(super) blocks_on_failure: bool,
 }
 
-impl SettingsFiles {
-    pub(super) fn gather(places: &InstallPaths) -> SettingsFiles {
-        let project = project_root(&places.current).join(".claude");
-        SettingsFiles::at([
-            ("user", places.config.join("settings.json")),
-            (PROJECT, project.join("settings.json")),
-            ("local", project.join("settings.local.json")),
-            (MANAGED, client_settings::managed()),
-        ])
-    }
+/// The settings that apply to this user in the current folder.
+pub(super) fn gather(places: &InstallPaths) -> ClientSettings {
+    ClientSettings::of(project_root(&places.current))
+}
 
-    /// Reads these files, given lowest rank first.
-    fn at(named: [(&'static str, PathBuf); 4]) -> SettingsFiles {
-        let mut files: Vec<SettingsFile> = Vec::new();
-        for (name, path) in named {
-            // In the home folder, the project's file is the user's own.
-            if files.iter().all(|file| file.path != path)
-                && let Some(value) = read(&path)
-            {
-                files.push(SettingsFile { name, path, value });
-            }
-        }
-        SettingsFiles { files }
-    }
+/// The managed file, if it exists and can be read.
+fn managed(settings: &ClientSettings) -> Option<(&SettingsFile, &Value)> {
+    settings.readable().find(|(file, _)| file.rank == SettingsRank::Managed)
+}
 
-    /// The readable files, with their content.
-    pub(super) fn readable(&self) -> impl Iterator<Item = (&SettingsFile, &Value)> {
-        self.files.iter().filter_map(|file| Some((file, file.value.as_ref().ok()?)))
-    }
+/// True for a hook that only the project's own file registers, which others may have written.
+pub(super) fn is_the_projects(settings: &ClientSettings, hook: &RegisteredHook) -> bool {
+    let others = settings.readable().filter(|(file, _)| file.rank != SettingsRank::Project);
+    !others.flat_map(|(_, value)| hooks_in(value, Origin::Settings)).any(|one| one == *hook)
+}
 
-    /// The value from the highest-ranking file that has one, and that file.
-    fn strongest<T>(&self, said: impl Fn(&Value) -> Option<T>) -> Option<(&SettingsFile, T)> {
-        self.readable().filter_map(|(file, value)| Some((file, said(value)?))).last()
-    }
-
-    /// The managed file, if it exists and can be read.
-    fn managed(&self) -> Option<(&SettingsFile, &Value)> {
-        self.readable().find(|(file, _)| file.name == MANAGED)
-    }
-
-    /// True for a hook that only the project's own file registers, which others may have written.
-    pub(super) fn is_the_projects(&self, hook: &RegisteredHook) -> bool {
-        let others = self.readable().filter(|(file, _)| file.name != PROJECT);
-        !others.flat_map(|(_, value)| hooks_in(value, Origin::Settings)).any(|one| one == *hook)
-    }
-
-    /// Ralph's hooks in all files, each distinct one once, as the client counts them.
-    pub(super) fn hooks(&self) -> Vec<RegisteredHook> {
-        let mut hooks: Vec<RegisteredHook> =
-            self.readable().flat_map(|(_, value)| hooks_in(value, Origin::Settings)).collect();
-        let mut seen = HashSet::new();
-        hooks.retain(|hook| {
-            seen.insert((hook.event.clone(), hook.command.clone(), hook.args.clone()))
-        });
-        hooks
-    }
+/// Ralph's hooks in all files, each distinct one once, as the client counts them.
+pub(super) fn hooks(settings: &ClientSettings) -> Vec<RegisteredHook> {
+    let mut hooks: Vec<RegisteredHook> =
+        settings.readable().flat_map(|(_, value)| hooks_in(value, Origin::Settings)).collect();
+    let mut seen = HashSet::new();
+    hooks.retain(|hook| seen.insert((hook.event.clone(), hook.command.clone(), hook.args.clone())));
+    hooks
 }
 
 /// Ralph's hooks in one file, registered with this origin.
-pub(super) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> {
+pub(crate) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> {
     let Some(events) = settings["hooks"].as_object() else { return Vec::new() };
     let mut hooks = Vec::new();
     for (event, groups) in events {
@@ -143,21 +87,17 @@ fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook 
 }
 
 /// If the client cannot read a settings file, everything in it is off.
-pub(super) fn check_readable(settings: &SettingsFiles) -> Vec<Check> {
-    let unreadable = |file: &SettingsFile| {
-        let error = file.value.as_ref().err()?;
-        let detail = format!("the {} settings `{}` {error}", file.name, file.path.display());
-        Some(fail("settings", detail, "mend the file; `ralph install` will not touch it before"))
-    };
-    settings.files.iter().filter_map(unreadable).collect()
+pub(super) fn check_readable(settings: &ClientSettings) -> Vec<Check> {
+    let cure = "mend the file; `ralph install` will not touch it before";
+    settings.problems().map(|problem| fail("settings", problem, cure)).collect()
 }
 
 /// Checks the switches that turn off all hooks, or all but an administrator's.
-pub(super) fn check_hooks_enabled(settings: &SettingsFiles) -> Check {
+pub(super) fn check_hooks_enabled(settings: &ClientSettings) -> Check {
     const NAME: &str = "hooks enabled";
     let managed_only =
         |(_, value): &(&SettingsFile, &Value)| value["allowManagedHooksOnly"] == true;
-    if let Some((file, value)) = settings.managed().filter(managed_only) {
+    if let Some((file, value)) = managed(settings).filter(managed_only) {
         return match hooks_in(value, Origin::Settings).is_empty() {
             true => fail(
                 NAME,
@@ -172,20 +112,20 @@ pub(super) fn check_hooks_enabled(settings: &SettingsFiles) -> Check {
             NAME,
             format!(
                 "`disableAllHooks` is true in the {} settings `{}`",
-                file.name,
+                file.rank,
                 file.path.display()
             ),
             "take it out: no loop is enforced while it is there",
         ),
         Some((file, false)) => {
-            well(NAME, format!("`disableAllHooks` is false in the {} settings", file.name))
+            well(NAME, format!("`disableAllHooks` is false in the {} settings", file.rank))
         }
         None => well(NAME, "no settings file switches hooks off"),
     }
 }
 
 /// Checks how many stops in a row a hook may block without a tool call in between.
-pub(super) fn check_block_cap(settings: &SettingsFiles) -> Check {
+pub(super) fn check_block_cap(settings: &ClientSettings) -> Check {
     let cap = settings.strongest(|value| match &value["env"][BLOCK_CAP] {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -193,7 +133,7 @@ pub(super) fn check_block_cap(settings: &SettingsFiles) -> Check {
     });
     // Settings override the environment that the client was started in.
     let cap = match cap {
-        Some((file, cap)) => Some((cap, format!("in the {} settings", file.name))),
+        Some((file, cap)) => Some((cap, format!("in the {} settings", file.rank))),
         None => std::env::var(BLOCK_CAP).ok().map(|cap| (cap, "in the environment".to_owned())),
     };
     judge_block_cap(cap)
@@ -230,16 +170,6 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
     warn(NAME, detail, cure)
 }
 
-fn read(path: &Path) -> Option<Result<Value, String>> {
-    match user_files::find(path) {
-        Err(error) => Some(Err(format!("cannot be read: {error:#}"))),
-        Ok(found) => {
-            let text = found.text?;
-            Some(serde_json::from_str(&text).map_err(|error| format!("is not valid JSON: {error}")))
-        }
-    }
-}
-
 /// The nearest ancestor that is a repository, else the folder itself.
 pub(super) fn project_root(current: &Path) -> &Path {
     current
@@ -252,20 +182,31 @@ pub(super) fn project_root(current: &Path) -> &Path {
 mod tests {
     use super::super::check::CheckVerdict;
     use super::*;
+    use ralph_io::client::client_settings::SettingsPaths;
     use serde_json::json;
 
-    const NAMES: [&str; 4] = ["user", "project", "local", MANAGED];
-
     /// Settings with these texts, lowest rank first; null stands for a missing file.
-    fn settings(texts: [Value; 4]) -> SettingsFiles {
+    fn settings(texts: [Value; 4]) -> ClientSettings {
         let folder = tempfile::tempdir().unwrap();
-        let mut named = NAMES.map(|name| (name, folder.path().join(name)));
-        for ((_, path), text) in named.iter_mut().zip(texts) {
+        std::fs::create_dir(folder.path().join(".claude")).unwrap();
+        let [user, project] = ["", ".claude"].map(|name| folder.path().join(name));
+        let paths = [
+            user.join("settings.json"),
+            project.join("settings.json"),
+            project.join("settings.local.json"),
+            user.join("managed.json"),
+        ];
+        for (path, text) in paths.iter().zip(texts) {
             if !text.is_null() {
                 std::fs::write(path, text.to_string()).unwrap();
             }
         }
-        SettingsFiles::at(named)
+        ClientSettings::read(SettingsPaths {
+            managed: user.join("managed.json"),
+            memory: user.join(".claude.json"),
+            project_root: user.clone(),
+            config: user,
+        })
     }
 
     #[track_caller]

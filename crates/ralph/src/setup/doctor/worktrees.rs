@@ -8,7 +8,7 @@ use crate::parallel::clean;
 use crate::setup::places::InstallPaths;
 use ralph_core::project::check::choice::quoted;
 use ralph_core::text::plural::noun;
-use ralph_io::client::client_settings;
+use ralph_io::client::client_settings::{ClientSettings, WorktreeBase};
 use ralph_io::git::{worker_base, worktrees};
 use ralph_io::project;
 use std::collections::BTreeMap;
@@ -79,9 +79,9 @@ pub(super) fn check_base(current: &Path) -> Option<Check> {
 }
 
 fn judge_base(root: &Path) -> Check {
-    let set = client_settings::worktree_base(root);
-    let place = set.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    if set.is_head() {
+    let set = ClientSettings::of(root).worktree_base();
+    if let Some(set) = set.as_ref().filter(|set| set.is_head()) {
+        let place = set.file.display();
         let detail = format!("`worktree.baseRef` is `head` in `{place}`: workers see every commit");
         return well(WORKER_BASE, detail);
     }
@@ -100,8 +100,11 @@ fn judge_base(root: &Path) -> Check {
         "workers of /ralph-parallel begin from the branch of `origin` and see no commit that is not pushed{}",
         lacking.unwrap_or_default()
     );
-    let cure = match set.value {
-        Some(value) => format!("`worktree.baseRef` is `{value}` in `{place}`: write `head` there"),
+    let cure = match set {
+        Some(WorktreeBase { value, file }) => {
+            let place = file.display();
+            format!("`worktree.baseRef` is `{value}` in `{place}`: write `head` there")
+        }
         None => "run `ralph install --worker-base head`".to_owned(),
     };
     warn(WORKER_BASE, detail, cure)
