@@ -5,7 +5,7 @@ use super::{Who, change, tell_log};
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
@@ -33,7 +33,8 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
     }
-    let Some(plan) = bound.state.ralplan() else { return Ok(Reply::silent()) };
+    // The loop has changed since the summary of its state was read.
+    let Some(plan) = bound.state.ralplan() else { bail!("the loop is no longer a planning") };
     let who = Who::of(call);
     if let Some((reason, record)) = ruling(call, &bound.state, plan, &who)? {
         // Every copy denies, since the client takes the strictest answer; one of them writes the
@@ -199,4 +200,47 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
 /// The log lines, or `other` if there are none.
 pub(super) fn said_or(lines: &[String], other: &str) -> String {
     if lines.is_empty() { other.to_owned() } else { lines.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::begin::{StartOutcome, StartRequest, begin};
+    use ralph_core::modes::arguments;
+    use ralph_core::state::{Mode, Registration, StartedBy};
+    use ralph_io::store::home::Home;
+    use serde_json::json;
+    use std::cell::{OnceCell, RefCell};
+    use std::time::Instant;
+
+    #[test]
+    fn a_call_is_not_let_through_when_another_loop_has_taken_the_place_of_the_planning() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let started = begin(&StartRequest {
+            mode: Mode::Plain,
+            home: &home,
+            request: &arguments::parse("task").unwrap(),
+            session_id: "s",
+            prompt_id: "p",
+            project_root: folder.path().to_owned(),
+            started_by: StartedBy::Person,
+            via: Some(Registration::Settings),
+        });
+        assert!(matches!(started.unwrap(), StartOutcome::Started(..)));
+        let event =
+            json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Write"});
+        let call = HookCall {
+            input: serde_json::from_value(event).unwrap(),
+            raw: Vec::new(),
+            cut: false,
+            via: Registration::Settings,
+            home,
+            began: Instant::now(),
+            outgoing: RefCell::default(),
+            believed: OnceCell::from(true),
+        };
+        let refused = before_a_tool(&call).unwrap_err();
+        assert_eq!(refused.to_string(), "the loop is no longer a planning");
+    }
 }
