@@ -46,7 +46,12 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         Mode::Orchestration if guard::only_looks(&call.input.tool_name) => {
             return Ok(Reply::silent());
         }
-        Mode::Orchestration => return orchestration::before_a_tool(call),
+        Mode::Orchestration => {
+            hook_runner::refuse_on_a_mistake(Reply::deny(&unreadable::undecided(
+                "an internal error",
+            )));
+            return orchestration::before_a_tool(call);
+        }
         _ => {}
     }
     Ok(match ruling(call, &bound.state, standing) {
@@ -84,8 +89,8 @@ fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     Ok(())
 }
 
-/// The one place where a missing answer is a refusal: the user's consent must not depend on whether
-/// this process fails.
+/// Refuses the call whatever goes wrong: the user's consent must not depend on whether this process
+/// fails.
 fn while_planning(call: &HookCall) -> Reply {
     if guard::only_looks(&call.input.tool_name) {
         return Reply::silent();
