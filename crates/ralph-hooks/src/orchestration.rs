@@ -7,7 +7,6 @@
 mod after;
 mod artefact;
 mod begin;
-mod ends;
 mod look;
 mod stop;
 mod tool;
@@ -15,7 +14,6 @@ mod who;
 
 pub(crate) use after::{after_a_tool, first_look, reported, woken};
 pub(crate) use begin::begin;
-pub use ends::{StepResult, ends};
 pub use look::{as_driven, driving, use_up};
 pub(crate) use stop::stopped;
 pub(crate) use tool::{before_a_tool, is_granted};
