@@ -95,32 +95,23 @@ fn with_first_calls(call: &HookCall, state: LoopState) -> Result<LoopState> {
     if state.mode == Mode::Orchestration { orchestration::first_look(call) } else { Ok(state) }
 }
 
-/// Handles a plain prompt about feedback for an orchestration. In a conversation that has run one,
-/// it means the same as `/ralph-v2` with these words. Returns `None` for any other conversation.
-pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Option<Reply>> {
-    if !orchestrates(call)? {
-        return Ok(None);
-    }
+/// Answers a plain prompt about feedback for an orchestration, which means the same as `/ralph-v2`
+/// with these words.
+pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Reply> {
     let task = Some(call.input.prompt.trim().to_owned());
     let request = LoopRequest { task, ..LoopRequest::default() };
-    answer_as(call, Mode::Orchestration, Ok(request)).map(Some)
+    answer_as(call, Mode::Orchestration, Ok(request))
 }
 
-/// True if this conversation runs an orchestration, or its last one waits for feedback.
-fn orchestrates(call: &HookCall) -> Result<bool> {
-    if let Some(bound) = Bound::<LoopState>::find(call)? {
-        return Ok(bound.state.mode == Mode::Orchestration && bound.state.is_live());
-    }
+/// True if the last orchestration of this conversation, which has no loop now, waits for feedback.
+pub(crate) fn waits_for_feedback(call: &HookCall) -> bool {
     let ended = lifecycle::ended(&call.home).into_iter().filter_map(|(_, state)| state.ok());
     let own = ended.filter(|state| {
         state.mode == Mode::Orchestration && state.session_id == call.input.session_id
     });
     let last = own.max_by_key(|state| state.ending.as_ref().map(|ending| ending.at));
     let kind = last.and_then(|state| state.ending).map(|ending| ending.kind);
-    Ok(matches!(
-        kind,
-        Some(EndingKind::AwaitingFeedback | EndingKind::Complete | EndingKind::CompleteUnverified)
-    ))
+    kind.is_some_and(|kind| kind.is_completion() || kind == EndingKind::AwaitingFeedback)
 }
 
 /// Parses what was typed. The error is a message for the user.

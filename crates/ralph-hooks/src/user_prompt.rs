@@ -214,7 +214,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
                 && continues(prompt)
                 && is_typed(call, Some(&bound.state)) =>
         {
-            goes_on_with_feedback(call)
+            typed::continued_by_feedback(call)
         }
         _ => other_prompt(call, &bound),
     }
@@ -232,14 +232,10 @@ fn without_a_loop(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
-    match root.join(SESSIONS).is_dir() {
-        true => goes_on_with_feedback(call),
+    match root.join(SESSIONS).is_dir() && typed::waits_for_feedback(call) {
+        true => typed::continued_by_feedback(call),
         false => Ok(Reply::silent()),
     }
-}
-
-fn goes_on_with_feedback(call: &HookCall) -> Result<Reply> {
-    Ok(typed::continued_by_feedback(call)?.unwrap_or_else(Reply::silent))
 }
 
 /// The tombstone stays for the turn that the loop drove, and for the hook's other copy started by
