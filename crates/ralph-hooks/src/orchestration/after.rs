@@ -16,11 +16,10 @@ use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
-/// Answers the end of a tool call. Only agent calls matter here.
+/// Answers the end of an agent's call.
 pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
-    let is_call = matches!(call.input.tool_name.as_str(), "Agent" | "Task");
-    if !is_call || call.input.from_subagent() || bound.is_driven() {
+    if call.input.from_subagent() || bound.is_driven() {
         return Ok(Reply::silent());
     }
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
@@ -74,7 +73,7 @@ pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
 
 /// An agent of the orchestration wants to end. Its files show what it achieved.
 pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
+    if plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     bound.file.update(|state| {
