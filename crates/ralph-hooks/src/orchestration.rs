@@ -1,8 +1,9 @@
 //! An orchestration (ralph-v2) in a conversation or driven by a program: who starts it, which tool
 //! calls run, how an agent's end counts, what comes next, and when it is over.
 //!
-//! The rules are in `ralph_core::modes::orchestration` and the guard. The code here gathers their
-//! input under two locks, always in this order: the state's, then the orchestration folder's.
+//! The rules are in `ralph_core::modes::orchestration` and the guard. Where both locks are needed,
+//! the order is always the same: the state's, then the orchestration folder's. A stop without an
+//! agent under way asks the router under the folder's lock alone.
 
 mod after;
 mod artefact;
