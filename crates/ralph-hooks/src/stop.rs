@@ -131,7 +131,7 @@ pub(crate) fn at_stop(
             untold: tell_of_pause(state),
             log: planning::to_tell(state),
             position: state.position(),
-            is_session: state.mode == Mode::Orchestration,
+            is_orchestration: state.mode == Mode::Orchestration,
             goes_on: state.is_running(),
             mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
@@ -158,7 +158,7 @@ struct Decided {
     gone: Vec<String>,
     position: String,
     /// True in an orchestration, whose router reads the conversation's messages.
-    is_session: bool,
+    is_orchestration: bool,
     /// True while the loop runs.
     goes_on: bool,
     mailbox: Mailbox,
@@ -308,7 +308,7 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
             let says = workers::before(&decided.gone, says);
             let reply = Reply::go_on(HookEvent::Stop, form, &says);
             let position = decided.position.clone();
-            if decided.is_session {
+            if decided.is_orchestration {
                 return Ok(reply);
             }
             Ok(signals::lead_from(call, &decided.mailbox, position, reply))
