@@ -186,9 +186,24 @@ fn complain(name: &str, what: &str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use serde_json::Value;
     use std::process::Command;
+
+    /// A call that comes from the session's client.
+    pub(crate) fn call(home: &Home, event: Value) -> HookCall {
+        HookCall {
+            raw: event.to_string().into_bytes(),
+            input: serde_json::from_value(event).unwrap(),
+            cut: false,
+            via: Registration::Settings,
+            home: home.clone(),
+            began: Instant::now(),
+            outgoing: RefCell::default(),
+            believed: OnceCell::from(true),
+        }
+    }
 
     /// Set in the process that panics.
     const INSIDE: &str = "RALPH_TEST_MISTAKE";

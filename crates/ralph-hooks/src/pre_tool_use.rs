@@ -18,7 +18,12 @@ use ralph_core::guard::{
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Mode, Phase, StateView};
-use ralph_io::store::places;
+use ralph_io::store::{lock, places};
+use std::time::Duration;
+
+/// Below the five seconds that the client allows this hook. After that the client lets the call
+/// pass.
+const TO_DECIDE: Duration = Duration::from_secs(4);
 
 /// Answers PreToolUse and PermissionRequest.
 pub fn answer(call: &HookCall) -> Result<Reply> {
@@ -30,6 +35,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 }
 
 fn before_the_tool(call: &HookCall) -> Result<Reply> {
+    lock::wait_until(call.began + TO_DECIDE);
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
@@ -155,5 +161,47 @@ fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Den
         Ruling::Deny { rule, reason } => {
             Some(Denial { reason, record: DenialRecord::of(&situation, &tool_call, rule) })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::begin::{StartRequest, begin};
+    use crate::hook_runner::tests::call;
+    use ralph_core::modes::arguments;
+    use ralph_core::state::{Registration, StartedBy};
+    use ralph_io::store::home::Home;
+    use ralph_io::store::lifecycle;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_is_refused_when_the_time_to_decide_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let begun = begin(&StartRequest {
+            mode: Mode::Ralplan,
+            home: &home,
+            request: &arguments::parse("task").unwrap(),
+            session_id: "s",
+            prompt_id: "p",
+            project_root: folder.path().canonicalize().unwrap(),
+            started_by: StartedBy::Person,
+            via: Some(Registration::Settings),
+        });
+        begun.unwrap();
+        let file = lifecycle::of_session(&home, "s").unwrap().unwrap();
+        let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Task",
+                "tool_input": {"subagent_type": "ralplan-metis", "prompt": "x"}});
+        let mut call = call(&home, event);
+        let decided = |call: &HookCall| answer(call).unwrap().render().unwrap();
+        let held = lock::take(file.path(), lock::DEADLINE).unwrap();
+        call.began -= TO_DECIDE;
+        let refused = decided(&call);
+        assert!(refused.contains("another process has held"), "{refused}");
+        assert!(call.began.elapsed() < TO_DECIDE + lock::DEADLINE);
+        drop(held);
+        let allowed = decided(&call);
+        assert!(!allowed.contains("another process"), "{allowed}");
     }
 }

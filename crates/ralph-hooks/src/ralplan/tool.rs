@@ -206,12 +206,11 @@ pub(super) fn said_or(lines: &[String], other: &str) -> String {
 mod tests {
     use super::*;
     use crate::begin::{StartOutcome, StartRequest, begin};
+    use crate::hook_runner::tests::call;
     use ralph_core::modes::arguments;
     use ralph_core::state::{Mode, Registration, StartedBy};
     use ralph_io::store::home::Home;
     use serde_json::json;
-    use std::cell::{OnceCell, RefCell};
-    use std::time::Instant;
 
     #[test]
     fn a_call_is_not_let_through_when_another_loop_has_taken_the_place_of_the_planning() {
@@ -230,17 +229,7 @@ mod tests {
         assert!(matches!(started.unwrap(), StartOutcome::Started(..)));
         let event =
             json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Write"});
-        let call = HookCall {
-            input: serde_json::from_value(event).unwrap(),
-            raw: Vec::new(),
-            cut: false,
-            via: Registration::Settings,
-            home,
-            began: Instant::now(),
-            outgoing: RefCell::default(),
-            believed: OnceCell::from(true),
-        };
-        let refused = before_a_tool(&call).unwrap_err();
+        let refused = before_a_tool(&call(&home, event)).unwrap_err();
         assert_eq!(refused.to_string(), "the loop is no longer a planning");
     }
 }
