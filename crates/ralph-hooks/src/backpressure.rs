@@ -6,7 +6,8 @@
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals, workers};
+use crate::modes::{orchestration, ralplan};
+use crate::{signals, workers};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;

@@ -1,6 +1,6 @@
 //! Starts and continues loops of every mode. Typed commands and the command line share this code.
 
-use crate::{orchestration, ralplan};
+use crate::modes::{orchestration, ralplan};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::arguments::{LoopRequest, Options};

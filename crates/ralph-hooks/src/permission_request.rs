@@ -5,7 +5,7 @@
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan};
+use crate::modes::{orchestration, ralplan};
 use anyhow::Result;
 use ralph_core::project::settings::Settings;
 use ralph_core::protocol::permission::asked;

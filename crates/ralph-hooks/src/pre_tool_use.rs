@@ -7,9 +7,8 @@
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::{self, HookCall};
-use crate::{
-    cancel, orchestration, permission_request, ralplan, refine, signals, unreadable, workers,
-};
+use crate::modes::{orchestration, ralplan, refine};
+use crate::{cancel, permission_request, signals, unreadable, workers};
 use anyhow::Result;
 use ralph_core::guard::scheduled;
 use ralph_core::guard::{

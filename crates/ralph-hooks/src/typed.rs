@@ -3,7 +3,8 @@
 use crate::active_loop::{self, Bound};
 use crate::begin::{self, StartOutcome, StartRequest};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals};
+use crate::modes::{orchestration, ralplan};
+use crate::signals;
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::protocol::reply::Reply;

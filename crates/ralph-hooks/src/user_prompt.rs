@@ -8,7 +8,8 @@
 use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals, typed, unreadable};
+use crate::modes::{orchestration, ralplan};
+use crate::{signals, typed, unreadable};
 use anyhow::Result;
 use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::which;
