@@ -7,15 +7,14 @@ use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
-use crate::modes::{orchestration, ralplan};
-use crate::{signals, workers};
+use crate::{modes, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCause, Phase};
+use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, PauseCause, Phase};
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
@@ -63,10 +62,9 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     if event == HookEvent::SubagentStop {
-        return match bound.state.mode.word() {
-            Mode::Ralplan if bound.state.is_live() => ralplan::reported(call, &bound),
-            Mode::Orchestration if bound.state.is_live() => orchestration::reported(call, &bound),
-            _ => workers::stopped(call, bound),
+        return match bound.state.is_live() {
+            true => modes::of(&bound.state.mode.word()).subagent_stopped(call, bound),
+            false => workers::is_gone(call, &bound.file).map(|()| Reply::silent()),
         };
     }
     if bound.is_driven() {
@@ -76,17 +74,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return cancel::acknowledge(call, &bound);
     }
     match event {
-        // If a driver started the session as an agent, the session's end is that agent's report.
-        HookEvent::Stop
-            if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
-        {
-            ralplan::reported(call, &bound)
-        }
-        // The files of an orchestration decide what comes next.
-        HookEvent::Stop if bound.state.mode == Mode::Orchestration && bound.state.is_running() => {
-            orchestration::stopped(call, bound)
-        }
-        HookEvent::Stop => Ok(at_stop(call, bound, None)?.0),
+        HookEvent::Stop => modes::of(&bound.state.mode.word()).stopped(call, bound),
         HookEvent::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
@@ -132,7 +120,7 @@ pub(crate) fn at_stop(
             untold: tell_of_pause(state),
             log: planning::to_tell(state),
             position: state.position(),
-            is_orchestration: state.mode == Mode::Orchestration,
+            is_orchestration: state.orchestration().is_some(),
             goes_on: state.is_running(),
             mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),

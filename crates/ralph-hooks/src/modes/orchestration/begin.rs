@@ -41,7 +41,7 @@ enum OrchestrationChoice {
 
 /// Decides what the request means, and carries it out. Starts the loop even without a client
 /// session: the driver binds each client that it starts.
-pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
+pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let wanted = match wanted(asked.request.task.as_deref()) {
         Ok(wanted) => wanted,
         Err(why) => return Ok(StartOutcome::Refused(why)),

@@ -19,7 +19,7 @@ use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_io::{client, process::clock, store::places};
 
 /// Decides whether a tool may run.
-pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
+pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_live() {
         return match bound.state.ending {
@@ -67,7 +67,7 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
 
 /// Whether the user has already allowed this call by starting an orchestration, whose agents write
 /// their own files.
-pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
+pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let who = Who::of(call, state);
     let asked = CallFacts::of(call, state, &who)?;
     Ok(asked.written.is_some() && asked.ruling(call, state, &who, Ok(())).is_ok())

@@ -28,7 +28,7 @@ const SHIPPED: [(&str, &str); 3] = [
 ];
 
 /// Decides whether a tool may run. The calling hook turns an error into a refusal.
-pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
+pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
@@ -72,7 +72,7 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
 /// Whether the user has already allowed this call by starting a planning run, whose planner writes
 /// the plan. Plan mode refuses every edit without a person's permission, whatever the PreToolUse
 /// hook answered.
-pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
+pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let Some(plan) = state.ralplan() else { return Ok(false) };
     if !is_edit(call) || plan_files::is_gone(state) {
         return Ok(false);
