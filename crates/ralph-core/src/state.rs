@@ -188,7 +188,7 @@ impl Default for LoopState {
             schema_version: SCHEMA_VERSION,
             loop_id: String::new(),
             session_id: String::new(),
-            mode: ModeState::Plain,
+            mode: ModeState::default(),
             phase: Phase::Planned,
             resume_phase: None,
             pause: None,

@@ -6,11 +6,11 @@
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals, workers};
+use crate::{modes, signals};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, Glance, Mode, StateView};
+use ralph_core::state::{DrivenTurn, Glance, StateView};
 use ralph_core::{protocol::edited, text::truncate};
 use ralph_io::{process::clock, project::settings};
 use serde_json::json;
@@ -37,30 +37,18 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     match bound.filter(|bound| bound.state.phase.is_running()) {
         // Every registration starts a copy of this hook; only one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
-        Some(bound) => {
-            if bound.state.mode == Mode::Ralplan {
-                return match ralplan::wants_to_hear(call) {
-                    true => ralplan::after_a_tool(call),
-                    false => Ok(Reply::silent()),
-                }
-                .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
-            }
-            if bound.state.mode == Mode::Orchestration {
-                if workers::starts_one(call) {
-                    return orchestration::after_a_tool(call);
-                }
-            } else if workers::starts_one(call) {
-                workers::started(call, &bound)?;
-            }
-            let checked = in_loop(call, &bound, &files);
-            Ok(signals::lead(call, &bound.file, &bound.state, checked))
-        }
+        Some(bound) => modes::of(&bound.state.mode).after_a_tool(call, &bound, &files),
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
             Ok(said(&delegate::check(CheckRequest::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),
     }
+}
+
+/// What the checks of the edited files report, after the user's messages.
+pub(crate) fn checked(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
+    signals::lead(call, &bound.file, &bound.state, in_loop(call, bound, files))
 }
 
 fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {

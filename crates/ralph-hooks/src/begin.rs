@@ -1,6 +1,6 @@
 //! Starts and continues loops of every mode. Typed commands and the command line share this code.
 
-use crate::{orchestration, ralplan};
+use crate::modes::{self, ralplan};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::arguments::{LoopRequest, Options};
@@ -64,11 +64,9 @@ pub enum StartOutcome {
 /// When the state or the project's files cannot be read or written. No loop was started then.
 pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
-    let options = &asked.request.options;
-    if asked.mode == Mode::Ralplan && (!options.criteria.is_empty() || options.baseline) {
-        return Ok(StartOutcome::Refused(
-            "a plan brings its own criteria: leave out --ac and --baseline".to_owned(),
-        ));
+    let mode = modes::of(&asked.mode);
+    if let Some(why) = mode.refused_options(&asked.request.options) {
+        return Ok(StartOutcome::Refused(why.to_owned()));
     }
     let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
     if !lacking.is_empty() {
@@ -78,14 +76,11 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         return Ok(StartOutcome::Refused(why));
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
-    match asked.mode {
-        Mode::Ralplan => ralplan::begin(asked),
-        Mode::Orchestration => orchestration::begin(asked),
-        _ => begin_plain(asked),
-    }
+    mode.begin(asked)
 }
 
-fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
+/// Starts or continues a plain loop.
+pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let bound_file = file_of(asked.home, asked.session_id)?;
     let found = read(bound_file.as_ref())?;
     if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
@@ -208,7 +203,7 @@ pub fn cannot_start(criteria: &[Criterion], project_root: &Path) -> Vec<String> 
 fn is_agreed(state: &LoopState, asked: &StartRequest<'_>) -> bool {
     let is_approved = |ending: &Ending| ending.kind == EndingKind::Approved;
     asked.request.task.is_none()
-        && state.mode == Mode::Ralplan
+        && state.ralplan().is_some()
         && state.ending.as_ref().is_some_and(is_approved)
 }
 

@@ -1,8 +1,9 @@
 //! The entry and exit of every hook executable.
 //!
-//! A hook must never break a session. On any error the runner prints one line to standard error and
-//! nothing to standard output, and exits 0, so that the client continues. The one exception is the
-//! entry whose exit code wakes a waiting session.
+//! A hook must never break a session. On an error the runner prints one line to standard error and
+//! exits 0. Standard output stays empty, so that the client continues; only the session of a loop
+//! gets an answer ([`unreadable`]), and a tool call of a planning or an orchestration is refused
+//! even after a panic. The one other exit code is that of the entry that wakes a waiting session.
 
 use crate::background_watch::Waited;
 use crate::signals::{self, Outgoing};
@@ -130,8 +131,8 @@ pub fn enter(name: &str, hook: Hook) {
     }
 }
 
-/// Makes a panic refuse the tool call from now on. While a plan waits for the user's consent, a
-/// missing answer must not look like silence.
+/// Makes a panic refuse the tool call from now on. In a planning and in an orchestration the client
+/// must not take a missing answer for consent.
 pub(crate) fn refuse_on_a_mistake(refusal: Reply) {
     let fails_open = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -145,10 +146,7 @@ pub(crate) fn refuse_on_a_mistake(refusal: Reply) {
 fn on_a_mistake(name: String) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
-        complain(
-            &name,
-            &format!("an internal error{place}; the session goes on without this hook"),
-        );
+        complain(&name, &format!("an internal error{place}; run `ralph doctor`"));
         std::process::exit(0);
     }));
 }
@@ -188,9 +186,24 @@ fn complain(name: &str, what: &str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use serde_json::Value;
     use std::process::Command;
+
+    /// A call that comes from the session's client.
+    pub(crate) fn call(home: &Home, event: Value) -> HookCall {
+        HookCall {
+            raw: event.to_string().into_bytes(),
+            input: serde_json::from_value(event).unwrap(),
+            cut: false,
+            via: Registration::Settings,
+            home: home.clone(),
+            began: Instant::now(),
+            outgoing: RefCell::default(),
+            believed: OnceCell::from(true),
+        }
+    }
 
     /// Set in the process that panics.
     const INSIDE: &str = "RALPH_TEST_MISTAKE";

@@ -5,7 +5,7 @@
 
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan};
+use crate::modes;
 use anyhow::Result;
 use ralph_core::project::settings::Settings;
 use ralph_core::protocol::permission::asked;
@@ -19,9 +19,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     // Every copy permits, since a silent copy would leave the dialog to the user.
-    let of_session =
-        bound.state.orchestration().is_some() && orchestration::is_granted(call, &bound.state)?;
-    if of_session || ralplan::is_granted(call, &bound.state)? {
+    if modes::of(&bound.state.mode.word()).is_granted(call, &bound.state)? {
         return Ok(Reply::permit());
     }
     if bound.is_outranked(call.via) {

@@ -6,10 +6,8 @@
 //! at once. A denial is recorded with all its inputs; an allowed call does not pay for that.
 
 use crate::active_loop::{self, Bound, JournalLine};
-use crate::hook_runner::{self, HookCall};
-use crate::{
-    cancel, orchestration, permission_request, ralplan, refine, signals, unreadable, workers,
-};
+use crate::hook_runner::HookCall;
+use crate::{cancel, modes, permission_request, signals};
 use anyhow::Result;
 use ralph_core::guard::scheduled;
 use ralph_core::guard::{
@@ -17,8 +15,13 @@ use ralph_core::guard::{
 };
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, Mode, Phase, StateView};
-use ralph_io::store::places;
+use ralph_core::state::{Glance, Phase, StateView};
+use ralph_io::store::{lock, places};
+use std::time::Duration;
+
+/// Below the five seconds that the client allows this hook. After that the client lets the call
+/// pass.
+const TO_DECIDE: Duration = Duration::from_secs(4);
 
 /// Answers PreToolUse and PermissionRequest.
 pub fn answer(call: &HookCall) -> Result<Reply> {
@@ -30,6 +33,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 }
 
 fn before_the_tool(call: &HookCall) -> Result<Reply> {
+    lock::wait_until(call.began + TO_DECIDE);
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
@@ -41,36 +45,27 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         Phase::Paused => LoopActivity::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
-    match bound.state.mode {
-        Mode::Ralplan => return Ok(while_planning(call)),
-        Mode::Orchestration if guard::only_looks(&call.input.tool_name) => {
-            return Ok(Reply::silent());
-        }
-        Mode::Orchestration => return orchestration::before_a_tool(call),
-        _ => {}
+    modes::of(&bound.state.mode).before_a_tool(call, &bound, standing)
+}
+
+/// The refusal of a call by the guard; `None` if it may run.
+pub(crate) fn refusal(
+    call: &HookCall,
+    bound: &Bound<Glance>,
+    activity: LoopActivity,
+) -> Option<Reply> {
+    let denial = ruling(call, &bound.state, activity)?;
+    // Every copy denies, since the client takes the strictest answer; one of them writes the
+    // journal.
+    let reply = Reply::deny(&denial.reason);
+    if bound.is_outranked(call.via) {
+        return Some(reply);
     }
-    Ok(match ruling(call, &bound.state, standing) {
-        None if standing == LoopActivity::Running && workers::starts_one(call) => {
-            match bound.state.mode {
-                Mode::Refine => refine::may_call(call, &bound)?,
-                _ => workers::may_start(call, &bound)?,
-            }
-        }
-        None => Reply::silent(),
-        Some(denial) => {
-            // Every copy denies, since the client takes the strictest answer; one of them writes
-            // the journal.
-            let reply = Reply::deny(&denial.reason);
-            if bound.is_outranked(call.via) {
-                return Ok(reply);
-            }
-            note(call, &bound, &denial);
-            match bound.state.phase.is_running() {
-                // No other event follows a denied call.
-                true => signals::lead(call, &bound.file, &bound.state, reply),
-                false => reply,
-            }
-        }
+    note(call, bound, &denial);
+    Some(match bound.state.phase.is_running() {
+        // No other event follows a denied call.
+        true => signals::lead(call, &bound.file, &bound.state, reply),
+        false => reply,
     })
 }
 
@@ -82,24 +77,6 @@ fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     }
     bound.file.update(|state| scheduled::remember(&mut state.scheduled, [prompt]))?;
     Ok(())
-}
-
-/// The one place where a missing answer is a refusal: the user's consent must not depend on whether
-/// this process fails.
-fn while_planning(call: &HookCall) -> Reply {
-    if guard::only_looks(&call.input.tool_name) {
-        return Reply::silent();
-    }
-    let refusal = |why: &str| {
-        Reply::deny(&format!(
-            "Ralph could not decide about this call ({why}), and while a plan waits for a person's \
-             consent only what reads is let through. Tell the person to run `ralph doctor`."
-        ))
-    };
-    hook_runner::refuse_on_a_mistake(refusal("an internal error"));
-    ralplan::before_a_tool(call)
-        .or_else(|error| unreadable::answer(call, error))
-        .unwrap_or_else(|error| refusal(&format!("{error:#}")))
 }
 
 /// A tool call that may not run.
@@ -150,5 +127,47 @@ fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Den
         Ruling::Deny { rule, reason } => {
             Some(Denial { reason, record: DenialRecord::of(&situation, &tool_call, rule) })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::begin::{StartRequest, begin};
+    use crate::hook_runner::tests::call;
+    use ralph_core::modes::arguments;
+    use ralph_core::state::{Mode, Registration, StartedBy};
+    use ralph_io::store::home::Home;
+    use ralph_io::store::lifecycle;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_is_refused_when_the_time_to_decide_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let begun = begin(&StartRequest {
+            mode: Mode::Ralplan,
+            home: &home,
+            request: &arguments::parse("task").unwrap(),
+            session_id: "s",
+            prompt_id: "p",
+            project_root: folder.path().canonicalize().unwrap(),
+            started_by: StartedBy::Person,
+            via: Some(Registration::Settings),
+        });
+        begun.unwrap();
+        let file = lifecycle::of_session(&home, "s").unwrap().unwrap();
+        let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Task",
+                "tool_input": {"subagent_type": "ralplan-metis", "prompt": "x"}});
+        let mut call = call(&home, event);
+        let decided = |call: &HookCall| answer(call).unwrap().render().unwrap();
+        let held = lock::take(file.path(), lock::DEADLINE).unwrap();
+        call.began -= TO_DECIDE;
+        let refused = decided(&call);
+        assert!(refused.contains("another process has held"), "{refused}");
+        assert!(call.began.elapsed() < TO_DECIDE + lock::DEADLINE);
+        drop(held);
+        let allowed = decided(&call);
+        assert!(!allowed.contains("another process"), "{allowed}");
     }
 }

@@ -7,14 +7,14 @@ use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::delegate::{self, CheckRequest};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals, workers};
+use crate::{modes, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCause, Phase};
+use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, PauseCause, Phase};
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
@@ -62,10 +62,9 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     if event == HookEvent::SubagentStop {
-        return match bound.state.mode.word() {
-            Mode::Ralplan if bound.state.is_live() => ralplan::reported(call, &bound),
-            Mode::Orchestration if bound.state.is_live() => orchestration::reported(call, &bound),
-            _ => workers::stopped(call, bound),
+        return match bound.state.is_live() {
+            true => modes::of(&bound.state.mode.word()).subagent_stopped(call, bound),
+            false => workers::is_gone(call, &bound.file).map(|()| Reply::silent()),
         };
     }
     if bound.is_driven() {
@@ -75,17 +74,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return cancel::acknowledge(call, &bound);
     }
     match event {
-        // If a driver started the session as an agent, the session's end is that agent's report.
-        HookEvent::Stop
-            if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
-        {
-            ralplan::reported(call, &bound)
-        }
-        // The files of an orchestration decide what comes next.
-        HookEvent::Stop if bound.state.mode == Mode::Orchestration && bound.state.is_running() => {
-            orchestration::stopped(call, bound)
-        }
-        HookEvent::Stop => Ok(at_stop(call, bound, None)?.0),
+        HookEvent::Stop => modes::of(&bound.state.mode.word()).stopped(call, bound),
         HookEvent::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
@@ -131,7 +120,7 @@ pub(crate) fn at_stop(
             untold: tell_of_pause(state),
             log: planning::to_tell(state),
             position: state.position(),
-            is_session: state.mode == Mode::Orchestration,
+            is_orchestration: state.orchestration().is_some(),
             goes_on: state.is_running(),
             mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
@@ -158,7 +147,7 @@ struct Decided {
     gone: Vec<String>,
     position: String,
     /// True in an orchestration, whose router reads the conversation's messages.
-    is_session: bool,
+    is_orchestration: bool,
     /// True while the loop runs.
     goes_on: bool,
     mailbox: Mailbox,
@@ -308,7 +297,7 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
             let says = workers::before(&decided.gone, says);
             let reply = Reply::go_on(HookEvent::Stop, form, &says);
             let position = decided.position.clone();
-            if decided.is_session {
+            if decided.is_orchestration {
                 return Ok(reply);
             }
             Ok(signals::lead_from(call, &decided.mailbox, position, reply))

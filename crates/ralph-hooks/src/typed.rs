@@ -3,11 +3,12 @@
 use crate::active_loop::{self, Bound};
 use crate::begin::{self, StartOutcome, StartRequest};
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals};
+use crate::modes::{self, ralplan};
+use crate::signals;
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{EndingKind, LoopState, Mode, StartedBy};
+use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_core::{
     modes::arguments, modes::loop_prompt, modes::mode, modes::parallel, views::messages,
 };
@@ -16,20 +17,18 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Answers the expansion of such a command.
-pub fn answer(call: &HookCall) -> Result<Reply> {
+pub fn answer(call: &HookCall, mode: Mode) -> Result<Reply> {
     active_loop::check_sender(call)?;
-    let name = call.input.command_name.as_str();
-    let mode = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralplan" | "rp" | "planloop" => Mode::Ralplan,
-        "ralph-v2" => Mode::Orchestration,
-        _ => Mode::Plain,
-    };
     answer_as(call, mode, request(call))
 }
 
 /// The user waits for the answer, so an error blocks the prompt: a failed start must not look like
 /// a start.
-fn answer_as(call: &HookCall, mode: Mode, request: Result<LoopRequest, String>) -> Result<Reply> {
+pub(crate) fn answer_as(
+    call: &HookCall,
+    mode: Mode,
+    request: Result<LoopRequest, String>,
+) -> Result<Reply> {
     let answered = match &request {
         Ok(request) => begun(call, mode, request),
         Err(refusal) => Ok(Reply::block(&messages::line(refusal))),
@@ -71,7 +70,7 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
 }
 
 fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> {
-    let state = with_first_calls(call, state)?;
+    let state = modes::of(&state.mode.word()).first_step(call, state)?;
     let row = mode::of(&state.mode);
     let announced = [&[row.announcement(&state)], told].concat().join("\n  ");
     let heading = row.started_line(&state);
@@ -80,7 +79,7 @@ fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> 
 }
 
 fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
-    let state = with_first_calls(call, state)?;
+    let state = modes::of(&state.mode.word()).first_step(call, state)?;
     let heading = mode::of(&state.mode).continues_line(&state);
     let message = messages::line(heading.trim_start_matches("Ralph "));
     let reply = contract(call, &heading, &state).tell(message);
@@ -88,39 +87,6 @@ fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
         Some(file) => ralplan::tell_log(&file, &state, reply),
         None => Ok(reply),
     }
-}
-
-/// The router of an orchestration names the first calls at once.
-fn with_first_calls(call: &HookCall, state: LoopState) -> Result<LoopState> {
-    if state.mode == Mode::Orchestration { orchestration::first_look(call) } else { Ok(state) }
-}
-
-/// Handles a plain prompt about feedback for an orchestration. In a conversation that has run one,
-/// it means the same as `/ralph-v2` with these words. Returns `None` for any other conversation.
-pub(crate) fn continued_by_feedback(call: &HookCall) -> Result<Option<Reply>> {
-    if !orchestrates(call)? {
-        return Ok(None);
-    }
-    let task = Some(call.input.prompt.trim().to_owned());
-    let request = LoopRequest { task, ..LoopRequest::default() };
-    answer_as(call, Mode::Orchestration, Ok(request)).map(Some)
-}
-
-/// True if this conversation runs an orchestration, or its last one waits for feedback.
-fn orchestrates(call: &HookCall) -> Result<bool> {
-    if let Some(bound) = Bound::<LoopState>::find(call)? {
-        return Ok(bound.state.mode == Mode::Orchestration && bound.state.is_live());
-    }
-    let ended = lifecycle::ended(&call.home).into_iter().filter_map(|(_, state)| state.ok());
-    let own = ended.filter(|state| {
-        state.mode == Mode::Orchestration && state.session_id == call.input.session_id
-    });
-    let last = own.max_by_key(|state| state.ending.as_ref().map(|ending| ending.at));
-    let kind = last.and_then(|state| state.ending).map(|ending| ending.kind);
-    Ok(matches!(
-        kind,
-        Some(EndingKind::AwaitingFeedback | EndingKind::Complete | EndingKind::CompleteUnverified)
-    ))
 }
 
 /// Parses what was typed. The error is a message for the user.

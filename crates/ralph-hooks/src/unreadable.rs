@@ -68,7 +68,8 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
     })
 }
 
-fn undecided(why: &str) -> String {
+/// The refusal of a tool call that could not be decided about.
+pub(crate) fn undecided(why: &str) -> String {
     format!(
         "Ralph could not decide about this call ({why}), so it is refused. Try again; if it is refused again, \
          end your turn and tell the person to run `ralph doctor`."

@@ -8,15 +8,15 @@
 use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use crate::{orchestration, ralplan, signals, typed, unreadable};
+use crate::modes::{self, orchestration};
+use crate::{signals, typed, unreadable};
 use anyhow::Result;
-use ralph_core::modes::orchestration::files::SESSIONS;
-use ralph_core::modes::orchestration::which;
+use ralph_core::modes::mode;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Registration};
 use ralph_core::{guard::scheduled, modes::build, transcript::cutoff, views::messages};
-use ralph_io::{client, client::transcript, process::clock, project};
+use ralph_io::{client, client::transcript, process::clock};
 use serde_json::Value;
 use std::path::Path;
 
@@ -40,17 +40,18 @@ fn command(call: &HookCall) -> Result<Reply> {
         }
     }
     let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralph" | "ralph-parallel" | "ralph-v2" | "ralplan" => start_command(call),
-        // A plugin's commands have its prefix. Without it, names this short may belong to another
-        // plugin or skill.
-        "rp" | "planloop" if call.via == Registration::Plugin && !name.starts_with("ralph:") => {
-            Ok(Reply::silent())
-        }
-        "rp" | "planloop" => start_command(call),
         "ralph-cancel" => cancel_command(call),
         "ralph-plan" => plan_command(call),
         "ralph-build" => build_command(call),
-        _ => Ok(Reply::silent()),
+        // A plugin's commands have its prefix. Without it, an alias may belong to another plugin or
+        // skill.
+        alias if mode::is_alias(alias) && call.via == Registration::Plugin && alias == name => {
+            Ok(Reply::silent())
+        }
+        starts => match mode::of_command(starts) {
+            Some(mode) => start_command(call, mode),
+            None => Ok(Reply::silent()),
+        },
     };
     // The user waits for the answer, and a failed start must not look like a start.
     outcome.or_else(|error| match error.is::<NotFromClient>() {
@@ -61,7 +62,7 @@ fn command(call: &HookCall) -> Result<Reply> {
 
 /// Whether the user typed this prompt, as far as known: the client says so, or the model has not
 /// scheduled it and the client has not just announced it as due.
-fn is_typed(call: &HookCall, state: Option<&LoopState>) -> bool {
+pub(crate) fn is_typed(call: &HookCall, state: Option<&LoopState>) -> bool {
     if let Some(typed) = call.input.says_typed() {
         return typed;
     }
@@ -79,11 +80,11 @@ fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
     Ok(Reply::block(&messages::line(&why)))
 }
 
-fn start_command(call: &HookCall) -> Result<Reply> {
+fn start_command(call: &HookCall, mode: Mode) -> Result<Reply> {
     if call.cut {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
-    typed::answer(call)
+    typed::answer(call, mode)
 }
 
 /// Cancels and answers without a model call. If the hook is registered twice, the second copy finds
@@ -193,7 +194,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         Err(_) if call.input.prompt.trim() == "ralph cancel" => return cancel_command(call),
         found => found?,
     };
-    let Some(bound) = found else { return without_a_loop(call) };
+    let Some(bound) = found else { return orchestration::prompted_without_a_loop(call) };
     if bound.is_outranked(call.via) || bound.is_driven() {
         return Ok(Reply::silent());
     }
@@ -209,37 +210,11 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         }
         "ralph cancel" => typed_cancel(call, &bound),
         "ralph pause" => typed_pause(call, &bound),
-        prompt
-            if bound.state.mode == Mode::Orchestration
-                && continues(prompt)
-                && is_typed(call, Some(&bound.state)) =>
-        {
-            goes_on_with_feedback(call)
-        }
-        _ => other_prompt(call, &bound),
+        _ => match modes::of(&bound.state.mode.word()).prompted(call, &bound.state)? {
+            Some(reply) => Ok(reply),
+            None => other_prompt(call, &bound),
+        },
     }
-}
-
-/// True for the sentence with which the user announces feedback for an orchestration.
-fn continues(prompt: &str) -> bool {
-    which::continued(prompt).is_some_and(|said| said.feedback && !said.more)
-}
-
-/// An orchestration that waits for feedback has no loop. Looks only for the sentence that continues
-/// it, and only if the project has orchestrations.
-fn without_a_loop(call: &HookCall) -> Result<Reply> {
-    if call.input.from_subagent() || !continues(&call.input.prompt) || !is_typed(call, None) {
-        return Ok(Reply::silent());
-    }
-    let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
-    match root.join(SESSIONS).is_dir() {
-        true => goes_on_with_feedback(call),
-        false => Ok(Reply::silent()),
-    }
-}
-
-fn goes_on_with_feedback(call: &HookCall) -> Result<Reply> {
-    Ok(typed::continued_by_feedback(call)?.unwrap_or_else(Reply::silent))
 }
 
 /// The tombstone stays for the turn that the loop drove, and for the hook's other copy started by
@@ -300,11 +275,9 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
         return tell_of_pause(call, bound);
     }
     let heard = || {
-        let reply = match state.mode.word() {
-            // The end of an agent woke the conversation, and the next step is known already.
-            Mode::Ralplan if call.input.is_task_notification() => ralplan::woken(call)?,
-            Mode::Orchestration if call.input.is_task_notification() => orchestration::woken(call)?,
-            _ => Reply::silent(),
+        let reply = match call.input.is_task_notification() {
+            true => modes::of(&state.mode.word()).woken(call)?,
+            false => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))
     };

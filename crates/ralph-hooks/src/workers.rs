@@ -79,10 +79,6 @@ pub(crate) fn started(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
 /// A worker wants to end. Its tokens count for the loop; the report of one of Ralph's workers is
 /// judged.
 pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
-    if !bound.state.is_live() {
-        is_gone(call, &bound.file)?;
-        return Ok(Reply::silent());
-    }
     let is_ours = parallel::is_worker(&call.input.agent_type);
     let task = if is_ours { told_task(call) } else { None };
     let tree = if is_ours { worktree(call, &bound.state) } else { None };

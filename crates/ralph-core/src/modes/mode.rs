@@ -3,7 +3,7 @@
 //! Code that depends on the mode asks its row here instead of matching on the mode.
 
 use super::{loop_prompt, orchestration, ralplan, refine, start};
-use crate::state::{EndingKind, LoopState, ModeState, StateView};
+use crate::state::{EndingKind, LoopState, Mode, ModeState, StateView};
 use crate::stop::{self, AtStop, StopInputs, StopVerdict, TaskProgress};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,16 @@ pub trait ModeRules: AtStop {
     /// The word for a loop of this mode in messages.
     fn noun(&self) -> &'static str {
         "loop"
+    }
+
+    /// The commands that start or continue a loop of this mode.
+    fn commands(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// More names of these commands, so short that they may also be other people's.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// The loop's progress in the mode's own count: `3/25`.
@@ -101,6 +111,26 @@ pub fn of(mode: &ModeState) -> &'static dyn ModeRules {
     }
 }
 
+const ROWS: [(Mode, &dyn ModeRules); 4] = [
+    (Mode::Plain, &Plain),
+    (Mode::Ralplan, &Ralplan),
+    (Mode::Orchestration, &Orchestration),
+    (Mode::Refine, &Refine),
+];
+
+/// The mode whose loops a typed command starts or continues, by the command's name without a
+/// plugin's prefix.
+pub fn of_command(name: &str) -> Option<Mode> {
+    let is_its =
+        |row: &dyn ModeRules| row.commands().contains(&name) || row.aliases().contains(&name);
+    ROWS.into_iter().find(|(_, row)| is_its(*row)).map(|(mode, _)| mode)
+}
+
+/// True for an alias of a mode's command.
+pub fn is_alias(name: &str) -> bool {
+    ROWS.iter().any(|(_, row)| row.aliases().contains(&name))
+}
+
 /// The word before the phase in a list of loops; empty for a plain loop.
 pub fn label(mode: &ModeState) -> &str {
     match mode {
@@ -125,7 +155,11 @@ impl AtStop for Plain {
     }
 }
 
-impl ModeRules for Plain {}
+impl ModeRules for Plain {
+    fn commands(&self) -> &'static [&'static str] {
+        &["ralph", "ralph-parallel"]
+    }
+}
 
 struct Ralplan;
 
@@ -155,6 +189,14 @@ impl AtStop for Ralplan {
 impl ModeRules for Ralplan {
     fn noun(&self) -> &'static str {
         "planning"
+    }
+
+    fn commands(&self) -> &'static [&'static str] {
+        &["ralplan"]
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["rp", "planloop"]
     }
 
     fn position(&self, state: &LoopState) -> String {
@@ -257,6 +299,10 @@ impl AtStop for Orchestration {
 }
 
 impl ModeRules for Orchestration {
+    fn commands(&self) -> &'static [&'static str] {
+        &["ralph-v2"]
+    }
+
     fn started_line(&self, state: &LoopState) -> String {
         orchestration::in_session::started_line(state)
     }
@@ -402,5 +448,26 @@ impl ModeRules for Refine {
 
     fn has_tasks(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::registration::COMMANDS;
+
+    #[test]
+    fn every_command_of_a_mode_needs_our_hook_and_leads_to_its_mode() {
+        for (mode, row) in ROWS {
+            for name in [row.commands(), row.aliases()].concat() {
+                assert!(COMMANDS.contains(&name), "{name}");
+                assert_eq!(of_command(name), Some(mode.clone()), "{name}");
+                assert_eq!(is_alias(name), row.aliases().contains(&name), "{name}");
+            }
+        }
+        let others = ["ralph-plan", "ralph-build", "ralph-cancel"];
+        for name in COMMANDS {
+            assert_eq!(of_command(name).is_none(), others.contains(&name), "{name}");
+        }
     }
 }

@@ -70,7 +70,7 @@ fn head(state: &Brief) -> StatuslinePart {
             format!(" planning {}", plan.phase),
             format!("{}/{}", plan.iteration, plan.max_iterations),
         ),
-        None if state.mode == Mode::Plain => {
+        None if state.mode == Mode::default() => {
             (String::new(), format!("{}/{}", state.iteration, state.max_iterations))
         }
         None => {

@@ -91,29 +91,15 @@ fn of(about: &Metadata) -> Executable {
     Executable { device: about.dev(), inode: about.ino() }
 }
 
-/// The executables of up to `most` ancestors of this process, nearest first; `None` if the system
-/// does not show them. An ancestor that cannot be inspected ends the list.
-pub fn parents(most: usize) -> Option<Vec<Executable>> {
+/// The executable of the parent process; `Some(None)` if it cannot be inspected, and `None` if the
+/// system shows no executables.
+pub fn parent() -> Option<Option<Executable>> {
     if !Path::new("/proc/self/exe").exists() {
         return None;
     }
-    let mut pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-    let mut found = Vec::new();
-    while found.len() < most {
-        let Ok(about) = std::fs::metadata(format!("/proc/{pid}/exe")) else { break };
-        found.push(of(&about));
-        let Some(above) = parent_of(pid) else { break };
-        pid = above;
-    }
-    Some(found)
-}
-
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the command in parentheses; it may contain anything, parentheses
-    // included.
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
+    let pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let about = std::fs::metadata(format!("/proc/{pid}/exe"));
+    Some(about.ok().map(|about| of(&about)))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub struct Mailbox {
     /// ways. Only younger files are signals for this loop.
     since: Option<SystemTime>,
     /// True for an orchestration, whose router receives PAUSE and STOP.
-    is_session: bool,
+    is_orchestration: bool,
 }
 
 /// Where a signal is.
@@ -83,12 +83,12 @@ impl Mailbox {
     /// The mailbox of a loop: in its own folder, or in that of the project's document.
     pub fn of<S: StateView>(file: &LoopFile, state: &S) -> Mailbox {
         let own = file.folder().join("signals");
-        let is_session = state.orchestrated().is_some();
+        let is_orchestration = state.orchestrated().is_some();
         let (folder, since) = match state.document() {
             Some(document) => (document.join("signals"), begun(file)),
             None => (own.clone(), None),
         };
-        Mailbox { file: file.clone(), folder, own, since, is_session }
+        Mailbox { file: file.clone(), folder, own, since, is_orchestration }
     }
 
     fn inputs(&self) -> PathBuf {
@@ -170,7 +170,7 @@ impl Mailbox {
             let signal = self.read(name, &[&self.inputs()]);
             signal.is_some_and(|it| signal::is_for_router(&it.text))
         };
-        self.waiting().iter().filter(|name| !(self.is_session && is_for_router(name))).count()
+        self.waiting().iter().filter(|name| !(self.is_orchestration && is_for_router(name))).count()
     }
 
     /// True if a STEER waits for the main conversation.
@@ -271,7 +271,7 @@ impl Mailbox {
             let Some(mut signal) = self.read(name, &folders.map(PathBuf::as_path)) else {
                 continue;
             };
-            match self.is_session.then(|| signal::UnheardSignal::read(name, &signal.text)) {
+            match self.is_orchestration.then(|| signal::UnheardSignal::read(name, &signal.text)) {
                 // STOP ends the orchestration, so its agents have to finish. A STOP that no longer
                 // waits ended an earlier loop, and must not end a later agent.
                 Some(said) if said.word == SignalKeyword::Stop && waiting.contains(name) => {

@@ -18,7 +18,7 @@ use gate::GateOutcome;
 use ralph_core::modes::ralplan::driven::{self, DueRound};
 use ralph_core::modes::ralplan::{AgentInput, Role};
 use ralph_core::state::{LoopState, PauseCause};
-use ralph_hooks::ralplan;
+use ralph_hooks::modes::ralplan;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{process::clock, process::random, store::lifecycle};
 use std::convert::Infallible;

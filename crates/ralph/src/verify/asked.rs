@@ -13,20 +13,17 @@ use ralph_io::store::loop_file::LoopFile;
 /// The hook that asks.
 const HOOK: &str = "ralph-stop-hook";
 
-/// The executable to which the hook delegates.
-const NEIGHBOUR: &str = "ralph";
+/// The executable of the drivers.
+const DRIVER: &str = "ralph";
 
 /// Who asks; `None` if the parent is neither the stop hook nor a driver.
 pub(crate) fn by() -> Option<CriterionRunner> {
-    let Some(parents) = programs::parents(2) else {
+    match programs::parent() {
         // The system does not report parents, as on macOS.
-        return Some(CriterionRunner::Hook);
-    };
-    let is = |at: usize, name: &str| parents.get(at).is_some_and(|one| one.is_beside_us(name));
-    match () {
-        () if is(0, HOOK) || is(0, NEIGHBOUR) && is(1, HOOK) => Some(CriterionRunner::Hook),
-        () if is(0, NEIGHBOUR) => Some(CriterionRunner::Driver),
-        () => None,
+        None => Some(CriterionRunner::Hook),
+        Some(Some(parent)) if parent.is_beside_us(HOOK) => Some(CriterionRunner::Hook),
+        Some(Some(parent)) if parent.is_beside_us(DRIVER) => Some(CriterionRunner::Driver),
+        Some(_) => None,
     }
 }
 

@@ -17,7 +17,9 @@ const LIMIT: usize = 1_500;
 
 /// Decides whether this agent may be called, and counts the call if it may.
 pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
-    let Some(refining) = state.refining_mut() else { return Grant::Again };
+    let Some(refining) = state.refining_mut() else {
+        return Grant::Refused("This loop is no longer a refinement.".to_owned());
+    };
     if refining.calls.iter().any(|known| known == call) {
         return Grant::Again;
     }
@@ -236,6 +238,7 @@ mod tests {
     fn an_agent_is_called_for_an_open_round_and_by_the_conversation_alone() {
         refuses(&mut state(0, 1, 1), "x", false, "`ralph refine begin --session 'a b'`");
         refuses(&mut state(2, 1, 1), "x", true, "calls no other agents");
+        refuses(&mut LoopState::default(), "x", false, "no longer a refinement");
     }
 
     #[test]

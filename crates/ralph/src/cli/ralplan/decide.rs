@@ -8,7 +8,7 @@ use crate::command::select_loop::LoopArgs;
 use crate::runs::ralplan::take;
 use anyhow::Result;
 use ralph_core::state::{DecisionKind, LoopState};
-use ralph_hooks::ralplan::Decided;
+use ralph_hooks::modes::ralplan::Decided;
 use ralph_io::store::lifecycle::ManifestFate;
 
 /// Which planning.

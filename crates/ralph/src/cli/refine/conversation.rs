@@ -16,7 +16,8 @@ use ralph_core::modes::refine::{MOST_IN_FOREGROUND, Mode, Status, in_session, sa
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
 use ralph_core::text::plural::counted;
 use ralph_core::views::report::Activity;
-use ralph_hooks::{cancel, refine};
+use ralph_hooks::cancel;
+use ralph_hooks::modes::refine;
 use ralph_io::client;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;

@@ -6,7 +6,7 @@ use crate::orchestration::{NONE, OrchestrationContext};
 use anyhow::Result;
 use ralph_core::modes::orchestration::machine;
 use ralph_core::text::plural::noun;
-use ralph_hooks::orchestration;
+use ralph_hooks::modes::orchestration;
 
 pub(super) fn run(place: &OrchestrationContext) -> Result<Exit> {
     let mut lines = Vec::new();

@@ -13,7 +13,7 @@ use ralph_core::modes::orchestration::metadata::Counts;
 use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
 use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
 use ralph_core::text::plural::noun;
-use ralph_hooks::orchestration;
+use ralph_hooks::modes::orchestration;
 use ralph_io::process::clock;
 
 /// Which task, and how far it is.

@@ -11,7 +11,7 @@ use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::text::plural::noun;
-use ralph_hooks::orchestration;
+use ralph_hooks::modes::orchestration;
 use ralph_io::process::clock;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;

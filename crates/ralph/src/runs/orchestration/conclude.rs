@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::orchestration::in_session::{self, Routed, RouterEnding};
 use ralph_core::state::{LoopState, PauseCause};
-use ralph_hooks::orchestration;
+use ralph_hooks::modes::orchestration;
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};

@@ -10,7 +10,7 @@ use crate::command::screen;
 use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PlanPhase};
-use ralph_hooks::ralplan::{self, Decided, DecisionRequest};
+use ralph_hooks::modes::ralplan::{self, Decided, DecisionRequest};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::process::person::{self, WaitEnd};
 use ralph_io::process::watch::Watch;

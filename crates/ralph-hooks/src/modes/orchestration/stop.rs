@@ -14,7 +14,7 @@ use ralph_io::{client::transcript, process::clock, store::plan_files};
 use std::path::Path;
 
 /// Decides by the router's answer.
-pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
+pub(super) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     let (sessions, id) = look::sessions(&call.home, &bound.state)?;
     let Some((bound, routed)) = routed(call, bound)? else { return Ok(Reply::silent()) };
     let heard = match &routed {

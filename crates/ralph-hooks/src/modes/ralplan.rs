@@ -12,41 +12,113 @@ mod heard;
 mod report;
 mod tool;
 
-pub(crate) use begin::begin;
 pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, DecisionRequest, decide};
 pub use drive::{DriverStep, RoundSession, drive};
-pub(crate) use heard::{after_a_tool, woken};
-pub(crate) use report::reported;
-pub(crate) use tool::{before_a_tool, is_granted};
 
-use crate::hook_runner::HookCall;
+use super::ModeHooks;
+use crate::active_loop::Bound;
+use crate::begin::{StartOutcome, StartRequest};
+use crate::hook_runner::{self, HookCall};
+use crate::{signals, stop, unreadable};
 use anyhow::Result;
+use ralph_core::guard::{self, LoopActivity};
+use ralph_core::modes::arguments::Options;
 use ralph_core::modes::ralplan::{self, PlanSeen, Role};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, RalplanState};
+use ralph_core::state::{Glance, LoopState, RalplanState};
 use ralph_core::tasks::plan;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::plan_files};
 use std::path::Path;
 
+pub(super) struct RalplanHooks;
+
+impl ModeHooks for RalplanHooks {
+    fn refused_options(&self, options: &Options) -> Option<&'static str> {
+        let has_any = !options.criteria.is_empty() || options.baseline;
+        has_any.then_some("a plan brings its own criteria: leave out --ac and --baseline")
+    }
+
+    fn begin(&self, asked: &StartRequest<'_>) -> Result<StartOutcome> {
+        begin::begin(asked)
+    }
+
+    /// Refuses the call whatever goes wrong: the user's consent must not depend on whether this
+    /// process fails.
+    fn before_a_tool(
+        &self,
+        call: &HookCall,
+        _bound: &Bound<Glance>,
+        _activity: LoopActivity,
+    ) -> Result<Reply> {
+        if guard::only_looks(&call.input.tool_name) {
+            return Ok(Reply::silent());
+        }
+        hook_runner::refuse_on_a_mistake(refusal("an internal error"));
+        Ok(tool::before_a_tool(call)
+            .or_else(|error| unreadable::answer(call, error))
+            .unwrap_or_else(|error| refusal(&format!("{error:#}"))))
+    }
+
+    fn is_granted(&self, call: &HookCall, state: &LoopState) -> Result<bool> {
+        tool::is_granted(call, state)
+    }
+
+    fn after_a_tool(
+        &self,
+        call: &HookCall,
+        bound: &Bound<Glance>,
+        _files: &[String],
+    ) -> Result<Reply> {
+        let reply = match wants_to_hear(call) {
+            true => heard::after_a_tool(call)?,
+            false => Reply::silent(),
+        };
+        Ok(signals::lead(call, &bound.file, &bound.state, reply))
+    }
+
+    fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
+        report::reported(call, &bound)
+    }
+
+    fn stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
+        match client::planning_agent() {
+            // A driver started the session as an agent, so its end is that agent's report.
+            Some(_) => report::reported(call, &bound),
+            None => Ok(stop::at_stop(call, bound, None)?.0),
+        }
+    }
+
+    fn woken(&self, call: &HookCall) -> Result<Reply> {
+        heard::woken(call)
+    }
+}
+
+fn refusal(why: &str) -> Reply {
+    Reply::deny(&format!(
+        "Ralph could not decide about this call ({why}), and while a plan waits for a person's \
+         consent only what reads is let through. Tell the person to run `ralph doctor`."
+    ))
+}
+
 /// True for a call whose result matters to the planning.
-pub(crate) fn wants_to_hear(call: &HookCall) -> bool {
+fn wants_to_hear(call: &HookCall) -> bool {
     !call.input.from_subagent()
         && matches!(call.input.tool_name.as_str(), "Agent" | "Task" | "AskUserQuestion")
 }
 
 /// Who makes a call: an agent type that the client names for a subagent, or the one that the driver
 /// set when it started this whole session as an agent.
-pub(crate) struct Who {
+struct Who {
     /// The agent's type; `None` for a conversation that only orchestrates.
-    pub kind: Option<String>,
+    kind: Option<String>,
     /// The client's id of the agent, or of the session that acts as one.
-    pub id: String,
+    id: String,
 }
 
 impl Who {
-    pub(crate) fn of(call: &HookCall) -> Who {
+    fn of(call: &HookCall) -> Who {
         let input = &call.input;
         match input.from_subagent() {
             true => Who { kind: Some(input.agent_type.clone()), id: input.agent_id.clone() },
@@ -54,7 +126,7 @@ impl Who {
         }
     }
 
-    pub(crate) fn role(&self) -> Option<Role> {
+    fn role(&self) -> Option<Role> {
         self.kind.as_deref().and_then(Role::of)
     }
 }

@@ -17,7 +17,7 @@ use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
 /// Answers the result of an agent, or of the question to the user.
-pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
+pub(super) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
@@ -50,7 +50,7 @@ fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
 /// Answers the end of a background agent. In a terminal, every agent runs in the background,
 /// whatever the call asks for. Without this the session would learn what comes next only at its
 /// next stop, a whole request later.
-pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
+pub(super) fn woken(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
     let is_news = bound.state.ralplan().is_some_and(|plan| !ralplan::is_told(plan));

@@ -6,7 +6,7 @@ use super::who::{self, Who};
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use crate::signals;
+use crate::{signals, workers};
 use anyhow::{Result, bail};
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
@@ -19,7 +19,7 @@ use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_io::{client, process::clock, store::places};
 
 /// Decides whether a tool may run.
-pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
+pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_live() {
         return match bound.state.ending {
@@ -40,7 +40,7 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
             };
             Ok(refuse(call, &bound, &denied))
         }
-        Ok(()) if starts_one(call) && who == Who::Main && bound.state.is_running() => {
+        Ok(()) if workers::starts_one(call) && who == Who::Main && bound.state.is_running() => {
             // Only the copy that answers records the call; a second copy would count it twice.
             if bound.is_outranked(call.via) {
                 return Ok(Reply::silent());
@@ -67,14 +67,10 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
 
 /// Whether the user has already allowed this call by starting an orchestration, whose agents write
 /// their own files.
-pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
+pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let who = Who::of(call, state);
     let asked = CallFacts::of(call, state, &who)?;
     Ok(asked.written.is_some() && asked.ruling(call, state, &who, Ok(())).is_ok())
-}
-
-fn starts_one(call: &HookCall) -> bool {
-    matches!(call.input.tool_name.as_str(), "Agent" | "Task")
 }
 
 /// Who makes the call. Stores the id of an agent that is seen for the first time.

@@ -16,11 +16,10 @@ use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 
-/// Answers the end of a tool call. Only agent calls matter here.
-pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
+/// Answers the end of an agent's call.
+pub(super) fn after_an_agent(call: &HookCall) -> Result<Reply> {
     let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
-    let is_call = matches!(call.input.tool_name.as_str(), "Agent" | "Task");
-    if !is_call || call.input.from_subagent() || bound.is_driven() {
+    if call.input.from_subagent() || bound.is_driven() {
         return Ok(Reply::silent());
     }
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
@@ -47,7 +46,7 @@ pub(crate) fn after_a_tool(call: &HookCall) -> Result<Reply> {
 ///
 /// # Errors
 /// When the state or the orchestration's files cannot be read or written.
-pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
+pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { anyhow::bail!("the session is gone") };
     let now = clock::now();
     let looked = bound.file.update(|state| -> Result<LoopState> {
@@ -65,7 +64,7 @@ pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
 
 /// Answers the end of a background agent. The client wakes the conversation, which is told what
 /// comes next.
-pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
+pub(super) fn woken(call: &HookCall) -> Result<Reply> {
     match ours(call)? {
         Some(bound) => next(call, &bound),
         None => Ok(Reply::silent()),
@@ -73,8 +72,8 @@ pub(crate) fn woken(call: &HookCall) -> Result<Reply> {
 }
 
 /// An agent of the orchestration wants to end. Its files show what it achieved.
-pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
+pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
+    if plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     bound.file.update(|state| {

@@ -13,7 +13,7 @@ use ralph_io::{process::clock, project, project::settings, store::plan_files};
 use std::path::Path;
 
 /// Starts a planning run, or continues the session's own.
-pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
+pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let now = clock::now();
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
         return go_on(asked, &file, &state, now);

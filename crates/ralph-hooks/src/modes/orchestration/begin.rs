@@ -41,7 +41,7 @@ enum OrchestrationChoice {
 
 /// Decides what the request means, and carries it out. Starts the loop even without a client
 /// session: the driver binds each client that it starts.
-pub(crate) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
+pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let wanted = match wanted(asked.request.task.as_deref()) {
         Ok(wanted) => wanted,
         Err(why) => return Ok(StartOutcome::Refused(why)),
@@ -270,10 +270,10 @@ fn agreed_before(asked: &StartRequest<'_>, id: &OrchestrationId) -> Vec<Criterio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orchestration::{StepResult, ends};
     use ralph_core::modes::arguments;
     use ralph_core::state::{EndingKind, Phase, Registration, StartedBy};
     use ralph_io::store::home::Home;
+    use ralph_io::store::lifecycle::ManifestFate;
     use std::fs;
 
     struct World {
@@ -420,16 +420,12 @@ mod tests {
         };
         let id = in_session::id(&state).to_owned();
         let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
-        let sessions = OrchestrationStore::of(&world.root(), &world.home).unwrap();
-        let seen = sessions.read(&OrchestrationId::parse(&id).unwrap()).unwrap().unwrap();
-        let mut step = machine::next(&seen, clock::now());
-        assert!(matches!(ends(&world.home, &file, &step, &seen).unwrap(), StepResult::GoesOn));
-        step.act = machine::Act::AwaitingFeedback(vec!["task-1 failed".to_owned()]);
-        let StepResult::Over(over, away) = ends(&world.home, &file, &step, &seen).unwrap() else {
-            panic!("it goes on")
-        };
-        assert_eq!(over.ending.unwrap().kind, EndingKind::AwaitingFeedback);
-        assert!(lifecycle::is_put_away(&world.home, &away));
+        let ended = file.update(|state| {
+            state.end(EndingKind::AwaitingFeedback, "task-1 failed", clock::now());
+            state.clone()
+        });
+        let over = ended.unwrap().unwrap();
+        lifecycle::put_away(&world.home, &file, &over, ManifestFate::Remove).unwrap();
         assert!(lifecycle::of_session(&world.home, "s").unwrap().is_none());
         let StartOutcome::Started(again, _) = world.begin(&id, "s", "p2") else {
             panic!("not started")

@@ -15,9 +15,9 @@ use serde_json::json;
 use std::path::Path;
 
 /// Takes the report of a subagent, or of a session that a driver started as one.
-pub(crate) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
+pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let who = Who::of(call);
-    if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
+    if !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     let Some(role) = who.role() else { return Ok(Reply::silent()) };

@@ -5,7 +5,7 @@ use super::{Who, change, tell_log};
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::hook_runner::HookCall;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
@@ -28,12 +28,13 @@ const SHIPPED: [(&str, &str); 3] = [
 ];
 
 /// Decides whether a tool may run. The calling hook turns an error into a refusal.
-pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
+pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
     }
-    let Some(plan) = bound.state.ralplan() else { return Ok(Reply::silent()) };
+    // The loop has changed since the summary of its state was read.
+    let Some(plan) = bound.state.ralplan() else { bail!("the loop is no longer a planning") };
     let who = Who::of(call);
     if let Some((reason, record)) = ruling(call, &bound.state, plan, &who)? {
         // Every copy denies, since the client takes the strictest answer; one of them writes the
@@ -71,7 +72,7 @@ pub(crate) fn before_a_tool(call: &HookCall) -> Result<Reply> {
 /// Whether the user has already allowed this call by starting a planning run, whose planner writes
 /// the plan. Plan mode refuses every edit without a person's permission, whatever the PreToolUse
 /// hook answered.
-pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
+pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let Some(plan) = state.ralplan() else { return Ok(false) };
     if !is_edit(call) || plan_files::is_gone(state) {
         return Ok(false);
@@ -199,4 +200,36 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
 /// The log lines, or `other` if there are none.
 pub(super) fn said_or(lines: &[String], other: &str) -> String {
     if lines.is_empty() { other.to_owned() } else { lines.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::begin::{StartOutcome, StartRequest, begin};
+    use crate::hook_runner::tests::call;
+    use ralph_core::modes::arguments;
+    use ralph_core::state::{Mode, Registration, StartedBy};
+    use ralph_io::store::home::Home;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_is_not_let_through_when_another_loop_has_taken_the_place_of_the_planning() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let started = begin(&StartRequest {
+            mode: Mode::Plain,
+            home: &home,
+            request: &arguments::parse("task").unwrap(),
+            session_id: "s",
+            prompt_id: "p",
+            project_root: folder.path().to_owned(),
+            started_by: StartedBy::Person,
+            via: Some(Registration::Settings),
+        });
+        assert!(matches!(started.unwrap(), StartOutcome::Started(..)));
+        let event =
+            json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Write"});
+        let refused = before_a_tool(&call(&home, event)).unwrap_err();
+        assert_eq!(refused.to_string(), "the loop is no longer a planning");
+    }
 }

@@ -3,6 +3,7 @@
 //! `ralph refine begin` creates the loop and `ralph refine end` ends it, since only they know the
 //! measurements.
 
+use super::ModeHooks;
 use crate::active_loop::{self, Bound};
 use crate::begin::{facts, own, run, unusable};
 use crate::hook_runner::HookCall;
@@ -20,6 +21,14 @@ use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project::settings};
 use std::path::Path;
+
+pub(super) struct RefineHooks;
+
+impl ModeHooks for RefineHooks {
+    fn before_an_agent(&self, call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+        may_call(call, bound)
+    }
+}
 
 /// A refinement for a conversation to carry out.
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +171,7 @@ pub fn end(
 
 /// Decides whether an agent may be called. The state's lock ensures that simultaneous calls do not
 /// exceed the limit.
-pub(crate) fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     // Only the copy that answers records the call.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
