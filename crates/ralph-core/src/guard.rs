@@ -7,7 +7,6 @@
 
 pub mod blocked;
 pub mod human_only;
-pub mod scheduled;
 pub mod speaker;
 pub mod unreadable;
 

@@ -33,7 +33,7 @@ use crate::evidence::environment::Environment;
 use crate::evidence::pinned::Frozen;
 use crate::evidence::receipt::{Receipt, Regression};
 use crate::state::progress::Progress;
-use crate::text::from_json::{FromJson, Members, Mistake, from_json};
+use crate::text::from_json::{FromJson, Members, Mistake, from_json, mistake};
 use crate::transcript::tokens::Usage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -359,6 +359,14 @@ impl Registration {
             Some("skill") => Registration::Skill,
             _ => Registration::Unnamed,
         }
+    }
+}
+
+impl FromJson for Registration {
+    fn from_json(value: Value) -> Result<Self, Mistake> {
+        let word = String::from_json(value)?;
+        let known = Registration::ALL.into_iter().find(|via| via.as_str() == word);
+        known.map_or_else(|| mistake("a way to register"), Ok)
     }
 }
 
@@ -787,6 +795,15 @@ mod tests {
         assert_eq!((plan.plan_path.as_str(), plan.plan_hash.as_str()), (".omc/plans/a.md", "abc"));
         let alone = serde_json::to_value(LoopState::default()).unwrap();
         assert!(alone.get("ralplan").is_none(), "what says nothing is not written");
+    }
+
+    #[test]
+    fn a_registration_is_read_by_its_word() {
+        for via in Registration::ALL {
+            assert_eq!(Registration::from_json(json!(via.as_str())), Ok(via));
+        }
+        let wrong = Registration::from_json(json!("owl")).unwrap_err();
+        assert_eq!(wrong.to_string(), "`` is not a way to register");
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub use at_stop::AtStop;
 pub use record::{RecordedOutcome, StopRecord};
 pub use routed::{Routed, RouterStep};
 
+use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;
 use crate::state::progress::{self, ProgressSample};
@@ -85,31 +86,6 @@ pub struct TaskProgress {
     pub withheld: Option<Withheld>,
     /// Hash of all task states and check results.
     pub print: String,
-}
-
-/// Why a loop cannot complete, whatever the state of its criteria.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Withheld {
-    /// The loop uses workers but has no tasks.
-    NoTasks,
-}
-
-impl Withheld {
-    /// The reason for this state; `None` if proof decides.
-    pub fn of(state: &LoopState) -> Option<Withheld> {
-        (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
-    }
-
-    /// The reason, and what to do about it.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Withheld::NoTasks => {
-                "this loop has no tasks yet, so no worker has done anything; add them with `ralph \
-                 plan-sync`"
-            }
-        }
-    }
 }
 
 /// The decision about a turn that is about to end.

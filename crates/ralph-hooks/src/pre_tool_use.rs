@@ -11,13 +11,13 @@ use crate::{
     cancel, orchestration, permission_request, ralplan, refine, signals, unreadable, workers,
 };
 use anyhow::Result;
-use ralph_core::guard::scheduled;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Ruling, Situation,
 };
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Mode, Phase, StateView};
+use ralph_core::transcript::scheduled;
 use ralph_io::store::places;
 
 /// Answers PreToolUse and PermissionRequest.

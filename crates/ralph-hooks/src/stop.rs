@@ -18,8 +18,8 @@ use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCa
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    guard::scheduled, modes::ralplan as planning, state::progress, text::truncate,
-    transcript::cutoff, views::messages,
+    modes::ralplan as planning, state::progress, text::truncate, transcript::cutoff,
+    transcript::scheduled, views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;

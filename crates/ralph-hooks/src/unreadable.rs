@@ -62,10 +62,10 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
     if !unreadable::speaks(call.via, client::plugin_root().is_some(), is_in_settings) {
         return Reply::silent();
     }
-    Reply::silent().tell(match failure {
+    Reply::silent().tell(messages::line(&match failure {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
-    })
+    }))
 }
 
 fn undecided(why: &str) -> String {

@@ -5,10 +5,35 @@ use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof, Receipt, ReceiptStatus};
 use crate::protocol::reply::bounded;
 use crate::state::{Criterion, LoopState};
-use crate::stop::Withheld;
 use crate::text::plural::noun;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// Why a loop cannot complete, whatever the state of its criteria.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Withheld {
+    /// The loop uses workers but has no tasks.
+    NoTasks,
+}
+
+impl Withheld {
+    /// The reason for this state; `None` if proof decides.
+    pub fn of(state: &LoopState) -> Option<Withheld> {
+        (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
+    }
+
+    /// The reason, and what to do about it.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Withheld::NoTasks => {
+                "this loop has no tasks yet, so no worker has done anything; add them with `ralph \
+                 plan-sync`"
+            }
+        }
+    }
+}
 
 /// Criteria that are listed individually.
 const MOST_NAMED: usize = 6;

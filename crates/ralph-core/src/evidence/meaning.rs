@@ -17,6 +17,8 @@ mod runners;
 mod tasks;
 mod text;
 
+pub(crate) use just::JUSTFILES;
+pub(crate) use make::MAKEFILES;
 pub use runners::Naming;
 
 use crate::shell::vacuous;

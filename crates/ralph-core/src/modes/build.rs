@@ -5,10 +5,11 @@
 //! After `MOST_ATTEMPTS` rounds the task is given up, so that a task that always crashes cannot
 //! keep the loop running forever.
 
+use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
 use crate::protocol::reply::bounded;
 use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
-use crate::stop::{self, Withheld};
+use crate::stop;
 use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
 use crate::text::plural::noun;
 use jiff::Timestamp;
