@@ -9,10 +9,10 @@
 //! | folder | holds |
 //! |---|---|
 //! | [`text`] | shortening, counting, cleaning and matching text |
+//! | [`shell`] | which commands a Bash command line runs |
 //! | [`protocol`] | hook events and replies, registrations, permission rules |
 //! | [`state`] | the state file of a loop, with the causes of pauses and endings |
 //! | [`transcript`] | what Claude Code writes: transcript rows, tokens, the headless stream |
-//! | [`shell`] | which commands a Bash command line runs |
 //! | [`evidence`] | receipts, the criteria that the user agreed to, test counts |
 //! | [`tasks`] | the task graph, plans, `bd` |
 //! | [`guard`] | whether a tool may run now, and who is asking |
