@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph::standin::{Script, ScriptedTurn, StandIn, Usage as Reported};
-use ralph_core::transcript::tokens::{Tokens, Usage};
+use ralph_core::state::{Tokens, Usage};
 use ralph_io::client::transcript;
 use serde_json::json;
 

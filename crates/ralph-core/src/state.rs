@@ -3,25 +3,34 @@
 //! Unknown fields are kept and written back at every level where a user or a newer version may have
 //! added one. A file with a newer `schema_version` is never rewritten; the store checks that.
 
-pub mod progress;
 pub mod signals;
 
 mod brief;
+mod environment;
 mod glance;
 mod mode;
 mod orchestration;
+mod pinned;
+mod progress;
 mod ralplan;
 mod read;
+mod receipt;
 mod refine;
+mod tokens;
 mod words;
 mod worker;
 
 pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
+pub use environment::Environment;
 pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
 pub use mode::ModeState;
 pub use orchestration::{OrchestrationCall, OrchestrationState};
+pub use pinned::{Frozen, PinnedPart, TestFile};
+pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
+pub use receipt::{Accepted, CriterionRunner, Receipt, Regression};
 pub use refine::RefineState;
+pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
@@ -29,12 +38,7 @@ pub use words::{
 };
 pub use worker::Worker;
 
-use crate::evidence::environment::Environment;
-use crate::evidence::pinned::Frozen;
-use crate::evidence::receipt::{Receipt, Regression};
-use crate::state::progress::Progress;
 use crate::text::from_json::{FromJson, Members, Mistake, from_json, mistake};
-use crate::transcript::tokens::Usage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -587,7 +591,7 @@ impl Criterion {
     }
 
     /// True if a person accepted this exception.
-    pub fn accepts(&self, what: crate::evidence::receipt::Accepted) -> bool {
+    pub fn accepts(&self, what: Accepted) -> bool {
         self.accepted.iter().any(|word| word == what.as_str())
     }
 }

@@ -4,6 +4,7 @@
 //! before the limits, so that work finished on the last iteration counts as complete and not as
 //! capped. The limits come before the stall, so that the ending names its real cause.
 
+pub mod progress;
 pub mod replay;
 pub mod rounds;
 
@@ -18,10 +19,10 @@ pub use routed::{Routed, RouterStep};
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;
-use crate::state::progress::{self, ProgressSample};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
+use crate::stop::progress::ProgressSample;
 use crate::tasks::graph;
 use crate::text::plural::noun;
 use crate::text::token::CompletionRequest;

@@ -15,11 +15,14 @@ use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCause, Phase};
+use ralph_core::stop::progress;
 use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    modes::ralplan as planning, state::progress, text::truncate, transcript::cutoff,
-    transcript::scheduled, views::messages,
+    modes::ralplan as planning,
+    text::truncate,
+    transcript::{cutoff, scheduled},
+    views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;

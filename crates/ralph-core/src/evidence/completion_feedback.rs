@@ -2,9 +2,9 @@
 //! and the end of the first failing command's output.
 
 use crate::evidence::pinned;
-use crate::evidence::receipt::{self, Proof, Receipt, ReceiptStatus};
+use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::protocol::reply::bounded;
-use crate::state::{Criterion, LoopState};
+use crate::state::{Criterion, LoopState, Receipt};
 use crate::text::plural::noun;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -98,7 +98,7 @@ fn line(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> S
 
 /// What is wrong with a criterion, or a text that nothing is.
 pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
-    let nothing = crate::evidence::receipt::Receipt::default();
+    let nothing = crate::state::Receipt::default();
     let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
     match standing {
         ReceiptStatus::NeverRun if criterion.verification_command.trim().is_empty() => {
@@ -271,7 +271,7 @@ fn names(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::{CriterionRunner, Regression};
+    use crate::state::{CriterionRunner, Regression};
 
     fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
         let mut criterion = Criterion {

@@ -179,8 +179,8 @@ pub fn task(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::{self, CriterionRunner, Receipt};
-    use crate::state::{Criterion, Task};
+    use crate::evidence::receipt;
+    use crate::state::{Criterion, CriterionRunner, Receipt, Task};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

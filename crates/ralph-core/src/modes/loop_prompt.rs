@@ -7,8 +7,8 @@ use crate::evidence::completion_feedback;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::modes::mode;
 use crate::protocol::reply::bounded;
-use crate::state::progress::{Progress, in_a_row};
-use crate::state::{Completion, Criterion, LoopState, Signal, Task, Worker};
+use crate::state::{Completion, Criterion, LoopState, Progress, Signal, Task, Worker};
+use crate::stop::progress::in_a_row;
 use crate::tasks::graph::Graph;
 use crate::text::plural::{counted, noun};
 use crate::text::token::CompletionRequest;
@@ -332,8 +332,7 @@ fn one_line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::Receipt;
-    use crate::state::{Phase, TaskStatus};
+    use crate::state::{Phase, Receipt, TaskStatus};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -476,7 +475,7 @@ mod tests {
         criterion.id = "i".repeat(150);
         long.acceptance_criteria = vec![criterion; 6];
         for criterion in &mut long.acceptance_criteria {
-            criterion.turned_red = Some(crate::evidence::receipt::Regression::default());
+            criterion.turned_red = Some(crate::state::Regression::default());
         }
         let text = next_step(&long, CompletionRequest::Made, None, NOW);
         assert_eq!(text.encode_utf16().count(), STEP_LIMIT);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     use super::*;
-    use crate::state::{Phase, Signal};
+    use crate::state::{CriterionRunner, Phase, Receipt, Signal};
 
     #[test]
     fn a_pause_names_where_why_and_how_to_continue() {
@@ -296,8 +296,8 @@ mod tests {
         let with = |acceptance_criteria, task_graph| {
             achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
         };
-        let by = receipt::CriterionRunner::Hook;
-        let held = Some(receipt::Receipt { passed: true, by, ..receipt::Receipt::default() });
+        let by = CriterionRunner::Hook;
+        let held = Some(Receipt { passed: true, by, ..Receipt::default() });
         assert_eq!(with(vec![], vec![]), "");
         assert_eq!(with(vec![], vec![crate::state::Task::default()]), "0 of 1 task done.");
         assert_eq!(with(vec![criterion(true, None)], vec![]), "Proven: AC-1.");

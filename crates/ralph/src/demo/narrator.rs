@@ -5,8 +5,7 @@
 use super::DemoPlayer;
 use super::answer::StepAnswer;
 use super::story::{StoryAction, StoryExpectation, StoryStep};
-use ralph_core::evidence::receipt::Receipt;
-use ralph_core::state::LoopState;
+use ralph_core::state::{LoopState, Receipt};
 use ralph_core::text::plural::noun;
 use ralph_core::text::truncate::bounded;
 use ralph_core::text::wrap::wrap;

@@ -9,7 +9,7 @@ use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::PauseCause;
-use ralph_core::state::progress::in_a_row;
+use ralph_core::stop::progress::in_a_row;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::{process::clock, project::settings};
 use std::ffi::OsString;

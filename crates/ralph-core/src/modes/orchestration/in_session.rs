@@ -6,11 +6,11 @@
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::Proof;
 use crate::protocol::reply::{REASON_LIMIT, bounded};
-use crate::state::progress::stops;
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopState, OrchestrationCall, OrchestrationState,
     PauseCause, Registration,
 };
+use crate::stop::progress::stops;
 use crate::stop::{AllowReason, StopInputs, StopVerdict, all_hold, end, used_up};
 pub use crate::stop::{Routed, RouterStep};
 use crate::text::plural::noun;

@@ -7,10 +7,10 @@
 
 use super::{next, position, short};
 use crate::protocol::reply::{REASON_LIMIT, bounded};
-use crate::state::progress::stops;
 use crate::state::{
     DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, RalplanState, Registration,
 };
+use crate::stop::progress::stops;
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::hex::hex;
 use crate::text::plural::noun;

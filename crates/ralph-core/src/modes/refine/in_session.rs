@@ -6,8 +6,8 @@
 use super::MOST_IN_FOREGROUND;
 use crate::modes::parallel::Grant;
 use crate::protocol::reply::bounded;
-use crate::state::progress::stops;
 use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, RefineState, Signal};
+use crate::stop::progress::stops;
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::plural::noun;
 use std::fmt::Write;

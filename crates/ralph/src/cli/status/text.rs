@@ -7,8 +7,8 @@ use crate::command::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
-use ralph_core::state::progress;
 use ralph_core::state::{LoopState, Phase, Signal};
+use ralph_core::stop::progress;
 use ralph_core::text::plural::{grouped, noun};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
 

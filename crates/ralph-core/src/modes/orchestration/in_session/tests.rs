@@ -1,9 +1,8 @@
 use super::*;
-use crate::evidence::receipt::Receipt;
 use crate::modes::mode;
 use crate::modes::orchestration::agents::Mode as Called;
 use crate::modes::orchestration::invocation::CallKey;
-use crate::state::{Criterion, ModeState, Phase};
+use crate::state::{Criterion, ModeState, Phase, Receipt};
 use crate::stop::decide;
 use crate::text::token::CompletionRequest;
 
@@ -111,7 +110,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     green.acceptance_criteria[0].receipt = Some(Receipt {
         command: "cargo test".to_owned(),
         passed: true,
-        by: crate::evidence::receipt::CriterionRunner::Hook,
+        by: crate::state::CriterionRunner::Hook,
         tree_before: "t".to_owned(),
         tree_after: "t".to_owned(),
         ..Receipt::default()
