@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::arguments::{self, LoopRequest, Number, Options};
+use ralph_core::modes::arguments::{self, LimitFlag, LoopRequest, Options};
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::StartedBy;
 use ralph_core::transcript::cutoff;
 
 const NUMBERS: [Number; 4] =
-    [Number::MaxIterations, Number::MaxMinutes, Number::MaxTokens, Number::StallLimit];
+    [LimitFlag::MaxIterations, LimitFlag::MaxMinutes, LimitFlag::MaxTokens, LimitFlag::StallLimit];
 
 /// Exact or refused: the number that is taken is the number that was typed.
 fn check_number(text: &str) {
