@@ -3,8 +3,8 @@
 //! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
 //! rules get what they need as arguments. `clippy.toml` beside this crate enforces that.
 //!
-//! The folders, lowest layer first. Each folder imports only from the folders above it in this
-//! table; a test checks the imports and lists the remaining exceptions.
+//! The folders, lowest layer first. Each imports only from those above it in this table; a test
+//! checks the imports.
 //!
 //! | folder | holds |
 //! |---|---|

@@ -102,7 +102,8 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     let facts = facts(asked.root, Vec::new(), StartedBy::Model, clock::now())?;
     let now = facts.now;
     let goal = format!("refine {} until it no longer changes", asked.what);
-    let mut state = start::new_loop(&goal, &Options::default(), &settings, facts);
+    let mut state =
+        start::new_loop(&goal, &Options::default(), |state| settings.apply(state), facts);
     state.iteration = asked.done;
     state.max_iterations = asked.most.min(MOST_IN_FOREGROUND);
     state.mode = ModeState::Refine(RefineState {

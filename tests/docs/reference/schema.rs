@@ -1,9 +1,9 @@
 //! Makes the schemas from the types.
 
 use super::source::{Member, Source, Type};
-use ralph_core::modes::arguments::LimitFlag;
 use ralph_core::project::project_facts::{KINDS, page};
 use ralph_core::protocol::permission::Mode;
+use ralph_core::state::LimitFlag;
 use serde_json::{Map, Value, json};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";

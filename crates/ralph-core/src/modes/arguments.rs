@@ -11,7 +11,7 @@ pub use refusal::ArgumentError;
 
 use crate::modes::parallel::TaskSource;
 use crate::shell::vacuous;
-use crate::state::{Completion, Criterion, LoopState};
+use crate::state::{Completion, Criterion, LimitFlag, LoopState};
 use words::ArgumentWord;
 
 /// All flags of `ralph start`, as typed.
@@ -85,50 +85,9 @@ impl Options {
     }
 }
 
-/// A flag whose value is a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitFlag {
-    MaxIterations,
-    MaxMinutes,
-    MaxTokens,
-    StallLimit,
-    MaxWorkers,
-}
-
-impl LimitFlag {
-    /// The flag as typed.
-    pub fn flag(self) -> &'static str {
-        match self {
-            LimitFlag::MaxIterations => "--max-iterations",
-            LimitFlag::MaxMinutes => "--max-minutes",
-            LimitFlag::MaxTokens => "--max-tokens",
-            LimitFlag::StallLimit => "--stall-limit",
-            LimitFlag::MaxWorkers => "--max-workers",
-        }
-    }
-
-    /// The largest allowed value. The smallest is 1.
-    pub fn most(self) -> u64 {
-        match self {
-            LimitFlag::MaxIterations => 10_000,
-            LimitFlag::MaxMinutes => 100_000,
-            LimitFlag::MaxTokens => 1_000_000_000_000,
-            LimitFlag::StallLimit => 1_000,
-            LimitFlag::MaxWorkers => 16,
-        }
-    }
-}
-
-/// Parses plain decimal digits within the flag's range and refuses everything else. `08` could mean
-/// eight or octal, and a wrong guess would only show when the loop ends too early.
+/// Parses the value of a flag that limits a loop.
 pub fn parse_number(number: LimitFlag, text: &str) -> Result<u64, ArgumentError> {
-    let refused = || ArgumentError::Number { number, given: text.to_owned() };
-    let plain = !text.is_empty()
-        && !text.starts_with('0')
-        && text.bytes().all(|byte| byte.is_ascii_digit());
-    let value: u64 =
-        if plain { text.parse().map_err(|_| refused())? } else { return Err(refused()) };
-    if value <= number.most() { Ok(value) } else { Err(refused()) }
+    number.parse(text).ok_or_else(|| ArgumentError::Number { number, given: text.to_owned() })
 }
 
 pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {

@@ -8,10 +8,9 @@
 mod client;
 mod refine;
 
-use crate::modes::arguments::LimitFlag;
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
-use crate::state::{Completion, LoopState};
+use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use refine::Refine;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! Numbers on the command line: plain decimal digits in range. Anything else is refused.
 
-use ralph_core::modes::arguments::{LimitFlag, parse_number};
+use ralph_core::modes::arguments::parse_number;
+use ralph_core::state::LimitFlag;
 
 /// Parses `--max-iterations`.
 pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {

@@ -2,8 +2,9 @@
 //!
 //! Each message names the flag and what to type instead. A refused request starts nothing.
 
-use super::{FLAGS, LimitFlag};
+use super::FLAGS;
 use crate::shell::vacuous::Vacuous;
+use crate::state::LimitFlag;
 use std::fmt;
 
 /// Why the arguments were refused.
