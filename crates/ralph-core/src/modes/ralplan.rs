@@ -9,6 +9,7 @@ pub mod driven;
 pub mod export;
 pub mod formats;
 pub mod gates;
+pub(super) mod mode_rules;
 mod next;
 mod pause;
 pub mod question;
@@ -16,7 +17,6 @@ mod step;
 
 pub use call::may_call;
 pub use next::{AgentInput, NextPlanStep, next};
-pub(crate) use pause::at_stop;
 pub use pause::{
     announcement, asked, continues_line, contract, is_told, prefix, started_line, take_up, told,
 };
