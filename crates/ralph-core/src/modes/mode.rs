@@ -110,7 +110,7 @@ pub fn label(mode: &ModeState) -> &str {
     match mode {
         ModeState::Plain => "",
         ModeState::Ralplan(_) => "planning",
-        ModeState::Orchestration(_) => "session",
+        ModeState::Orchestration(_) => "orchestration",
         ModeState::Refine(_) => "refine",
         ModeState::Other(word) => word,
     }
