@@ -48,7 +48,7 @@ pub struct StopInputs {
     /// True if the main conversation has not received the user's STEER yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub steer_waits: bool,
-    /// True if the document of consensus planning is no longer in the project: the user removed it.
+    /// True if the mode's document is no longer in the project: the user removed it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub document_gone: bool,
     /// The router's output for an orchestration; `None` in every other mode.
@@ -307,7 +307,7 @@ fn may_rest(state: &LoopState, seen: &StopInputs) -> Option<AllowReason> {
 }
 
 /// True if the token is only a request that must be proven.
-fn needs_proof(state: &LoopState) -> bool {
+pub(crate) fn needs_proof(state: &LoopState) -> bool {
     state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 

@@ -11,12 +11,11 @@ use crate::{orchestration, ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
-use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::progress;
-use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
+use ralph_core::stop::{self, Routed, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
     modes::ralplan as planning,

@@ -3,9 +3,9 @@
 
 use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
-use crate::protocol::reply::bounded;
 use crate::state::{Criterion, LoopState, Receipt};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;

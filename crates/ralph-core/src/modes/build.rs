@@ -7,11 +7,11 @@
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
-use crate::protocol::reply::bounded;
 use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
 use crate::stop;
 use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use std::fmt::Write;
 

@@ -2,7 +2,7 @@
 
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::modes::mode;
-use crate::state::{Criterion, EndingKind, LoopState, ModeState, PauseCause};
+use crate::state::{Criterion, EndingKind, LoopState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph, text::plural};
 use jiff::Timestamp;
 
@@ -24,12 +24,10 @@ pub fn paused(state: &LoopState) -> String {
     };
     let colon = if what.is_empty() { "" } else { ":" };
     let (_, position) = what_and_where(state);
-    format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode))
-}
-
-/// The command that the user types in the session to continue a paused loop.
-pub fn command(mode: &ModeState) -> &'static str {
-    mode::of(mode).resume_command()
+    format!(
+        "paused at {position}{cause}{colon}{what} {} continues",
+        mode::of(&state.mode).resume_command()
+    )
 }
 
 /// The noun for the loop and its position in its own count: consensus planning counts

@@ -39,7 +39,7 @@ impl AtStop for Orchestration {
         match state.context_lost {
             true => {
                 let heading = in_session::continues_line(state);
-                in_session::contract(&heading, state, &[])
+                in_session::loop_prompt(&heading, state, &[])
             }
             false => in_session::told(state),
         }
@@ -62,7 +62,7 @@ impl ModeRules for Orchestration {
         steers: &[String],
         _now: Timestamp,
     ) -> String {
-        in_session::contract(heading, state, steers)
+        in_session::loop_prompt(heading, state, steers)
     }
 
     fn announcement(&self, state: &LoopState) -> String {

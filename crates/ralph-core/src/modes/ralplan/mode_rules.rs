@@ -56,7 +56,7 @@ impl ModeRules for Ralplan {
         steers: &[String],
         _now: Timestamp,
     ) -> String {
-        pause::contract(heading, state, steers)
+        pause::loop_prompt(heading, state, steers)
     }
 
     fn announcement(&self, state: &LoopState) -> String {

@@ -44,7 +44,7 @@ impl ModeRules for Refine {
         steers: &[String],
         _now: Timestamp,
     ) -> String {
-        in_session::contract(heading, state, steers)
+        in_session::loop_prompt(heading, state, steers)
     }
 
     fn next_hint(&self, state: &LoopState) -> Option<String> {

@@ -162,7 +162,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 /// A turn interrupted, for example by Esc; nothing else reports it before the next prompt.
 fn at_rest(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
-        format!("{cause}; {} in its session continues", messages::command(&one.state.mode))
+        format!("{cause}; {} in its session continues", mode::of(&one.state.mode).resume_command())
     })
 }
 

@@ -232,7 +232,7 @@ fn agents_at_work_and_a_waiting_command_come_first() {
 #[test]
 fn the_contract_names_session_task_rules_and_what_comes_next() {
     let state = LoopState { prompt: "Build a door".into(), context_lost: true, ..state() };
-    let text = contract(&continues_line(&state), &state, &["faster".to_owned()]);
+    let text = loop_prompt(&continues_line(&state), &state, &["faster".to_owned()]);
     for words in [
         "Ralph session 260131-120000 continues, loop l\nTask: Build a door\n",
         "Folder: .ralph-sessions/260131-120000/",
@@ -246,5 +246,5 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     let says = check(&mut lost, &seen(routed(RouterStep::Call, "call")), "go on");
     assert!(says.contains("Rules: you route") && !lost.context_lost, "{says}");
     lost.orchestration_mut().unwrap().given.clear();
-    assert!(contract("x", &lost, &[]).contains("Next: end your turn"));
+    assert!(loop_prompt("x", &lost, &[]).contains("Next: end your turn"));
 }
