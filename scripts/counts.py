@@ -16,7 +16,7 @@ ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__)
 CORE = "ralph-core"
 # The folders of the core, from the bottom to the top.
 LAYERS = [
-    "text", "protocol", "state", "transcript", "shell", "evidence", "tasks", "guard", "stop", "modes",
+    "text", "shell", "protocol", "state", "transcript", "evidence", "tasks", "guard", "stop", "modes",
     "project", "views",
 ]
 IDIOMS = {"Args", "Command"}
