@@ -22,7 +22,7 @@ ROOT = ASKED.folder
 CORE = "ralph-core"
 # The folders of the core, from the bottom to the top.
 LAYERS = [
-    "text", "protocol", "state", "transcript", "shell", "evidence", "tasks", "guard", "stop", "modes",
+    "text", "shell", "protocol", "state", "transcript", "evidence", "tasks", "guard", "stop", "modes",
     "project", "views",
 ]
 IDIOMS = {"Args", "Command"}

@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::arguments::{self, LoopRequest, Number, Options};
+use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::project::settings::Settings;
-use ralph_core::state::StartedBy;
+use ralph_core::state::{LimitFlag, StartedBy};
 use ralph_core::transcript::cutoff;
 
-const NUMBERS: [Number; 4] =
-    [Number::MaxIterations, Number::MaxMinutes, Number::MaxTokens, Number::StallLimit];
+const NUMBERS: [LimitFlag; 4] =
+    [LimitFlag::MaxIterations, LimitFlag::MaxMinutes, LimitFlag::MaxTokens, LimitFlag::StallLimit];
 
 /// Exact or refused: the number that is taken is the number that was typed.
 fn check_number(text: &str) {
@@ -80,7 +80,7 @@ fn check_start(request: &LoopRequest) {
                 discovered: Vec::new(),
                 started_by: StartedBy::Person,
             };
-            let state = start::new_loop(&task, &request.options, &Settings::default(), facts);
+            let state = start::new_loop(&task, &request.options, |state| Settings::default().apply(state), facts);
             assert_eq!(&state.prompt, asked, "a prompt is never changed");
             assert_eq!(state.max_iterations, request.options.max_iterations.unwrap_or(25));
             assert!(!state.is_live());

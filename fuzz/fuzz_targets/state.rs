@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::state::{Glance, LoopState};
 use ralph_core::tasks::graph::{self, render};
 use ralph_core::{
-    evidence::completion_feedback, evidence::pinned, modes::loop_prompt, modes::start,
+    evidence::completion_feedback, evidence::pinned, modes::mode, modes::start,
     views::messages,
 };
 use ralph_fuzz::same;
@@ -66,7 +66,7 @@ fn check_telling(state: &LoopState) {
         start::announcement(state),
         completion_feedback::refusal(state, None),
         completion_feedback::regressions(state),
-        loop_prompt::contract("heading", state, &[], now),
+        mode::of(&state.mode).loop_prompt("heading", state, &[], now),
         render::text(&state.task_graph, render::Show::All, now),
         render::markdown(&state.task_graph, render::Show::All, now),
     ];

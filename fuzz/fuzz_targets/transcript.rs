@@ -3,8 +3,9 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
+use ralph_core::state::{Source, Tokens};
 use ralph_core::transcript::row::TranscriptRow;
-use ralph_core::transcript::tokens::{Counter, Source, Tokens};
+use ralph_core::transcript::tokens::Counter;
 use ralph_core::{transcript::activity, transcript::cutoff};
 use ralph_fuzz::{cuts, folder, write};
 use ralph_io::client::transcript;

@@ -1,6 +1,7 @@
 //! Inside the session of a live loop, some commands are for a person only.
 
 use crate::world::World;
+use ralph_core::guard::human_only::{HIDDEN, OTHERS, PERSONS_ONLY};
 
 const REFUSED: [&[&str]; 17] = [
     &["start"],
@@ -71,7 +72,7 @@ fn a_persons_commands_are_refused_and_nothing_changes() {
 fn every_command_of_the_list_that_exists_is_refused() {
     let world = World::new().live_loop("S");
     let mut refused = 0;
-    for (command, _) in ralph_core::guard::human_only::PERSONS_ONLY {
+    for (command, _) in PERSONS_ONLY {
         let words: Vec<&str> = command.split(' ').collect();
         let help: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
         if world.ralph(&help).exit != 0 {
@@ -93,6 +94,19 @@ fn every_command_of_the_list_that_exists_is_refused() {
         refused += 1;
     }
     assert!(refused >= 7, "{refused}");
+}
+
+/// The guard knows each command, so that it never takes one for the value of an option before it.
+#[test]
+fn every_command_is_in_one_list_of_the_guard() {
+    let persons = PERSONS_ONLY.map(|(command, _)| command);
+    let whole = |command: &str| persons.contains(&command) || command == "statusline";
+    for command in ralph::cli::command().get_subcommands() {
+        let name = command.get_name();
+        let lists = [whole(name), OTHERS.contains(&name), HIDDEN.contains(&name)];
+        assert_eq!(lists.iter().filter(|is_in| **is_in).count(), 1, "`ralph {name}`");
+        assert_eq!(HIDDEN.contains(&name), command.is_hide_set(), "`ralph {name}`");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_core::transcript::tokens::{Tokens, Usage};
+use ralph_core::state::{Tokens, Usage};
 use ralph_io::client::transcript;
 use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn, Usage as Reported};
 use serde_json::json;

@@ -222,7 +222,7 @@ fn the_skill_knows_the_words_of_the_program() {
         assert!(told.contains(words), "{words}: {told}");
         check_contains(&text, &[words]);
     }
-    let contract = in_session::contract("x", &state, &[]);
+    let contract = in_session::loop_prompt("x", &state, &[]);
     assert!(contract.contains("ralph session status"));
     check_contains(&text, &["ralph session status", "`.ralph-sessions/`"]);
     let head = FrontMatter::of(&text);

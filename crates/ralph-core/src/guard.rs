@@ -7,7 +7,6 @@
 
 pub mod blocked;
 pub mod human_only;
-pub mod scheduled;
 pub mod speaker;
 pub mod unreadable;
 
@@ -39,6 +38,7 @@ pub use tools::{is_known, knows_field, listed};
 /// What a ruling depends on, apart from the call itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
+    /// For the journal only; no rule reads it.
     pub mode: &'a Mode,
     pub standing: LoopActivity,
     pub agent: Caller<'a>,

@@ -3,16 +3,16 @@
 //! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
 //! rules get what they need as arguments. `clippy.toml` beside this crate enforces that.
 //!
-//! The folders, lowest layer first. Each folder imports only from the folders above it in this
-//! table; a test checks the imports and lists the remaining exceptions.
+//! The folders, lowest layer first. Each imports only from those above it in this table; a test
+//! checks the imports.
 //!
 //! | folder | holds |
 //! |---|---|
 //! | [`text`] | shortening, counting, cleaning and matching text |
+//! | [`shell`] | which commands a Bash command line runs |
 //! | [`protocol`] | hook events and replies, registrations, permission rules |
 //! | [`state`] | the state file of a loop, with the causes of pauses and endings |
 //! | [`transcript`] | what Claude Code writes: transcript rows, tokens, the headless stream |
-//! | [`shell`] | which commands a Bash command line runs |
 //! | [`evidence`] | receipts, the criteria that the user agreed to, test counts |
 //! | [`tasks`] | the task graph, plans, `bd` |
 //! | [`guard`] | whether a tool may run now, and who is asking |

@@ -8,6 +8,7 @@ pub mod loop_prompt;
 pub mod mode;
 pub mod orchestration;
 pub mod parallel;
+mod plain;
 pub mod ralplan;
 pub mod refine;
 pub mod start;

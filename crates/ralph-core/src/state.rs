@@ -3,25 +3,36 @@
 //! Unknown fields are kept and written back at every level where a user or a newer version may have
 //! added one. A file with a newer `schema_version` is never rewritten; the store checks that.
 
-pub mod progress;
 pub mod signals;
 
 mod brief;
+mod environment;
 mod glance;
+mod limit_flag;
 mod mode;
 mod orchestration;
+mod pinned;
+mod progress;
 mod ralplan;
 mod read;
+mod receipt;
 mod refine;
+mod tokens;
 mod words;
 mod worker;
 
 pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
+pub use environment::Environment;
 pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
+pub use limit_flag::LimitFlag;
 pub use mode::ModeState;
 pub use orchestration::{OrchestrationCall, OrchestrationState};
+pub use pinned::{Frozen, PinnedPart, TestFile};
+pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
+pub use receipt::{Accepted, CriterionRunner, Receipt, Regression};
 pub use refine::RefineState;
+pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
@@ -29,12 +40,7 @@ pub use words::{
 };
 pub use worker::Worker;
 
-use crate::evidence::environment::Environment;
-use crate::evidence::pinned::Frozen;
-use crate::evidence::receipt::{Receipt, Regression};
-use crate::state::progress::Progress;
-use crate::text::from_json::{FromJson, Members, Mistake, from_json};
-use crate::transcript::tokens::Usage;
+use crate::text::from_json::{FromJson, Members, Mistake, from_json, mistake};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -362,6 +368,14 @@ impl Registration {
     }
 }
 
+impl FromJson for Registration {
+    fn from_json(value: Value) -> Result<Self, Mistake> {
+        let word = String::from_json(value)?;
+        let known = Registration::ALL.into_iter().find(|via| via.as_str() == word);
+        known.map_or_else(|| mistake("a way to register"), Ok)
+    }
+}
+
 /// Why a loop is paused, and since when.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
@@ -579,7 +593,7 @@ impl Criterion {
     }
 
     /// True if a person accepted this exception.
-    pub fn accepts(&self, what: crate::evidence::receipt::Accepted) -> bool {
+    pub fn accepts(&self, what: Accepted) -> bool {
         self.accepted.iter().any(|word| word == what.as_str())
     }
 }
@@ -787,6 +801,15 @@ mod tests {
         assert_eq!((plan.plan_path.as_str(), plan.plan_hash.as_str()), (".omc/plans/a.md", "abc"));
         let alone = serde_json::to_value(LoopState::default()).unwrap();
         assert!(alone.get("ralplan").is_none(), "what says nothing is not written");
+    }
+
+    #[test]
+    fn a_registration_is_read_by_its_word() {
+        for via in Registration::ALL {
+            assert_eq!(Registration::from_json(json!(via.as_str())), Ok(via));
+        }
+        let wrong = Registration::from_json(json!("owl")).unwrap_err();
+        assert_eq!(wrong.to_string(), "`` is not a way to register");
     }
 
     #[test]

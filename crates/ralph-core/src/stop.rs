@@ -4,6 +4,7 @@
 //! before the limits, so that work finished on the last iteration counts as complete and not as
 //! capped. The limits come before the stall, so that the ending names its real cause.
 
+pub mod progress;
 pub mod replay;
 pub mod rounds;
 
@@ -15,12 +16,13 @@ pub use at_stop::AtStop;
 pub use record::{RecordedOutcome, StopRecord};
 pub use routed::{Routed, RouterStep};
 
+use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;
-use crate::state::progress::{self, ProgressSample};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
+use crate::stop::progress::ProgressSample;
 use crate::tasks::graph;
 use crate::text::plural::noun;
 use crate::text::token::CompletionRequest;
@@ -46,7 +48,7 @@ pub struct StopInputs {
     /// True if the main conversation has not received the user's STEER yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub steer_waits: bool,
-    /// True if the document of consensus planning is no longer in the project: the user removed it.
+    /// True if the mode's document is no longer in the project: the user removed it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub document_gone: bool,
     /// The router's output for an orchestration; `None` in every other mode.
@@ -85,31 +87,6 @@ pub struct TaskProgress {
     pub withheld: Option<Withheld>,
     /// Hash of all task states and check results.
     pub print: String,
-}
-
-/// Why a loop cannot complete, whatever the state of its criteria.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Withheld {
-    /// The loop uses workers but has no tasks.
-    NoTasks,
-}
-
-impl Withheld {
-    /// The reason for this state; `None` if proof decides.
-    pub fn of(state: &LoopState) -> Option<Withheld> {
-        (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
-    }
-
-    /// The reason, and what to do about it.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Withheld::NoTasks => {
-                "this loop has no tasks yet, so no worker has done anything; add them with `ralph \
-                 plan-sync`"
-            }
-        }
-    }
 }
 
 /// The decision about a turn that is about to end.
@@ -330,7 +307,7 @@ fn may_rest(state: &LoopState, seen: &StopInputs) -> Option<AllowReason> {
 }
 
 /// True if the token is only a request that must be proven.
-fn needs_proof(state: &LoopState) -> bool {
+pub(crate) fn needs_proof(state: &LoopState) -> bool {
     state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 

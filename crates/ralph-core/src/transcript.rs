@@ -5,5 +5,6 @@ pub mod activity;
 pub mod background_watch;
 pub mod cutoff;
 pub mod row;
+pub mod scheduled;
 pub mod stream;
 pub mod tokens;

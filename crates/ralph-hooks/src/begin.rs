@@ -319,7 +319,7 @@ fn plan(asked: &StartRequest<'_>, task: &str) -> Result<(LoopState, Vec<String>)
     problems.extend(cannot_start(&discovered, &asked.project_root));
     let started_by = asked.started_by.clone();
     let facts = facts(&asked.project_root, discovered, started_by, clock::now())?;
-    Ok((start::new_loop(task, options, &settings, facts), problems))
+    Ok((start::new_loop(task, options, |state| settings.apply(state), facts), problems))
 }
 
 /// Only a person may set criteria: a request that the model passes on cannot carry any.
@@ -366,7 +366,8 @@ pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState>
     let (settings, problems) = settings::read(from.home, from.root);
     let now = clock::now();
     let facts = facts(from.root, Vec::new(), from.started_by.clone(), now)?;
-    let mut state = start::new_loop(from.goal, &Options::default(), &settings, facts);
+    let mut state =
+        start::new_loop(from.goal, &Options::default(), |state| settings.apply(state), facts);
     plan.fill(&mut state);
     state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
     Ok(state)

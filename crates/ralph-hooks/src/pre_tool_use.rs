@@ -9,13 +9,13 @@ use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::HookCall;
 use crate::{cancel, modes, permission_request, signals};
 use anyhow::Result;
-use ralph_core::guard::scheduled;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Ruling, Situation,
 };
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Phase, StateView};
+use ralph_core::transcript::scheduled;
 use ralph_io::store::{lock, places};
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
-use ralph_core::{modes::loop_prompt, modes::ralplan, views::messages};
+use ralph_core::{modes::mode, modes::ralplan, views::messages};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, client::transcript, process::clock, project, project::settings, store::lifecycle,
@@ -83,7 +83,7 @@ fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
     let text = match client::planning_agent() {
         // An agent carries out one step and needs no instructions for the others.
         Some(_) => of_the_agent(state),
-        None => signals::contract(&loop_prompt::continues_line(state), file, state),
+        None => signals::contract(&mode::of(&state.mode).continues_line(state), file, state),
     };
     signals::lead(call, file, state, Reply::context(HookEvent::SessionStart, &text))
 }

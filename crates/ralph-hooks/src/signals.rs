@@ -7,7 +7,7 @@ use crate::active_loop::{self, JournalLine};
 use crate::hook_runner::HookCall;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, StateView};
-use ralph_core::{modes::loop_prompt, state::signals, text::truncate};
+use ralph_core::{modes::mode, state::signals, text::truncate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::{Delivery, Mailbox, Recipient};
 use ralph_io::{client, process::clock};
@@ -23,7 +23,7 @@ const STEERS: usize = 3;
 /// The loop prompt under a heading, with the user's steers since the start.
 pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> String {
     let steers = Mailbox::of(file, state).steers(STEERS);
-    loop_prompt::contract(heading, state, &steers, clock::now())
+    mode::of(&state.mode).loop_prompt(heading, state, &steers, clock::now())
 }
 
 /// Messages that an answer carries.

@@ -11,15 +11,17 @@ use crate::{modes, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
-use ralph_core::modes::orchestration::in_session::Routed;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, PauseCause, Phase};
-use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
+use ralph_core::stop::progress;
+use ralph_core::stop::{self, Routed, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
-    guard::scheduled, modes::ralplan as planning, state::progress, text::truncate,
-    transcript::cutoff, views::messages,
+    modes::ralplan as planning,
+    text::truncate,
+    transcript::{cutoff, scheduled},
+    views::messages,
 };
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;

@@ -9,9 +9,7 @@ use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Mode, StartedBy};
-use ralph_core::{
-    modes::arguments, modes::loop_prompt, modes::mode, modes::parallel, views::messages,
-};
+use ralph_core::{modes::arguments, modes::mode, modes::parallel, views::messages};
 use ralph_io::{client, process::clock, project, project::confined, store::lifecycle};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -111,7 +109,7 @@ fn root(call: &HookCall) -> PathBuf {
 fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(heading, &file, state),
-        None => loop_prompt::contract(heading, state, &[], clock::now()),
+        None => mode::of(&state.mode).loop_prompt(heading, state, &[], clock::now()),
     };
     Reply::context(call.input.hook_event_name, &text)
 }

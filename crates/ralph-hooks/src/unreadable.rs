@@ -62,10 +62,10 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
     if !unreadable::speaks(call.via, client::plugin_root().is_some(), is_in_settings) {
         return Reply::silent();
     }
-    Reply::silent().tell(match failure {
+    Reply::silent().tell(messages::line(&match failure {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
-    })
+    }))
 }
 
 /// The refusal of a tool call that could not be decided about.

@@ -15,7 +15,7 @@ use ralph_core::modes::mode;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Registration};
-use ralph_core::{guard::scheduled, modes::build, transcript::cutoff, views::messages};
+use ralph_core::{modes::build, transcript::cutoff, transcript::scheduled, views::messages};
 use ralph_io::{client, client::transcript, process::clock};
 use serde_json::Value;
 use std::path::Path;

@@ -14,11 +14,9 @@ pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::pinned;
-use ralph_core::evidence::receipt::{
-    CriterionRunner, Proof, ReceiptStatus, is_of_proof, standing, take_baseline,
-};
+use ralph_core::evidence::receipt::{Proof, ReceiptStatus, is_of_proof, standing, take_baseline};
 use ralph_core::project::settings::Settings;
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::state::{Criterion, CriterionRunner, LoopState};
 use ralph_io::project::environment::Surroundings;
 use ralph_io::store::lock;
 use ralph_io::store::loop_file::LoopFile;

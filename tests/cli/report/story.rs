@@ -3,15 +3,15 @@
 //! it is the same each time.
 
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::evidence::receipt::{self, CriterionRunner, Proof, Receipt};
+use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::mode;
 use ralph_core::state::{
-    Criterion, EndingKind, Green, LoopError, LoopState, Phase, Task, TaskStatus,
+    Criterion, CriterionRunner, EndingKind, Green, LoopError, LoopState, Phase, Receipt,
+    Regression, Task, TaskStatus, Tokens, Usage,
 };
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::tasks::graph::{self, ClaimTarget, Lease};
 use ralph_core::text::token;
-use ralph_core::transcript::tokens::{Tokens, Usage};
 use ralph_io::store::journal::{self, JournalEntry};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -253,7 +253,7 @@ impl Story {
                 ..Receipt::default()
             };
             receipt::record(criterion, receipt);
-            receipt::note_turn(criterion, |_| receipt::Regression {
+            receipt::note_turn(criterion, |_| Regression {
                 checkpoint: last_green.to_owned(),
                 files: vec!["src/middleware.rs".to_owned()],
                 more: 0,

@@ -1,9 +1,9 @@
 //! Makes the schemas from the types.
 
 use super::source::{Member, Source, Type};
-use ralph_core::modes::arguments::Number;
 use ralph_core::project::project_facts::{KINDS, page};
 use ralph_core::protocol::permission::Mode;
+use ralph_core::state::LimitFlag;
 use serde_json::{Map, Value, json};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -72,10 +72,10 @@ fn document(title: &str, top: Value, defs: Map<String, Value>) -> Value {
 /// What the code refuses besides a wrong shape; another test compares the two, value by value.
 fn bounds(top: &mut Value, defs: &mut Map<String, Value>) {
     for (name, number) in [
-        ("max_iterations", Number::MaxIterations),
-        ("max_minutes", Number::MaxMinutes),
-        ("stall_limit", Number::StallLimit),
-        ("max_workers", Number::MaxWorkers),
+        ("max_iterations", LimitFlag::MaxIterations),
+        ("max_minutes", LimitFlag::MaxMinutes),
+        ("stall_limit", LimitFlag::StallLimit),
+        ("max_workers", LimitFlag::MaxWorkers),
     ] {
         between(&mut top["properties"][name], 1, number.most());
     }

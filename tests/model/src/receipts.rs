@@ -4,8 +4,8 @@
 //! history and reads the promise from it, so that nothing the rule forgot can be forgotten twice.
 
 use crate::explore::{Broken, Promise, Remembers, broken_by, properties};
-use ralph_core::evidence::receipt::{self, CriterionRunner, Receipt, ReceiptStatus};
-use ralph_core::state::Criterion;
+use ralph_core::evidence::receipt::{self, ReceiptStatus};
+use ralph_core::state::{Criterion, CriterionRunner, Receipt};
 use stateright::{Model, Property};
 use std::hash::{Hash, Hasher};
 

@@ -2,13 +2,38 @@
 //! and the end of the first failing command's output.
 
 use crate::evidence::pinned;
-use crate::evidence::receipt::{self, Proof, Receipt, ReceiptStatus};
-use crate::protocol::reply::bounded;
-use crate::state::{Criterion, LoopState};
-use crate::stop::Withheld;
+use crate::evidence::receipt::{self, Proof, ReceiptStatus};
+use crate::state::{Criterion, LoopState, Receipt};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// Why a loop cannot complete, whatever the state of its criteria.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Withheld {
+    /// The loop uses workers but has no tasks.
+    NoTasks,
+}
+
+impl Withheld {
+    /// The reason for this state; `None` if proof decides.
+    pub fn of(state: &LoopState) -> Option<Withheld> {
+        (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
+    }
+
+    /// The reason, and what to do about it.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Withheld::NoTasks => {
+                "this loop has no tasks yet, so no worker has done anything; add them with `ralph \
+                 plan-sync`"
+            }
+        }
+    }
+}
 
 /// Criteria that are listed individually.
 const MOST_NAMED: usize = 6;
@@ -73,7 +98,7 @@ fn line(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> S
 
 /// What is wrong with a criterion, or a text that nothing is.
 pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
-    let nothing = crate::evidence::receipt::Receipt::default();
+    let nothing = crate::state::Receipt::default();
     let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
     match standing {
         ReceiptStatus::NeverRun if criterion.verification_command.trim().is_empty() => {
@@ -246,7 +271,7 @@ fn names(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::{CriterionRunner, Regression};
+    use crate::state::{CriterionRunner, Regression};
 
     fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
         let mut criterion = Criterion {

@@ -6,12 +6,9 @@
 //! can use the same values. A value that may be a secret is recorded only as a digest: it can be
 //! compared, but not restored.
 
-use crate::state::ClientProcess;
-use crate::text::from_json::from_json;
+use crate::state::{ClientProcess, Environment};
 use crate::text::hex::sha256;
 use crate::text::secrets;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Longer values are recorded as digests.
 const LONGEST: usize = 16 * 1024;
@@ -181,22 +178,6 @@ pub fn decides(name: &str) -> bool {
         || MANAGERS.iter().any(begins)
         || capitals.split(['_', '-', '.']).any(|word| CHOOSES.contains(&word))
 }
-
-/// The variables that decide what runs, as of the start of the loop.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Environment {
-    /// The client that passed this environment to the hook.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<ClientProcess>,
-    /// Values by name.
-    pub values: BTreeMap<String, String>,
-    /// Digests by name, for values that may be secret.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub digests: BTreeMap<String, String>,
-}
-
-from_json!(Environment { client, values, digests });
 
 /// The differences between an environment and the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

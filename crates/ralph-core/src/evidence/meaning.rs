@@ -17,13 +17,13 @@ mod runners;
 mod tasks;
 mod text;
 
+pub(crate) use just::JUSTFILES;
+pub(crate) use make::MAKEFILES;
 pub use runners::Naming;
 
 use crate::shell::vacuous;
-use crate::state::LoopState;
-use crate::text::from_json::from_json;
+use crate::state::{LoopState, PinnedPart};
 use crate::text::hex::sha256;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,23 +91,6 @@ pub struct Meaning {
 pub fn of(command: &str, files: &dyn Files) -> Meaning {
     resolve::resolve(command, files)
 }
-
-/// One piece as it was when the user agreed to it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct PinnedPart {
-    /// The criterion's id.
-    pub criterion: String,
-    /// The name of the piece.
-    pub what: String,
-    /// Digest of its meaning; empty if the piece was missing.
-    pub sha256: String,
-    /// How a change is judged; empty for `Frozen`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub weight: String,
-}
-
-from_json!(PinnedPart { criterion, what, sha256, weight });
 
 /// Maximum number of pieces kept per command: the state is read at every stop.
 const MOST_PARTS: usize = 256;

@@ -4,45 +4,10 @@
 //! a person accepts it. The test files that a command names may change, since they are often the
 //! work itself, but each change is reported.
 
-use crate::evidence::meaning::PinnedPart;
-use crate::state::{Criterion, LoopState};
-use crate::text::from_json::from_json;
+use crate::state::{Criterion, Frozen, LoopState, PinnedPart, TestFile};
 use crate::text::hex::hex;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-/// Digests of what the user agreed to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Frozen {
-    /// When the user agreed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    /// SHA-256 of the criteria: ids, descriptions, commands and paths.
-    pub criteria: String,
-    /// The files that the commands name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub test_files: Vec<TestFile>,
-    /// The meaning of the commands; absent if a version that did not determine it pinned the
-    /// criteria.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub meaning: Option<Vec<PinnedPart>>,
-}
-
-from_json!(Frozen { at, criteria, test_files, meaning });
-
-/// A file that an acceptance command names.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct TestFile {
-    /// Path, relative to the project.
-    pub path: String,
-    /// SHA-256 of its content; empty if the file did not exist.
-    pub sha256: String,
-}
-
-from_json!(TestFile { path, sha256 });
 
 /// Pins the criteria as they are now.
 pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
@@ -192,9 +157,7 @@ mod tests {
         check("paths", false, |it| it.paths.clear());
         check("one path more", false, |it| it.paths.push("docs".to_owned()));
         check("verified", true, |it| it.verified = true);
-        check("receipt", true, |it| {
-            it.receipt = Some(crate::evidence::receipt::Receipt::default())
-        });
+        check("receipt", true, |it| it.receipt = Some(crate::state::Receipt::default()));
         check("tests expected", true, |it| it.tests_expected = Some(3));
     }
 

@@ -116,7 +116,7 @@ pub(super) fn only_asks_ralph(call: &ToolCall<'_>) -> bool {
     let reading = shell::read(command, &[]);
     let asks = |simple: &Simple| {
         ralph_command::is_ralph(simple)
-            && !ralph_command::may_hand_on(simple)
+            && !ralph_command::has_computed_words(simple)
             && simple.redirects.iter().all(|to| !to.writes)
     };
     !call.cut

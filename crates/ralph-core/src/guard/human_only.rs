@@ -41,6 +41,34 @@ pub const PERSONS_ONLY: [(&str, &str); 31] = [
     ("ralplan discard", ""),
 ];
 
+/// The commands that the model may give too, at least in part.
+pub const OTHERS: [&str; 20] = [
+    "plan-sync",
+    "status",
+    "report",
+    "context",
+    "check",
+    "explain",
+    "replay",
+    "verify",
+    "blocked",
+    "session",
+    "refine",
+    "task",
+    "criteria",
+    "checkpoint",
+    "ralplan",
+    "parallel",
+    "doctor",
+    "demo",
+    "completions",
+    "help",
+];
+
+/// Hidden commands, which Ralph itself starts or a release needs. They are refused in a command
+/// line, but not looked for in other texts, where they are common words.
+pub const HIDDEN: [&str; 4] = ["delegate", "man", "round", "supervise"];
+
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {
     let (_, typed) = PERSONS_ONLY.iter().find(|(known, _)| *known == command)?;

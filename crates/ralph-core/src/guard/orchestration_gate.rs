@@ -83,7 +83,7 @@ fn asks_ralph(line: &str) -> bool {
     let asks = |simple: &Simple| {
         let first = simple.arguments().first();
         ralph_command::is_ralph(simple)
-            && !ralph_command::may_hand_on(simple)
+            && !ralph_command::has_computed_words(simple)
             && first.is_some_and(|word| ASKS.contains(&word.text.as_str()))
             && simple.redirects.iter().all(|to| !to.writes)
     };

@@ -1,45 +1,22 @@
 //! The `ralph` commands that only a person may give, and how to recognise them.
 
 use super::places::could_be;
-use crate::guard::human_only::{self, PERSONS_ONLY};
+use crate::guard::human_only::{self, HIDDEN, OTHERS, PERSONS_ONLY};
 use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
 
 /// A refused command: its name, its second word if only some are refused, and what a person types
 /// instead.
 type RefusedCommand = (&'static str, &'static str, &'static str);
 
-/// The commands for a person only, plus two more: `typed`, which handles a typed `/ralph` and,
-/// given by hand, would be a start that nobody typed; and `statusline`, which passes a text to a
-/// shell and is for the client only.
+/// The commands for a person only, and `statusline`, which passes a text to a shell and is for the
+/// client only.
 fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
     let persons = PERSONS_ONLY.into_iter().map(|(command, typed)| {
         let (command, only) = command.split_once(' ').unwrap_or((command, ""));
         (command, only, typed)
     });
-    persons.chain([("typed", "", "/ralph"), ("statusline", "", "")])
+    persons.chain([("statusline", "", "")])
 }
-
-/// All other commands, to tell a command from the value of an option before it.
-const OTHERS: [&str; 18] = [
-    "plan",
-    "build",
-    "status",
-    "report",
-    "context",
-    "check",
-    "explain",
-    "replay",
-    "verify",
-    "blocked",
-    "session",
-    "refine",
-    "ideate",
-    "parallel",
-    "doctor",
-    "demo",
-    "completions",
-    "help",
-];
 
 /// The variable that names the `bd` executable for a refinement.
 pub(super) const TRACKER: &str = "RALPH_BD";
@@ -52,11 +29,9 @@ pub(super) fn is_ralph(simple: &Simple) -> bool {
     could_be(simple.base(), "ralph")
 }
 
-/// True for a `ralph` command that runs another program, which may change anything, or that may do
-/// so because some of its words are computed.
-pub(super) fn may_hand_on(simple: &Simple) -> bool {
-    let words = simple.arguments().iter().map(|word| word.text.as_str());
-    words.into_iter().any(|word| word.starts_with("--tracker") || is_computed(word))
+/// True for a `ralph` command of which some words are known only when it runs.
+pub(super) fn has_computed_words(simple: &Simple) -> bool {
+    simple.arguments().iter().any(|word| is_computed(&word.text))
 }
 
 /// The refused part of one `ralph` command, as it would be typed, with its equivalent.
@@ -65,8 +40,11 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     if words == ["start", "--session", session_id, "-"] {
         return None;
     }
-    let is_command =
-        |word: &str| OTHERS.contains(&word) || refused_commands().any(|(known, ..)| known == word);
+    let is_command = |word: &str| {
+        OTHERS.contains(&word)
+            || HIDDEN.contains(&word)
+            || refused_commands().any(|(known, ..)| known == word)
+    };
     let mut plain = Plain { words: &words };
     let mut command = plain.next();
     // The word may be the value of an option that is unknown here.
@@ -76,6 +54,9 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     let Some(command) = command.filter(|word| !is_computed(word)) else {
         return (command.is_some() || simple.fed).then(|| ("…".to_owned(), ""));
     };
+    if HIDDEN.contains(&command) {
+        return Some((command.to_owned(), ""));
+    }
     let second = plain.next();
     let is_second = |only: &str| match second {
         // An option may be anywhere in the line.
@@ -101,7 +82,7 @@ impl<'a> Iterator for Plain<'a> {
     fn next(&mut self) -> Option<&'a str> {
         loop {
             let (word, rest) = self.words.split_first()?;
-            let takes_value = matches!(*word, "--session" | "--loop" | "--tracker");
+            let takes_value = matches!(*word, "--session" | "--loop");
             self.words = if takes_value { rest.get(1..).unwrap_or_default() } else { rest };
             if !word.starts_with('-') {
                 return Some(word);

@@ -6,7 +6,6 @@
 
 use crate::guard;
 use crate::state::Registration;
-use crate::views::messages;
 
 /// A tool call in such a session.
 #[derive(Debug, Clone, Copy)]
@@ -59,10 +58,10 @@ pub fn speaks(via: Registration, has_plugin: bool, is_in_settings: impl FnOnce()
 /// What the user reads on the screen: the cause, and what to type.
 pub fn line(why: &str, home: &str) -> String {
     let repair = repair(why, home);
-    messages::line(&format!(
+    format!(
         "the state of this session's loop cannot be used: {why}. The session may only read until then. \
          {repair}, then type /ralph; or type /ralph-cancel to end the loop"
-    ))
+    )
 }
 
 /// Why no other loop starts in such a session.
@@ -96,10 +95,10 @@ pub fn failed(why: &str) -> String {
         () if why.contains("quota") => "Make room within the quota",
         () => "Repair that",
     };
-    messages::line(&format!(
+    format!(
         "{why}. The loop was not continued, and nothing of it is lost. {cause}, then type /ralph; or type \
          /ralph-cancel to end the loop"
-    ))
+    )
 }
 
 /// Quotes a path for a shell.

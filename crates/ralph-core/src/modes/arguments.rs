@@ -11,7 +11,7 @@ pub use refusal::ArgumentError;
 
 use crate::modes::parallel::TaskSource;
 use crate::shell::vacuous;
-use crate::state::{Completion, Criterion, LoopState};
+use crate::state::{Completion, Criterion, LimitFlag, LoopState};
 use words::ArgumentWord;
 
 /// All flags of `ralph start`, as typed.
@@ -85,50 +85,9 @@ impl Options {
     }
 }
 
-/// A flag whose value is a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Number {
-    MaxIterations,
-    MaxMinutes,
-    MaxTokens,
-    StallLimit,
-    MaxWorkers,
-}
-
-impl Number {
-    /// The flag as typed.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Number::MaxIterations => "--max-iterations",
-            Number::MaxMinutes => "--max-minutes",
-            Number::MaxTokens => "--max-tokens",
-            Number::StallLimit => "--stall-limit",
-            Number::MaxWorkers => "--max-workers",
-        }
-    }
-
-    /// The largest allowed value. The smallest is 1.
-    pub fn most(self) -> u64 {
-        match self {
-            Number::MaxIterations => 10_000,
-            Number::MaxMinutes => 100_000,
-            Number::MaxTokens => 1_000_000_000_000,
-            Number::StallLimit => 1_000,
-            Number::MaxWorkers => 16,
-        }
-    }
-}
-
-/// Parses plain decimal digits within the flag's range and refuses everything else. `08` could mean
-/// eight or octal, and a wrong guess would only show when the loop ends too early.
-pub fn parse_number(number: Number, text: &str) -> Result<u64, ArgumentError> {
-    let refused = || ArgumentError::Number { number, given: text.to_owned() };
-    let plain = !text.is_empty()
-        && !text.starts_with('0')
-        && text.bytes().all(|byte| byte.is_ascii_digit());
-    let value: u64 =
-        if plain { text.parse().map_err(|_| refused())? } else { return Err(refused()) };
-    if value <= number.most() { Ok(value) } else { Err(refused()) }
+/// Parses the value of a flag that limits a loop.
+pub fn parse_number(number: LimitFlag, text: &str) -> Result<u64, ArgumentError> {
+    number.parse(text).ok_or_else(|| ArgumentError::Number { number, given: text.to_owned() })
 }
 
 pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {
@@ -229,7 +188,7 @@ impl<'a> ArgumentReader<'a> {
     fn flag(&mut self, name: &'static str, word: &ArgumentWord<'a>) -> Result<(), ArgumentError> {
         match name {
             "--max-iterations" => {
-                let value = self.number(Number::MaxIterations, word)?;
+                let value = self.number(LimitFlag::MaxIterations, word)?;
                 // The value is in range, and the range fits in `u32`.
                 once(
                     name,
@@ -238,19 +197,19 @@ impl<'a> ArgumentReader<'a> {
                 )
             }
             "--stall-limit" => {
-                let value = self.number(Number::StallLimit, word)?;
+                let value = self.number(LimitFlag::StallLimit, word)?;
                 once(name, &mut self.options.stall_limit, u32::try_from(value).unwrap_or(u32::MAX))
             }
             "--max-workers" => {
-                let value = self.number(Number::MaxWorkers, word)?;
+                let value = self.number(LimitFlag::MaxWorkers, word)?;
                 once(name, &mut self.options.max_workers, u32::try_from(value).unwrap_or(u32::MAX))
             }
             "--max-minutes" => {
-                let value = self.number(Number::MaxMinutes, word)?;
+                let value = self.number(LimitFlag::MaxMinutes, word)?;
                 once(name, &mut self.options.max_minutes, value)
             }
             "--max-tokens" => {
-                let value = self.number(Number::MaxTokens, word)?;
+                let value = self.number(LimitFlag::MaxTokens, word)?;
                 once(name, &mut self.options.max_tokens, value)
             }
             "--completion" => {
@@ -271,7 +230,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    fn number(&mut self, number: Number, word: &ArgumentWord<'a>) -> Result<u64, ArgumentError> {
+    fn number(&mut self, number: LimitFlag, word: &ArgumentWord<'a>) -> Result<u64, ArgumentError> {
         parse_number(number, self.value(number.flag(), word)?)
     }
 

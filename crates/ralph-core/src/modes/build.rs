@@ -5,12 +5,13 @@
 //! After `MOST_ATTEMPTS` rounds the task is given up, so that a task that always crashes cannot
 //! keep the loop running forever.
 
+use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
-use crate::protocol::reply::bounded;
 use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
-use crate::stop::{self, Withheld};
+use crate::stop;
 use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use std::fmt::Write;
 
@@ -178,8 +179,8 @@ pub fn task(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::{self, CriterionRunner, Receipt};
-    use crate::state::{Criterion, Task};
+    use crate::evidence::receipt;
+    use crate::state::{Criterion, CriterionRunner, Receipt, Task};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

@@ -6,13 +6,12 @@
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::modes::mode;
-use crate::protocol::reply::bounded;
-use crate::state::progress::{Progress, in_a_row};
-use crate::state::{Completion, Criterion, LoopState, Signal, Task, Worker};
+use crate::state::{Completion, Criterion, LoopState, Progress, Signal, Task, Worker};
+use crate::stop::progress::in_a_row;
 use crate::tasks::graph::Graph;
 use crate::text::plural::{counted, noun};
 use crate::text::token::CompletionRequest;
-use crate::text::truncate;
+use crate::text::truncate::{self, bounded};
 use jiff::Timestamp;
 use std::fmt::Write;
 
@@ -42,23 +41,7 @@ const NO_TASKS_YET: &str = "Next: there are no tasks yet, and without tasks this
 /// Maximum length, in bytes, of the text before a contract that is repeated at a stop.
 const BEFORE_CONTRACT: usize = 600;
 
-/// The line by which the skill recognizes that a loop was started for it.
-pub fn started_line(state: &LoopState) -> String {
-    mode::of(&state.mode).started_line(state)
-}
-
-/// The line by which the skill recognizes that its loop continues.
-pub fn continues_line(state: &LoopState) -> String {
-    mode::of(&state.mode).continues_line(state)
-}
-
-/// The contract under one of the lines above. `steers` holds the user's messages since the start,
-/// newest first.
-pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
-    mode::of(&state.mode).loop_prompt(heading, state, steers, now)
-}
-
-/// The contract of a plain loop.
+/// The prompt of a plain loop.
 pub(super) fn of_loop(
     heading: &str,
     state: &LoopState,
@@ -221,9 +204,12 @@ pub fn next_step(
         let before = in_bytes(text.trim_end(), BEFORE_CONTRACT);
         let rest = format!("{}{}{}", criteria(state), tasks(state, now), failed_last(state));
         let room = STEP_LIMIT.saturating_sub(before.len() + 1);
-        return format!("{before}\n{}", within(room, &continues_line(state), state, &rest))
-            .trim_start()
-            .to_owned();
+        return format!(
+            "{before}\n{}",
+            within(room, &mode::of(&state.mode).continues_line(state), state, &rest)
+        )
+        .trim_start()
+        .to_owned();
     }
     let heading =
         format!("Ralph loop, iteration {}. {}", state.position(), standing(state, &graph));
@@ -332,8 +318,9 @@ fn one_line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::receipt::Receipt;
-    use crate::state::{Phase, TaskStatus};
+    use crate::modes::mode::ModeRules;
+    use crate::modes::plain::Plain;
+    use crate::state::{Phase, Receipt, TaskStatus};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -367,7 +354,7 @@ mod tests {
     #[test]
     fn a_loop_for_workers_is_told_to_ask_what_comes_next() {
         let mut state = LoopState { parallel: true, ..state() };
-        let text = contract(&started_line(&state), &state, &[], NOW);
+        let text = of_loop(&Plain.started_line(&state), &state, &[], NOW);
         assert!(text.contains("1 of 3 tasks done. Next: run `ralph parallel next`"), "{text}");
         assert!(text.contains("do no task yourself") && !text.contains("T-2 lexer"), "{text}");
         let step = |state: &LoopState| next_step(state, CompletionRequest::None, None, NOW);
@@ -381,14 +368,14 @@ mod tests {
         });
         assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
         state.task_graph.clear();
-        let text = contract(&started_line(&state), &state, &[], NOW);
+        let text = of_loop(&Plain.started_line(&state), &state, &[], NOW);
         assert!(text.contains("without tasks this loop cannot complete"), "{text}");
         assert!(step(&state).contains("there are no tasks yet"), "{}", step(&state));
     }
 
     #[test]
     fn the_contract_names_goal_criteria_task_and_token() {
-        let text = contract(&started_line(&state()), &state(), &[], NOW);
+        let text = of_loop(&Plain.started_line(&state()), &state(), &[], NOW);
         for part in [
             "Ralph loop L started\n",
             "Fix the parser",
@@ -403,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_goes_on_says_where() {
-        assert_eq!(continues_line(&state()), "Ralph loop L continues at 3/25");
+        assert_eq!(Plain.continues_line(&state()), "Ralph loop L continues at 3/25");
     }
 
     #[test]
@@ -411,7 +398,7 @@ mod tests {
         let more = |n: usize| {
             let mut state = state();
             state.acceptance_criteria = vec![state.acceptance_criteria[0].clone(); n];
-            let text = contract("", &state, &[], NOW);
+            let text = of_loop("", &state, &[], NOW);
             text.lines().find(|line| line.starts_with("- and")).map(str::to_owned)
         };
         assert_eq!(more(4), None);
@@ -420,14 +407,14 @@ mod tests {
 
     #[test]
     fn a_loop_without_tasks_does_not_speak_of_them() {
-        let text = contract("", &LoopState { task_graph: Vec::new(), ..state() }, &[], NOW);
+        let text = of_loop("", &LoopState { task_graph: Vec::new(), ..state() }, &[], NOW);
         assert!(!text.to_lowercase().contains("task"), "{text}");
     }
 
     #[test]
     fn who_ends_the_loop_is_the_receipts_where_there_are_any_to_look_at() {
         let receipts =
-            |state: &LoopState| contract("", state, &[], NOW).contains("only that is proof");
+            |state: &LoopState| of_loop("", state, &[], NOW).contains("only that is proof");
         assert!(receipts(&state()));
         assert!(!receipts(&LoopState { completion: Completion::Token, ..state() }));
         assert!(!receipts(&LoopState { acceptance_criteria: Vec::new(), ..state() }));
@@ -476,7 +463,7 @@ mod tests {
         criterion.id = "i".repeat(150);
         long.acceptance_criteria = vec![criterion; 6];
         for criterion in &mut long.acceptance_criteria {
-            criterion.turned_red = Some(crate::evidence::receipt::Regression::default());
+            criterion.turned_red = Some(crate::state::Regression::default());
         }
         let text = next_step(&long, CompletionRequest::Made, None, NOW);
         assert_eq!(text.encode_utf16().count(), STEP_LIMIT);
@@ -493,7 +480,7 @@ mod tests {
         }
         long.task_graph[2].name = "n".repeat(5000);
         long.task_graph[2].completion_condition = "c".repeat(5000);
-        let text = contract(&continues_line(&long), &long, &["s".repeat(900)], NOW);
+        let text = of_loop(&Plain.continues_line(&long), &long, &["s".repeat(900)], NOW);
         assert!(text.len() <= CONTRACT_LIMIT);
         assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
         assert!(
@@ -539,21 +526,21 @@ mod tests {
 
     #[test]
     fn the_contract_says_what_the_receipts_said_and_what_failed_last() {
-        let text = contract("", &ran(false, "left\n  right"), &[], NOW);
+        let text = of_loop("", &ran(false, "left\n  right"), &[], NOW);
         assert!(text.contains("`cargo test`: failed (exit code 101)\n"), "{text}");
         assert!(
             text.contains("Failed last: AC-1, which printed at its end: left right\n"),
             "{text}"
         );
-        assert!(contract("", &ran(false, ""), &[], NOW).contains("Failed last: AC-1.\n"));
-        let text = contract("", &ran(true, "ok"), &[], NOW);
+        assert!(of_loop("", &ran(false, ""), &[], NOW).contains("Failed last: AC-1.\n"));
+        let text = of_loop("", &ran(true, "ok"), &[], NOW);
         assert!(text.contains(": held when it was last run"), "{text}");
         assert!(!text.contains("Failed last"), "{text}");
     }
 
     #[test]
     fn the_contract_repeats_what_the_person_has_said_since() {
-        let text = contract("", &state(), &["use\ntabs".to_owned()], NOW);
+        let text = of_loop("", &state(), &["use\ntabs".to_owned()], NOW);
         assert!(text.contains("\nThe person said: STEER: use tabs\n"), "{text}");
     }
 
@@ -566,7 +553,7 @@ mod tests {
             state.context_lost = lost;
             let text = match lost {
                 true => next_step(&state, CompletionRequest::Made, None, NOW),
-                false => contract("", &state, &["目".repeat(900)], NOW),
+                false => of_loop("", &state, &["目".repeat(900)], NOW),
             };
             assert!(text.len() <= CONTRACT_LIMIT, "{}", text.len());
             assert!(text.contains("目目") && text.ends_with(&how_to_end(&state)), "{text}");

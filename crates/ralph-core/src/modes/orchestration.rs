@@ -51,6 +51,7 @@ pub mod invocation;
 pub mod local_time;
 pub mod machine;
 pub mod metadata;
+pub(super) mod mode_rules;
 pub mod progress;
 pub mod recovery;
 pub mod repair;

@@ -9,6 +9,7 @@ pub mod driven;
 pub mod export;
 pub mod formats;
 pub mod gates;
+pub(super) mod mode_rules;
 mod next;
 mod pause;
 pub mod question;
@@ -16,10 +17,7 @@ mod step;
 
 pub use call::may_call;
 pub use next::{AgentInput, NextPlanStep, next};
-pub(crate) use pause::at_stop;
-pub use pause::{
-    announcement, asked, continues_line, contract, is_told, prefix, started_line, take_up, told,
-};
+pub use pause::{asked, is_told, prefix, take_up, told};
 pub use step::{PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, begin, step};
 
 use crate::state::{LoopState, RalplanState};

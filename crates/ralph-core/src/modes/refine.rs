@@ -11,6 +11,7 @@ pub mod ideas;
 pub mod in_session;
 mod meanwhile;
 pub mod measure;
+pub(super) mod mode_rules;
 mod plateau;
 pub mod prompt;
 pub mod say;

@@ -2,7 +2,6 @@
 
 use crate::modes::arguments::{LoopRequest, Options};
 use crate::modes::mode;
-use crate::project::settings::Settings;
 use crate::state::{Completion, Criterion, LoopState, Phase, StartedBy};
 use crate::text::plural::noun;
 use jiff::Timestamp;
@@ -84,8 +83,14 @@ pub struct Facts {
     pub started_by: StartedBy,
 }
 
-/// Creates a loop in the planned phase; `begin` sets it running.
-pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts) -> LoopState {
+/// Creates a loop in the planned phase; `begin` sets it running. `settings` writes those of the user
+/// and the project into it; an option replaces a setting.
+pub fn new_loop(
+    task: &str,
+    options: &Options,
+    settings: impl FnOnce(&mut LoopState),
+    facts: Facts,
+) -> LoopState {
     let mut state = LoopState {
         project_root: facts.project_root,
         prompt: task.to_owned(),
@@ -95,7 +100,7 @@ pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts
         started_by: facts.started_by,
         ..LoopState::default()
     };
-    settings.apply(&mut state);
+    settings(&mut state);
     options.fill(&mut state);
     state
 }
@@ -142,6 +147,7 @@ pub fn announcement(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::settings::Settings;
     use crate::state::{DrivenTurn, LoopError, PauseCause};
 
     fn state(description: &str) -> LoopState {
@@ -204,7 +210,7 @@ mod tests {
             discovered: Vec::new(),
             started_by: StartedBy::Person,
         };
-        let state = new_loop("x", &options, &settings, facts);
+        let state = new_loop("x", &options, |state| settings.apply(state), facts);
         assert_eq!((state.max_iterations, state.stall_limit), (5, 9));
         assert_eq!(state.limits.max_minutes, 480);
         assert!(announcement(&state).contains("complete_unverified"));
@@ -231,7 +237,7 @@ mod tests {
             discovered: vec![criterion.clone()],
             started_by: StartedBy::Model,
         };
-        let state = new_loop("x", &Options::default(), &Settings::default(), facts);
+        let state = new_loop("x", &Options::default(), |_| (), facts);
         assert_eq!((state.project_root.as_str(), state.prompt.as_str()), ("/p", "x"));
         assert_eq!((state.created_at, state.updated_at), (now, now));
         assert_eq!(

@@ -1,15 +1,10 @@
 //! Recipes in a project's justfile or Makefile.
 
 use super::{EcosystemCommands, RootFiles};
+use crate::evidence::meaning::{JUSTFILES, MAKEFILES};
 
 const TESTS: [&str; 2] = ["test", "tests"];
 const CHECKS: [&str; 4] = ["typecheck", "type-check", "lint", "check"];
-
-/// The names under which `just` finds its file.
-pub(crate) const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
-
-/// In the order in which `make` looks for its file.
-pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 /// A task that can be run by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,10 +8,9 @@
 mod client;
 mod refine;
 
-use crate::modes::arguments::Number;
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
-use crate::state::{Completion, LoopState};
+use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use refine::Refine;
 use serde::{Deserialize, Serialize};
@@ -142,10 +141,10 @@ impl Settings {
     /// so that a file cannot set what a person could not type.
     pub fn refused(&self) -> Option<String> {
         let numbers = [
-            ("max_iterations", Number::MaxIterations, self.max_iterations.map(u64::from)),
-            ("max_minutes", Number::MaxMinutes, self.max_minutes),
-            ("stall_limit", Number::StallLimit, self.stall_limit.map(u64::from)),
-            ("max_workers", Number::MaxWorkers, self.max_workers.map(u64::from)),
+            ("max_iterations", LimitFlag::MaxIterations, self.max_iterations.map(u64::from)),
+            ("max_minutes", LimitFlag::MaxMinutes, self.max_minutes),
+            ("stall_limit", LimitFlag::StallLimit, self.stall_limit.map(u64::from)),
+            ("max_workers", LimitFlag::MaxWorkers, self.max_workers.map(u64::from)),
         ];
         for (name, number, given) in numbers {
             let most = number.most();

@@ -7,7 +7,7 @@
 
 use crate::protocol::event::HookEvent;
 use crate::text::sanitize;
-pub use crate::text::truncate::bounded;
+use crate::text::truncate::bounded;
 use serde_json::{Map, Value, json};
 
 /// The longest additional context that reaches the model whole, in UTF-16 units. The client moves a

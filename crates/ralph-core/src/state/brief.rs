@@ -8,7 +8,7 @@ use super::{
     ClientProcess, EndingKind, GlanceEnding, GlanceOrchestration, Limits, Mode, PauseCause, Phase,
     PlanPhase, Registration, SCHEMA_VERSION, TaskStatus,
 };
-use crate::transcript::tokens::Tokens;
+use crate::state::Tokens;
 use jiff::Timestamp;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -102,7 +102,7 @@ pub struct BriefBlocked {
     pub what: String,
 }
 
-/// The part of [`crate::transcript::tokens::Usage`] that is shown.
+/// The part of [`crate::state::Usage`] that is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefUsage {

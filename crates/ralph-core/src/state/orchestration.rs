@@ -5,8 +5,6 @@
 //! next with which prompt.
 
 use super::{ClientProcess, Extra};
-use crate::modes::orchestration::agents::{AgentRole, Mode};
-use crate::modes::orchestration::invocation::{CallKey, Running};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -75,48 +73,3 @@ pub struct OrchestrationCall {
 from_json!(OrchestrationCall {
     call, agent, mode, task, iteration, cycle, prompt, since, client; extra
 });
-
-impl OrchestrationCall {
-    /// A call that has been given to the session but not made yet.
-    pub fn given(key: &CallKey, prompt: String) -> OrchestrationCall {
-        OrchestrationCall {
-            mode: key.mode.word().to_owned(),
-            task: key.task.clone(),
-            iteration: key.iteration,
-            cycle: key.cycle,
-            prompt,
-            ..OrchestrationCall::default()
-        }
-    }
-
-    /// The key that identifies the call; `None` for a mode of another version.
-    pub fn key(&self) -> Option<CallKey> {
-        let mode = Mode::of(&self.mode)?;
-        Some(CallKey {
-            mode,
-            task: self.task.clone(),
-            iteration: self.iteration,
-            cycle: self.cycle,
-        })
-    }
-
-    pub fn agent(&self) -> Option<AgentRole> {
-        Mode::of(&self.mode).map(Mode::agent)
-    }
-
-    /// True if the call has this key.
-    pub fn is(&self, key: &CallKey) -> bool {
-        self.mode == key.mode.word()
-            && self.task == key.task
-            && (self.iteration, self.cycle) == (key.iteration, key.cycle)
-    }
-}
-
-impl OrchestrationState {
-    /// The calls under way, as the router needs them.
-    pub fn running(&self) -> Vec<Running> {
-        let running =
-            self.calls.iter().filter_map(|one| Some(Running { key: one.key()?, since: one.since }));
-        running.collect()
-    }
-}

@@ -4,7 +4,7 @@
 //! A signal is a file in the loop's mailbox, so that it can also be written by hand. It does not
 //! control whether the loop continues or is done: `ralph cancel`, `pause` and `resume` do that.
 
-use crate::protocol::reply::bounded;
+use crate::text::truncate::bounded;
 use std::fmt;
 use std::fmt::Write;
 

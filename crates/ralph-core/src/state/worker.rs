@@ -41,7 +41,7 @@ pub struct Worker {
     /// The commit at which its worktree began.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub base: String,
-    /// The files it has changed according to git; at most [`crate::modes::parallel::FILES_KEPT`].
+    /// The first files that it has changed, according to git.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The commit that holds all of its work, once that was merged or rejected.

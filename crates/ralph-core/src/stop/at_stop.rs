@@ -10,7 +10,8 @@ pub trait AtStop: Sync {
         true
     }
 
-    /// Whether the criteria run before the decision. Called only if the turn may not end anyway.
+    /// Whether the criteria run before the decision. Also called to decide what the record keeps, so
+    /// it must not assume that the loop runs.
     fn wants_proof(&self, state: &LoopState, seen: &StopInputs) -> bool {
         asks_for_completion(state, seen)
     }

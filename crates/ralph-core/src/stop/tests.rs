@@ -1,12 +1,13 @@
 //! The stop decision, rule by rule, for loops built from a short description.
 
 use super::*;
-use crate::evidence::receipt::{self, Receipt};
+use crate::evidence::receipt;
 use crate::modes::mode;
-use crate::state::{Blocked, Bound, BuildRound, Criterion, Pause, Task, TaskStatus};
-use crate::state::{ModeState, RalplanState};
+use crate::state::{
+    Blocked, Bound, BuildRound, Criterion, CriterionRunner, ModeState, Pause, RalplanState,
+    Receipt, Source, Task, TaskStatus, Usage,
+};
 use crate::text::token;
-use crate::transcript::tokens::{Source, Usage};
 
 fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
@@ -172,7 +173,7 @@ fn proven(receipt: Receipt) -> LoopState {
     };
     let tree = || "t".to_owned();
     let command = "cargo test".to_owned();
-    let by = receipt::CriterionRunner::Hook;
+    let by = CriterionRunner::Hook;
     let receipt = Receipt { command, tree_before: tree(), tree_after: tree(), by, ..receipt };
     receipt::record(&mut criterion, receipt);
     LoopState { acceptance_criteria: vec![criterion], ..loop_state("implementation 3/5") }

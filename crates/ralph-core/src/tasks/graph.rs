@@ -176,11 +176,6 @@ pub fn ready(tasks: &[Task], now: Timestamp) -> Vec<&Task> {
     Graph::new(tasks, now).ready().collect()
 }
 
-/// The first task that can be worked on now.
-pub fn next_ready(tasks: &[Task], now: Timestamp) -> Option<&Task> {
-    Graph::new(tasks, now).ready().next()
-}
-
 /// How many tasks are in each state.
 pub fn summary(tasks: &[Task], now: Timestamp) -> Summary {
     Graph::new(tasks, now).summary()

@@ -157,14 +157,6 @@ impl FromJson for i32 {
     }
 }
 
-impl FromJson for crate::state::Registration {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        let word = String::from_json(value)?;
-        let known = crate::state::Registration::ALL.into_iter().find(|via| via.as_str() == word);
-        known.map_or_else(|| mistake("a way to register"), Ok)
-    }
-}
-
 impl FromJson for Timestamp {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         // jiff's own error texts are the largest part of its parser.
@@ -279,12 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn a_time_and_a_way_to_register_are_read_by_their_words() {
+    fn a_time_is_read() {
         let second = Timestamp::from_second(1).unwrap();
         check_reads(json!("1970-01-01T00:00:01Z"), Ok(second));
-        for via in crate::state::Registration::ALL {
-            check_reads(json!(via.as_str()), Ok(via));
-        }
-        check_reads::<crate::state::Registration>(json!("owl"), Err("`` is not a way to register"));
     }
 }

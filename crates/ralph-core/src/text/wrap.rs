@@ -21,9 +21,13 @@ pub fn wrap(text: &str, first: usize, others: usize) -> Vec<String> {
 
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
+    // A backtick that nothing closes begins no command.
+    let mut ahead = text.matches('`').count();
     for word in text.split_whitespace() {
+        let closes = ahead > 0;
+        ahead -= word.matches('`').count();
         match words.last_mut() {
-            Some(last) if last.matches('`').count() % 2 == 1 => {
+            Some(last) if closes && last.matches('`').count() % 2 == 1 => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -54,5 +58,11 @@ mod tests {
     fn a_command_is_never_broken() {
         let command = format!("`ralph {}`", "word ".repeat(30).trim());
         assert_eq!(wrap(&format!("see {command}"), 80, 78), ["see", &command]);
+    }
+
+    #[test]
+    fn a_backtick_without_another_begins_no_command() {
+        assert_eq!(wrap("a `b c d", 4, 4), ["a `b", "c d"]);
+        assert_eq!(wrap("`a b` c `d e", 5, 5), ["`a b`", "c `d", "e"]);
     }
 }

@@ -1,9 +1,9 @@
 //! Finds facts that no event reports: a waiting command, or how a turn was cut.
 
-use crate::guard::scheduled;
 use crate::protocol::registration::COMMANDS;
 use crate::state::PauseCause;
 use crate::transcript::row::TranscriptRow;
+use crate::transcript::scheduled;
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -12,8 +12,8 @@ pub use account::{Account, Denial};
 pub use ended::{Reason, TurnResult};
 pub use lines::{LONGEST, Lines};
 
+use crate::state::Tokens;
 use crate::transcript::row::TranscriptRow;
-use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;

@@ -4,113 +4,13 @@
 //! each message is counted once. Quotes inside a quoted row are escaped, so numbers in quoted text
 //! are never counted.
 
-use crate::text::from_json::from_json;
+use crate::state::{Source, Tokens};
 use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
 use memchr::{memchr, memmem};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Longer rows are skipped; rows with usage are known to be much shorter.
 const LONGEST_ROW: usize = 8 << 20;
-
-/// Token counts of the four kinds that the client reports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Tokens {
-    /// Tokens of the prompt, neither written to nor read from the cache.
-    pub input: u64,
-    /// Tokens of the prompt, written to the cache.
-    pub cache_creation: u64,
-    /// Tokens of the prompt, read from the cache.
-    pub cache_read: u64,
-    /// Tokens of the reply.
-    pub output: u64,
-}
-
-from_json!(Tokens { input, cache_creation, cache_read, output });
-
-impl Tokens {
-    fn join(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
-        Tokens {
-            input: join(self.input, other.input),
-            cache_creation: join(self.cache_creation, other.cache_creation),
-            cache_read: join(self.cache_read, other.cache_read),
-            output: join(self.output, other.output),
-        }
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(self, other: Tokens) -> Tokens {
-        self.join(other, u64::saturating_add)
-    }
-
-    /// The sum of all kinds, as tools count "total tokens".
-    pub fn total(&self) -> u64 {
-        [self.cache_creation, self.cache_read, self.output]
-            .into_iter()
-            .fold(self.input, u64::saturating_add)
-    }
-}
-
-/// The tokens of a loop, and how far each of its transcripts was read.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Usage {
-    /// The sum over all transcripts.
-    pub tokens: Tokens,
-    /// The transcripts, by their paths.
-    pub sources: BTreeMap<String, Source>,
-}
-
-from_json!(Usage { tokens, sources });
-
-/// How far one transcript was read.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Source {
-    /// Offset of the first unread row.
-    pub offset: u64,
-    /// Inode number of the file: another number means another file.
-    pub file: u64,
-    /// The last message that was counted; a later row may belong to it.
-    pub message_id: String,
-    /// The tokens counted for that message.
-    pub counted: Tokens,
-    /// Time of the last counted row.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    /// Set if the file was replaced and is read again: rows up to this time were already counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub counted_until: Option<Timestamp>,
-}
-
-from_json!(Source { offset, file, message_id, counted, at, counted_until });
-
-impl Source {
-    /// Reads the file from the start again: it was replaced or truncated.
-    pub fn read_anew(&mut self, file: u64) {
-        self.offset = 0;
-        self.file = file;
-        self.counted_until = self.at;
-    }
-}
-
-impl Usage {
-    /// The sum over all transcripts and kinds.
-    pub fn total(&self) -> u64 {
-        self.tokens.total()
-    }
-
-    /// Resets the totals but keeps the read offsets.
-    pub fn forget(&mut self) {
-        self.tokens = Tokens::default();
-        for source in self.sources.values_mut() {
-            source.counted = Tokens::default();
-        }
-    }
-}
 
 /// Counts one transcript, fed in pieces.
 #[derive(Debug)]
@@ -207,6 +107,7 @@ fn tokens(row: &TranscriptRow) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Usage;
     use serde_json::json;
 
     fn row(second: u32, id: &str, input: u64, output: u64) -> String {

@@ -2,7 +2,7 @@
 
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::modes::mode;
-use crate::state::{Criterion, EndingKind, LoopState, ModeState, PauseCause};
+use crate::state::{Criterion, EndingKind, LoopState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph, text::plural};
 use jiff::Timestamp;
 
@@ -24,12 +24,10 @@ pub fn paused(state: &LoopState) -> String {
     };
     let colon = if what.is_empty() { "" } else { ":" };
     let (_, position) = what_and_where(state);
-    format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode))
-}
-
-/// The command that the user types in the session to continue a paused loop.
-pub fn command(mode: &ModeState) -> &'static str {
-    mode::of(mode).resume_command()
+    format!(
+        "paused at {position}{cause}{colon}{what} {} continues",
+        mode::of(&state.mode).resume_command()
+    )
 }
 
 /// The noun for the loop and its position in its own count: consensus planning counts
@@ -182,7 +180,7 @@ mod tests {
     }
 
     use super::*;
-    use crate::state::{Phase, Signal};
+    use crate::state::{CriterionRunner, Phase, Receipt, Signal};
 
     #[test]
     fn a_pause_names_where_why_and_how_to_continue() {
@@ -296,8 +294,8 @@ mod tests {
         let with = |acceptance_criteria, task_graph| {
             achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
         };
-        let by = receipt::CriterionRunner::Hook;
-        let held = Some(receipt::Receipt { passed: true, by, ..receipt::Receipt::default() });
+        let by = CriterionRunner::Hook;
+        let held = Some(Receipt { passed: true, by, ..Receipt::default() });
         assert_eq!(with(vec![], vec![]), "");
         assert_eq!(with(vec![], vec![crate::state::Task::default()]), "0 of 1 task done.");
         assert_eq!(with(vec![criterion(true, None)], vec![]), "Proven: AC-1.");

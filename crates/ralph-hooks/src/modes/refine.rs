@@ -12,9 +12,7 @@ use ralph_core::modes::arguments::Options;
 use ralph_core::modes::parallel::Grant;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, in_session};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{
-    DrivenTurn, EndingKind, Glance, LoopState, Mode, ModeState, RefineState, StartedBy,
-};
+use ralph_core::state::{DrivenTurn, EndingKind, Glance, LoopState, Mode, RefineState, StartedBy};
 use ralph_core::{modes::start, views::messages};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
@@ -111,16 +109,18 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     let facts = facts(asked.root, Vec::new(), StartedBy::Model, clock::now())?;
     let now = facts.now;
     let goal = format!("refine {} until it no longer changes", asked.what);
-    let mut state = start::new_loop(&goal, &Options::default(), &settings, facts);
+    let mut state =
+        start::new_loop(&goal, &Options::default(), |state| settings.apply(state), facts);
     state.iteration = asked.done;
     state.max_iterations = asked.most.min(MOST_IN_FOREGROUND);
-    state.mode = ModeState::Refine(RefineState {
+    state.mode = RefineState {
         name: asked.name.to_owned(),
         word: asked.word.to_owned(),
         from: asked.done,
         earlier: made_before(asked.home, asked.session_id),
         ..RefineState::default()
-    });
+    }
+    .into();
     // The turn is not known yet; the first agent's call sets it.
     run(&mut state, (asked.session_id, ""), None, now);
     let file = lifecycle::create(asked.home, &mut state)?;

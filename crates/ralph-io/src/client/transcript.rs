@@ -7,12 +7,12 @@
 use crate::process::clock;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::guard::scheduled;
-use ralph_core::state::PauseCause;
+use ralph_core::state::{PauseCause, Source, Usage};
 use ralph_core::transcript::activity::{self, Doing};
 use ralph_core::transcript::cutoff;
 use ralph_core::transcript::row::TranscriptRow;
-use ralph_core::transcript::tokens::{self, Counter, Source, Usage};
+use ralph_core::transcript::scheduled;
+use ralph_core::transcript::tokens::{self, Counter};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;

@@ -8,7 +8,7 @@
 use crate::git;
 use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
-use ralph_core::state::progress;
+use ralph_core::stop::progress;
 use rustix::fs::{Mode, OFlags};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;

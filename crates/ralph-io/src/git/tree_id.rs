@@ -23,8 +23,9 @@ pub(crate) use compare::readable;
 
 use crate::git::tree;
 use anyhow::{Context, Result};
+use ralph_core::stop::progress;
+use ralph_core::text::globs;
 use ralph_core::text::hex::hex;
-use ralph_core::{state::progress, text::globs};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@
 use crate::git::tree_id::readable;
 use crate::{client::client_settings::ClientSettings, git, git::repository};
 use anyhow::{Context, Result};
-use ralph_core::state::progress;
+use ralph_core::stop::progress;
 use std::fmt;
 use std::path::{Path, PathBuf};
 

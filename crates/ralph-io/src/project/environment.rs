@@ -1,8 +1,8 @@
 //! Compares the environment of this process with the one recorded at the start of the loop.
 
 use crate::client;
-use ralph_core::evidence::environment::{Difference, Environment};
-use ralph_core::state::{ClientProcess, LoopState};
+use ralph_core::evidence::environment::Difference;
+use ralph_core::state::{ClientProcess, Environment, LoopState};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;

@@ -4,10 +4,9 @@
 //! asks.
 
 use crate::{project::safe_read, project::test_files};
-use ralph_core::evidence::meaning::{self, Files, PinnedPart};
-use ralph_core::evidence::pinned::TestFile;
-use ralph_core::evidence::receipt::{Accepted, NO_SUMMARY, Receipt};
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::evidence::meaning::{self, Files};
+use ralph_core::evidence::receipt::NO_SUMMARY;
+use ralph_core::state::{Accepted, Criterion, LoopState, PinnedPart, Receipt, TestFile};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 
 use crate::store::digest;
 use ralph_core::evidence::meaning::Naming;
-use ralph_core::evidence::pinned::{self, TestFile};
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::evidence::pinned;
+use ralph_core::state::{Criterion, LoopState, TestFile};
 use std::path::Path;
 
 /// The most files recorded: all of them are read at every stop.

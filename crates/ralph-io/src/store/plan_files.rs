@@ -19,7 +19,7 @@ pub fn document(project_root: &Path) -> PathBuf {
     project_root.join(MIRROR)
 }
 
-/// True if this is a planning whose document no longer exists.
+/// True if the loop's mode has a document and it no longer exists.
 pub fn is_gone(state: &LoopState) -> bool {
     let path = mode::of(&state.mode).document(state);
     let missing =

@@ -10,9 +10,9 @@ use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::guard::blocked;
-use ralph_core::protocol::reply::bounded;
 use ralph_core::state::Blocked;
 use ralph_core::tasks::graph::Graph;
+use ralph_core::text::truncate::bounded;
 
 /// Longer reasons are cut, since they are shown on one line.
 const LONGEST: usize = 1_000;

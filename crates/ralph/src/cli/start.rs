@@ -11,7 +11,7 @@ use crate::command::{number, screen, select_loop};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};
-use ralph_core::{modes::loop_prompt, views::messages};
+use ralph_core::{modes::mode, views::messages};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
 
@@ -182,8 +182,8 @@ fn repeat(state: &LoopState) -> Result<Exit> {
         return Err(refused(Exit::No, message));
     }
     let heading = match state.iteration {
-        0 => loop_prompt::started_line(state),
-        _ => loop_prompt::continues_line(state),
+        0 => mode::of(&state.mode).started_line(state),
+        _ => mode::of(&state.mode).continues_line(state),
     };
     print_contract(&heading, state)?;
     Ok(Exit::Done)
@@ -193,8 +193,12 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
     let (decision, heading, state) = match begun {
         StartOutcome::Answered => return Ok(Exit::Done),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Started(state, _) => ("started", loop_prompt::started_line(&state), state),
-        StartOutcome::Continues(state) => ("continued", loop_prompt::continues_line(&state), state),
+        StartOutcome::Started(state, _) => {
+            ("started", mode::of(&state.mode).started_line(&state), state)
+        }
+        StartOutcome::Continues(state) => {
+            ("continued", mode::of(&state.mode).continues_line(&state), state)
+        }
         StartOutcome::Planned(state) => {
             let state = with_options(here, request, state)?;
             ("planned", format!("Ralph loop {} planned", state.loop_id), state)
@@ -235,5 +239,10 @@ fn with_options(here: &Here, request: &LoopRequest, state: LoopState) -> Result<
 }
 
 fn print_contract(heading: &str, state: &LoopState) -> Result<()> {
-    screen::print(&screen::visible_lines(&loop_prompt::contract(heading, state, &[], clock::now())))
+    screen::print(&screen::visible_lines(&mode::of(&state.mode).loop_prompt(
+        heading,
+        state,
+        &[],
+        clock::now(),
+    )))
 }

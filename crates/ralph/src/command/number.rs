@@ -1,33 +1,34 @@
 //! Numbers on the command line: plain decimal digits in range. Anything else is refused.
 
-use ralph_core::modes::arguments::{Number, parse_number};
+use ralph_core::modes::arguments::parse_number;
+use ralph_core::state::LimitFlag;
 
 /// Parses `--max-iterations`.
 pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {
-    loop_bound(Number::MaxIterations, text).and_then(narrow)
+    loop_bound(LimitFlag::MaxIterations, text).and_then(narrow)
 }
 
 /// Parses `--stall-limit`.
 pub(crate) fn stall_limit(text: &str) -> Result<u32, String> {
-    loop_bound(Number::StallLimit, text).and_then(narrow)
+    loop_bound(LimitFlag::StallLimit, text).and_then(narrow)
 }
 
 /// Parses `--max-workers`.
 pub(crate) fn max_workers(text: &str) -> Result<u32, String> {
-    loop_bound(Number::MaxWorkers, text).and_then(narrow)
+    loop_bound(LimitFlag::MaxWorkers, text).and_then(narrow)
 }
 
 /// Parses `--max-minutes`.
 pub(crate) fn max_minutes(text: &str) -> Result<u64, String> {
-    loop_bound(Number::MaxMinutes, text)
+    loop_bound(LimitFlag::MaxMinutes, text)
 }
 
 /// Parses `--max-tokens`.
 pub(crate) fn max_tokens(text: &str) -> Result<u64, String> {
-    loop_bound(Number::MaxTokens, text)
+    loop_bound(LimitFlag::MaxTokens, text)
 }
 
-fn loop_bound(number: Number, text: &str) -> Result<u64, String> {
+fn loop_bound(number: LimitFlag, text: &str) -> Result<u64, String> {
     parse_number(number, text).map_err(|refusal| refusal.to_string())
 }
 

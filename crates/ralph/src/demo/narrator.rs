@@ -4,8 +4,7 @@
 
 use super::answer::StepAnswer;
 use super::story::{StoryAction, StoryExpectation, StoryStep};
-use ralph_core::evidence::receipt::Receipt;
-use ralph_core::state::LoopState;
+use ralph_core::state::{LoopState, Receipt};
 use ralph_core::text::plural::noun;
 use ralph_core::text::truncate::bounded;
 use ralph_core::text::wrap::wrap;

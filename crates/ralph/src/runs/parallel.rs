@@ -17,6 +17,7 @@ use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunE
 use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
 use anyhow::Result;
+use ralph_core::evidence::completion_feedback::Withheld;
 use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
@@ -99,7 +100,7 @@ impl<'a> Owner<'a> for ParallelState<'a> {
             NextParallelStep::Wait { .. } => return Ok(Then::Wait),
             NextParallelStep::Finished => self.runner.stop(ParallelEnd::Decided(AllMerged)),
             NextParallelStep::NoTasks => {
-                let why = stop::Withheld::NoTasks.describe();
+                let why = Withheld::NoTasks.describe();
                 self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
             }
             NextParallelStep::Stuck { why } => {

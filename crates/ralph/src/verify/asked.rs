@@ -5,7 +5,7 @@
 //! environment that was recorded when the loop started, whatever the parent's environment is.
 
 use anyhow::{Context, Result, bail};
-use ralph_core::evidence::receipt::CriterionRunner;
+use ralph_core::state::CriterionRunner;
 use ralph_io::process::programs;
 use ralph_io::project::environment::{self, EnvironmentStep, Surroundings};
 use ralph_io::store::loop_file::LoopFile;

@@ -3,10 +3,10 @@
 use super::trees::within;
 use super::{Pace, VerifyWork, Watcher};
 use anyhow::{Context, Result};
-use ralph_core::evidence::receipt::{self, Receipt, ReceiptStatus};
+use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::evidence::tests_run::TestsRun;
 use ralph_core::shell::vacuous;
-use ralph_core::state::Criterion;
+use ralph_core::state::{Criterion, Receipt};
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::command::{self, CommandEnd, CommandRun};
 use ralph_io::{process::clock, project::meaning, store::receipts};

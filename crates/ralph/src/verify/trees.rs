@@ -2,8 +2,7 @@
 //! by its files.
 
 use anyhow::Result;
-use ralph_core::evidence::receipt::Regression;
-use ralph_core::state::{Green, LoopState};
+use ralph_core::state::{Green, LoopState, Regression};
 use ralph_io::git::tree_id::{self, Listing, TreeAtStart, TreeScope};
 use ralph_io::{git::checkpoint, process::clock, store::receipts};
 use std::collections::BTreeSet;

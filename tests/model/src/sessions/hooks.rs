@@ -334,7 +334,7 @@ fn new_loop(task: &str, started_by: StartedBy, bound: u32) -> LoopState {
     let options = Options { max_iterations: Some(bound), ..Options::default() };
     let facts =
         Facts { now: NOW, project_root: "/p".to_owned(), discovered: Vec::new(), started_by };
-    start::new_loop(task, &options, &Settings::default(), facts)
+    start::new_loop(task, &options, |state| Settings::default().apply(state), facts)
 }
 
 fn run(state: &mut LoopState, session: u8, prompt: &str, via: Option<Registration>) {

@@ -5,9 +5,10 @@ use crate::receipts::Outcome;
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::mode;
 use ralph_core::state::{Blocked, EndingKind, LoopState, PauseCause, TaskStatus};
+use ralph_core::stop::progress;
 use ralph_core::stop::{self, StopDecision, StopInputs};
 use ralph_core::tasks::graph::Graph;
-use ralph_core::{evidence::pinned, state::progress, text::token};
+use ralph_core::{evidence::pinned, text::token};
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,10 @@
 use super::Weight;
 use super::resolve::{At, Resolver};
 use super::text::{self, join};
-use crate::project::recipes::JUSTFILES;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The names under which `just` finds its file.
+pub(crate) const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
 
 #[derive(Debug, Default)]
 struct Justfile {

@@ -3,8 +3,10 @@
 use super::Weight;
 use super::resolve::{At, Resolver};
 use super::text::{self, join};
-use crate::project::recipes::MAKEFILES;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// In the order in which `make` looks for its file.
+pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 const MOST_TARGETS: usize = 200;
 /// How deep makefiles may include each other.

@@ -1,6 +1,7 @@
 //! The status of receipts after sequences of runs.
 
 use super::*;
+use crate::state::CriterionRunner;
 
 fn pass() -> Receipt {
     Receipt {

@@ -295,7 +295,6 @@ const CHANGES: &[&str] = &[
     "ralph task add x",
     "ralph task done T-1",
     "ralph verify",
-    "ralph task list --tracker bd",
     "ralph $x",
     "ralph --session $x",
     "ralph --session x cancel",

@@ -35,7 +35,7 @@ fn a_changed_identity_is_named() {
         ("export RALPH_MANIFEST=/x; ralph status", "`RALPH_MANIFEST`"),
         ("env -u RALPH_MANIFEST ralph status", "`RALPH_MANIFEST`"),
         ("env -i ralph status", "`CLAUDE_CODE_SESSION_ID`"),
-        ("RALPH_BD=./x ralph task ready --tracker bd", "`RALPH_BD` says which program"),
+        ("RALPH_BD=./x ralph refine status", "`RALPH_BD` says which program"),
     ] {
         check_says(command, &[name, "another terminal"]);
     }

@@ -2,8 +2,9 @@
 //!
 //! Each message names the flag and what to type instead. A refused request starts nothing.
 
-use super::{FLAGS, Number};
+use super::FLAGS;
 use crate::shell::vacuous::Vacuous;
+use crate::state::LimitFlag;
 use std::fmt;
 
 /// Why the arguments were refused.
@@ -24,7 +25,7 @@ pub enum ArgumentError {
     /// A flag that may be given once was given again.
     Repeated { flag: &'static str },
     /// The value is not in plain decimal digits, or is out of range.
-    Number { number: Number, given: String },
+    Number { number: LimitFlag, given: String },
     /// The value is not a completion rule.
     Completion { given: String },
     /// `--ac` without a `=`.

@@ -129,8 +129,8 @@ fn a_number_is_plain_decimal_digits_in_range() {
     }
     check_refused("x --max-iterations=", "`--max-iterations` needs a value");
     check_refused("x --max-iterations ''", "`--max-iterations` needs a value");
-    assert!(parse_number(Number::MaxTokens, "").is_err());
-    assert_eq!(parse_number(Number::StallLimit, "1000"), Ok(1_000));
+    assert!(parse_number(LimitFlag::MaxTokens, "").is_err());
+    assert_eq!(parse_number(LimitFlag::StallLimit, "1000"), Ok(1_000));
 }
 
 #[test]

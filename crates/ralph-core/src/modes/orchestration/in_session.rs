@@ -5,15 +5,17 @@
 
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::Proof;
-use crate::protocol::reply::{REASON_LIMIT, bounded};
-use crate::state::progress::stops;
+use crate::protocol::reply::REASON_LIMIT;
 use crate::state::{
-    Completion, DrivenTurn, EndingKind, LoopState, OrchestrationCall, OrchestrationState,
-    PauseCause, Registration,
+    DrivenTurn, EndingKind, LoopState, OrchestrationCall, OrchestrationState, PauseCause,
+    Registration,
 };
-use crate::stop::{AllowReason, StopInputs, StopVerdict, all_hold, end, used_up};
-pub use crate::stop::{Routed, RouterStep};
+use crate::stop::progress::stops;
+use crate::stop::{
+    AllowReason, Routed, RouterStep, StopInputs, StopVerdict, all_hold, end, needs_proof, used_up,
+};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use std::fmt::Write as _;
 
@@ -28,10 +30,6 @@ pub enum RouterEnding {
 /// Whether the criteria must be checked before the orchestration is complete.
 pub fn wants_proof(state: &LoopState, routed: &Routed) -> bool {
     routed.due == RouterStep::Complete && needs_proof(state)
-}
-
-fn needs_proof(state: &LoopState) -> bool {
-    state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 
 /// Evaluates the router's answer. An orchestration is complete only if the criteria hold: if all
@@ -241,7 +239,7 @@ pub fn id(state: &LoopState) -> &str {
 
 /// Everything that a session without context needs. `steers` holds the user's messages since the
 /// start, newest first.
-pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
+pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let mut text = format!(
         "{heading}\nTask: {}\nFolder: .ralph-sessions/{}/, {} of at most {} {}.",
         bounded(&state.prompt, 420),

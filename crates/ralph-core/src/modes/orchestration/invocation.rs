@@ -4,6 +4,7 @@
 //! of several lines is indented, so that no text from the user can look like a second `MODE:`.
 
 use super::agents::{AgentRole, Mode};
+use crate::state::{OrchestrationCall, OrchestrationState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -123,6 +124,51 @@ fn same(one: &str, other: &str) -> bool {
 pub struct Running {
     pub key: CallKey,
     pub since: Timestamp,
+}
+
+impl OrchestrationCall {
+    /// A call that has been given to the session but not made yet.
+    pub fn given(key: &CallKey, prompt: String) -> OrchestrationCall {
+        OrchestrationCall {
+            mode: key.mode.word().to_owned(),
+            task: key.task.clone(),
+            iteration: key.iteration,
+            cycle: key.cycle,
+            prompt,
+            ..OrchestrationCall::default()
+        }
+    }
+
+    /// The key that identifies the call; `None` for a mode of another version.
+    pub fn key(&self) -> Option<CallKey> {
+        let mode = Mode::of(&self.mode)?;
+        Some(CallKey {
+            mode,
+            task: self.task.clone(),
+            iteration: self.iteration,
+            cycle: self.cycle,
+        })
+    }
+
+    pub fn agent(&self) -> Option<AgentRole> {
+        Mode::of(&self.mode).map(Mode::agent)
+    }
+
+    /// True if the call has this key.
+    pub fn is(&self, key: &CallKey) -> bool {
+        self.mode == key.mode.word()
+            && self.task == key.task
+            && (self.iteration, self.cycle) == (key.iteration, key.cycle)
+    }
+}
+
+impl OrchestrationState {
+    /// The calls under way, as the router needs them.
+    pub fn running(&self) -> Vec<Running> {
+        let running =
+            self.calls.iter().filter_map(|one| Some(Running { key: one.key()?, since: one.since }));
+        running.collect()
+    }
 }
 
 #[cfg(test)]

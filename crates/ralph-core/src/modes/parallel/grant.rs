@@ -5,10 +5,10 @@
 //! calls in one message, the fifth finds four workers.
 
 use super::{OWNER, is_worker, reopen, taken, task_of, unmerged_dep};
-use crate::protocol::reply::bounded;
 use crate::state::{ClientProcess, LoopState, Worker, WorkerStanding};
 use crate::tasks::graph::{self, ClaimTarget, Lease};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 
 /// A call of the Agent tool.

@@ -7,10 +7,9 @@
 
 use super::reopen;
 use crate::modes::build;
-use crate::protocol::reply::bounded;
-use crate::state::{BuildRound, LoopState, Task, TaskStatus, WorkerStanding};
+use crate::state::{BuildRound, LoopState, Task, TaskStatus, Tokens, WorkerStanding};
 use crate::stop;
-use crate::transcript::tokens::Tokens;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 
 /// Longest safe name of a task, in characters.

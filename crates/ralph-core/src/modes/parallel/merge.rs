@@ -6,9 +6,9 @@
 
 use super::reopen;
 use crate::evidence::receipt::ReceiptStatus;
-use crate::protocol::reply::bounded;
 use crate::state::{LoopState, Task, TaskStatus, Worker, WorkerStanding};
 use crate::tasks::graph;
+use crate::text::truncate::bounded;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,10 +4,10 @@
 //! start what can be started, then merge what is done, then wait.
 
 use super::{WORKER, prompt, startable, taken};
-use crate::protocol::reply::bounded;
 use crate::state::{LoopState, Registration, Task, Worker};
 use crate::tasks::graph::{self, Graph, Summary};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! The prompt of a worker: its task, and the results of the tasks before it.
 
-use crate::protocol::reply::bounded;
 use crate::state::{LoopState, Task};
+use crate::text::truncate::bounded;
 use std::fmt::Write;
 
 /// The first words of a worker's prompt; the hooks read the task's id after them.

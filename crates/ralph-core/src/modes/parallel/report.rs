@@ -4,8 +4,8 @@
 //! mistakes. The second report is judged as it is: `DONE` closes a task only if git shows the work.
 
 use super::{FILES_KEPT, reopen};
-use crate::protocol::reply::bounded;
 use crate::state::{LoopState, TaskStatus, WorkerStanding};
+use crate::text::truncate::bounded;
 
 /// The labels of a report, in order.
 pub const LABELS: [&str; 5] = ["Status", "Files changed", "Tests", "Completion condition", "Notes"];

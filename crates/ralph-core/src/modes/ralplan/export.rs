@@ -7,9 +7,9 @@
 //! project.
 
 use super::is_plans_place;
-use crate::protocol::reply::bounded;
 use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::from_json::Members;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;

@@ -4,8 +4,8 @@
 //! as given, and the answers as written.
 
 use super::{Role, question, short};
-use crate::protocol::reply::bounded;
 use crate::state::{PlanPhase, RalplanState};
+use crate::text::truncate::bounded;
 use serde::Serialize;
 use std::fmt;
 

@@ -6,14 +6,15 @@
 //! changes that the user did not approve. The planning pauses instead, and its guard stays active.
 
 use super::{next, position, short};
-use crate::protocol::reply::{REASON_LIMIT, bounded};
-use crate::state::progress::stops;
+use crate::protocol::reply::REASON_LIMIT;
 use crate::state::{
     DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, RalplanState, Registration,
 };
+use crate::stop::progress::stops;
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::hex::hex;
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -120,12 +121,12 @@ pub fn told(state: &LoopState) -> String {
 }
 
 /// The line by which the skill recognizes that a planning was started for it.
-pub fn started_line(state: &LoopState) -> String {
+pub(super) fn started_line(state: &LoopState) -> String {
     format!("Ralph planning {} started", state.loop_id)
 }
 
 /// The message to the user when a planning starts.
-pub fn announcement(state: &LoopState) -> String {
+pub(super) fn announcement(state: &LoopState) -> String {
     let rejections = state.ralplan().map_or(0, |plan| plan.max_iterations);
     format!(
         "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until you \
@@ -140,14 +141,14 @@ pub fn announcement(state: &LoopState) -> String {
 }
 
 /// The line by which the skill recognizes that its planning continues.
-pub fn continues_line(state: &LoopState) -> String {
+pub(super) fn continues_line(state: &LoopState) -> String {
     let at = state.ralplan().map(position).unwrap_or_default();
     format!("Ralph planning {} continues at {at}", state.loop_id)
 }
 
 /// Everything that a session without context needs: position, rules and next step. `steers` holds
 /// the user's messages since the start, newest first.
-pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
+pub(super) fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let Some(plan) = state.ralplan() else { return heading.to_owned() };
     let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
     let _ = write!(text, "Phase: {}, iteration {}.", plan.phase, position(plan));
@@ -299,7 +300,7 @@ mod tests {
     #[test]
     fn the_contract_names_where_it_stands_and_what_comes_next() {
         let state = LoopState { loop_id: "l".into(), ..state(awaiting()) };
-        let text = contract(&continues_line(&state), &state, &["faster".to_owned()]);
+        let text = loop_prompt(&continues_line(&state), &state, &["faster".to_owned()]);
         for words in [
             "Ralph planning l continues at 0/5\nTask: log in\n",
             "Phase: awaiting_user_approval, iteration 0/5. Plan: `.omc/plans/a.md` (111111111111).",

@@ -5,10 +5,10 @@
 //! therefore name the text that it is about, offer the known options, and contain no answer.
 
 use super::{position, short};
-use crate::protocol::reply::bounded;
 use crate::state::{DecisionKind, PlanPhase, RalplanState};
 use crate::text::from_json::{FromJson, Members, from_json};
 use crate::text::sanitize;
+use crate::text::truncate::bounded;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;

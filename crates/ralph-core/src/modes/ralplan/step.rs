@@ -5,9 +5,9 @@
 
 use super::formats::{self, CriticFeedback};
 use super::{Role, is_plans_place, position, short};
-use crate::protocol::reply::bounded;
 use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::plural::{counted, noun};
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use std::fmt;
 

@@ -4,9 +4,9 @@
 //! in a quotation they are an example. A line that cannot be read is a flaw, never a zero: a round
 //! without a report has not reported that nothing changed.
 
-use crate::protocol::reply::bounded;
 use crate::tasks::plan::{closes, opening};
 use crate::text::sanitize::acts;
+use crate::text::truncate::bounded;
 use std::fmt;
 
 /// Label of the line with the number.

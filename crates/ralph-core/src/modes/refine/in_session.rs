@@ -5,11 +5,11 @@
 
 use super::MOST_IN_FOREGROUND;
 use crate::modes::parallel::Grant;
-use crate::protocol::reply::bounded;
-use crate::state::progress::stops;
 use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, RefineState, Signal};
+use crate::stop::progress::stops;
 use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::plural::noun;
+use crate::text::truncate::bounded;
 use std::fmt::Write;
 
 /// Longest text that repeats the next step, in UTF-16 units.
@@ -140,7 +140,7 @@ pub fn told(state: &LoopState) -> String {
 
 /// Everything that a session without context needs. `steers` holds the user's messages since the
 /// start, newest first.
-pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
+pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let mut text = format!(
         "{heading}\nRules: agents refine, Ralph measures and says what comes next; you change nothing yourself. \
          One agent for each round, in the foreground, and nobody is asked anything before it is over."
@@ -253,7 +253,8 @@ mod tests {
         let says = told(&state(3, 2, 3));
         assert!(says.contains("Round 3 is open") && says.contains("refine end"), "{says}");
         assert!(told(&state(0, 3, 5)).contains("has room for 5 rounds"));
-        let whole = contract("Ralph loop L continues at 2/5", &between, &["be brief".to_owned()]);
+        let whole =
+            loop_prompt("Ralph loop L continues at 2/5", &between, &["be brief".to_owned()]);
         assert!(whole.starts_with("Ralph loop L") && whole.contains("STEER: be brief"), "{whole}");
         assert!(whole.ends_with(&told(&between)), "{whole}");
     }

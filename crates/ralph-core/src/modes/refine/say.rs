@@ -3,7 +3,7 @@
 use super::chart::count;
 use super::state::{Refinement, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RefineOutcome, RoundEnd, Status};
-use crate::protocol::reply::bounded;
+use crate::text::truncate::bounded;
 
 /// Maximum length of a commit's subject, in UTF-16 units.
 const SUBJECT: usize = 72;

@@ -7,9 +7,9 @@ use super::contract;
 use super::measure::ArtefactChange;
 use super::state::{OpenRound, Refinement, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
-use crate::protocol::reply::bounded;
 use crate::text::plural::noun;
 use crate::text::sanitize::plain;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use std::fmt;
 

@@ -5,8 +5,8 @@
 //! for "fine".
 
 use super::finding::Finding;
-use crate::protocol::reply::bounded;
 use crate::text::sanitize;
+use crate::text::truncate::bounded;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

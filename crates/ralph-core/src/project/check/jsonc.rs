@@ -1,6 +1,6 @@
 //! JSON with comments and trailing commas.
 
-use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast, parse_to_serde_value};
 use serde_json::Value;
 
 /// Only what the owners of such files accept: comments and trailing commas.
@@ -28,11 +28,18 @@ pub fn read(text: &str) -> Option<Value> {
 /// If it is not JSON with comments.
 pub fn parse(text: &str) -> Result<Value, (usize, usize, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim().is_empty() {
-        return Err((1, 1, "the file is empty".to_owned()));
+    let value: Value = parse_to_serde_value(text, &OPTIONS).map_err(|error| {
+        (error.line_display(), error.column_display(), error.kind().to_string())
+    })?;
+    // A text without a value also reads as `null`.
+    let has_value = || {
+        parse_to_ast(text, &CollectOptions::default(), &OPTIONS)
+            .is_ok_and(|document| document.value.is_some())
+    };
+    match value.is_null() && !has_value() {
+        true => Err((1, 1, "the file is empty".to_owned())),
+        false => Ok(value),
     }
-    parse_to_serde_value(text, &OPTIONS)
-        .map_err(|error| (error.line_display(), error.column_display(), error.kind().to_string()))
 }
 
 #[cfg(test)]
@@ -49,9 +56,15 @@ mod tests {
     }
 
     #[test]
+    fn a_written_null_is_a_value() {
+        assert_eq!(read("/* a */ null"), Some(Value::Null));
+    }
+
+    #[test]
     fn what_is_not_json_stays_so() {
         for text in [
             "",
+            "// null\n/* null */",
             "{ /* open",
             "[\"open",
             "[1] / 2",

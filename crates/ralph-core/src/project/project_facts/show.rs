@@ -1,8 +1,8 @@
 //! Shows the repository's own text: quoted, on one line, and without control characters.
 
 use super::hide;
-use crate::protocol::reply::bounded;
 use crate::text::sanitize;
+use crate::text::truncate::bounded;
 
 /// Length limit of a name or a value, in UTF-16 units.
 const LONGEST: usize = 120;

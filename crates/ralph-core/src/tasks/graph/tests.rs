@@ -71,7 +71,7 @@ fn the_current_task_is_the_one_under_way_else_the_first_that_is_ready() {
     let current = |lines: &str| {
         let tasks = graph(lines);
         let found = Graph::new(&tasks, at(0)).current().map(|task| task.id.clone());
-        (found, next_ready(&tasks, at(0)).map(|task| task.id.clone()))
+        (found, ready(&tasks, at(0)).first().map(|task| task.id.clone()))
     };
     let ids = |current: Option<&str>, ready: Option<&str>| {
         (current.map(str::to_owned), ready.map(str::to_owned))

@@ -4,8 +4,7 @@
 //! pass the checks of an imported plan. Status words are accepted as real loops wrote them.
 
 use super::{Problem, criteria_problems, unclaimed, unverified};
-use crate::state::progress::Progress;
-use crate::state::{LoopState, TaskStatus};
+use crate::state::{LoopState, Progress, TaskStatus};
 
 /// Prepares the state for its adoption.
 ///

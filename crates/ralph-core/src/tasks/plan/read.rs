@@ -1,8 +1,7 @@
 //! Reads a document into the members of a plan; a member of the wrong type becomes a problem.
 
 use super::{Plan, Problem};
-use crate::modes::arguments::{self, Number};
-use crate::state::{Extra, LoopState};
+use crate::state::{Extra, LimitFlag, LoopState};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -126,10 +125,10 @@ fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>)
         Value::Number(number) => number.to_string(),
         other => other.to_string(),
     };
-    match arguments::parse_number(Number::MaxIterations, &given) {
-        Ok(number) => u32::try_from(number).ok(),
-        Err(_) => {
-            let most = Number::MaxIterations.most();
+    match LimitFlag::MaxIterations.parse(&given) {
+        Some(number) => u32::try_from(number).ok(),
+        None => {
+            let most = LimitFlag::MaxIterations.most();
             let what = format!("not a whole number from 1 to {most}, but `{given}`");
             problems.push(Problem::new("max_iterations", what));
             None

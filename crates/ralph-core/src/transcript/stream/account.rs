@@ -1,7 +1,7 @@
 //! Accumulates what the lines of a headless session say.
 
 use super::{Background, Limit, Reason, Retry, StreamEvent, TurnResult};
-use crate::transcript::tokens::Tokens;
+use crate::state::Tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Parses the line that ends a turn: the result, and the reason for a failure.
 
 use super::Limit;
+use crate::state::Tokens;
 use crate::transcript::row::TranscriptRow;
-use crate::transcript::tokens::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
 

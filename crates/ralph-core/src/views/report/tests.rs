@@ -3,11 +3,11 @@
 use super::history::{FromWhen, Worth};
 use super::line::{LineRecord, ReportLine};
 use super::*;
-use crate::evidence::receipt::{Proof, Receipt, ReceiptStatus};
+use crate::evidence::receipt::{Proof, ReceiptStatus};
 use crate::modes::refine::measure::{ArtefactChange, PlanChange};
 use crate::modes::refine::state::{OpenRound, Refinement, RoundEntry};
 use crate::modes::refine::{self, PlanAfter};
-use crate::state::{Criterion, EndingKind, LoopState, Phase, Task, TaskStatus};
+use crate::state::{Criterion, EndingKind, LoopState, Phase, Receipt, Task, TaskStatus};
 use crate::stop::{self, StopInputs};
 use crate::text::token;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
             criterion.receipt = Some(Receipt {
                 command: criterion.verification_command.clone(),
                 passed,
-                by: crate::evidence::receipt::CriterionRunner::Hook,
+                by: crate::state::CriterionRunner::Hook,
                 exit_code: Some(i32::from(!passed)),
                 tree_before: tree.to_owned(),
                 tree_after: tree.to_owned(),

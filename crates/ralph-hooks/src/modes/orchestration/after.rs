@@ -7,12 +7,13 @@ use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::modes::orchestration::in_session::{RouterStep, told};
+use ralph_core::modes::orchestration::in_session::told;
 use ralph_core::modes::orchestration::invocation::CallKey;
 use ralph_core::modes::orchestration::recovery::CallEnd;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, OrchestrationCall};
+use ralph_core::stop::RouterStep;
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
 

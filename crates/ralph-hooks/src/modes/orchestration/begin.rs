@@ -242,7 +242,7 @@ fn create(
     // The user did not ask for these commands, so a missing program does not refuse the task.
     problems.extend(cannot_start(&discovered, &asked.project_root));
     let facts = facts(&asked.project_root, discovered, asked.started_by.clone(), now)?;
-    let mut state = start::new_loop(task, options, &settings, facts);
+    let mut state = start::new_loop(task, options, |state| settings.apply(state), facts);
     state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
     state.document = folder(id).trim_end_matches('/').to_owned();
     state.mode = OrchestrationState { id: id.to_string(), ..OrchestrationState::default() }.into();

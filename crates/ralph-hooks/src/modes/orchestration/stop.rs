@@ -7,9 +7,9 @@ use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
 use ralph_core::modes::orchestration::agents::AgentRole;
-use ralph_core::modes::orchestration::in_session::{Routed, RouterStep};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{OrchestrationCall, OrchestrationState};
+use ralph_core::stop::{Routed, RouterStep};
 use ralph_io::{client::transcript, process::clock, store::plan_files};
 use std::path::Path;
 

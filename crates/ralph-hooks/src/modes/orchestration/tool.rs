@@ -12,10 +12,11 @@ use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
     Situation,
 };
-use ralph_core::modes::orchestration::in_session::{RouterStep, told};
+use ralph_core::modes::orchestration::in_session::told;
 use ralph_core::modes::orchestration::rules::{RuleRefusal, may_call};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, OrchestrationCall};
+use ralph_core::stop::RouterStep;
 use ralph_io::{client, process::clock, store::places};
 
 /// Decides whether a tool may run.

@@ -141,7 +141,8 @@ fn new(
 ) -> Result<(LoopState, Vec<String>)> {
     let (settings, problems) = settings::read(asked.home, &asked.project_root);
     let facts = facts(&asked.project_root, Vec::new(), StartedBy::Person, now)?;
-    let mut state = start::new_loop(&plan.task, &asked.request.options, &settings, facts);
+    let mut state =
+        start::new_loop(&plan.task, &asked.request.options, |state| settings.apply(state), facts);
     state.mode = plan.into();
     run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     Ok((state, problems))

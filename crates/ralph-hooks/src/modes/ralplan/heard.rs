@@ -11,7 +11,7 @@ use ralph_core::modes::ralplan::{self, question};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DecidedBy, LoopState, Mode, PauseCause, Registration, StartedBy};
-use ralph_core::{modes::loop_prompt, modes::start, views::messages};
+use ralph_core::{modes::mode, modes::start, views::messages};
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::{process::clock, store::plan_files};
 use serde_json::{Value, json};
@@ -148,10 +148,10 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
     if let Some(bound) = Bound::<LoopState>::find(call)? {
         bound.note(call, "started", "the person chose it with the plan", json!({"by": "answer"}));
     }
-    let heading = loop_prompt::started_line(&state);
+    let heading = mode::of(&state.mode).started_line(&state);
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(&heading, &file, &state),
-        None => loop_prompt::contract(&heading, &state, &[], clock::now()),
+        None => mode::of(&state.mode).loop_prompt(&heading, &state, &[], clock::now()),
     };
     let text = format!("The person agreed to the plan and has it carried out now.\n{text}");
     Ok(Reply::context(HookEvent::PostToolUse, &text)

@@ -57,7 +57,7 @@ pub(super) fn top(root: &Path) -> Result<std::path::PathBuf> {
 }
 
 pub(super) fn is_ours(path: &[u8]) -> bool {
-    ralph_core::state::progress::is_ours(&String::from_utf8_lossy(path))
+    ralph_core::stop::progress::is_ours(&String::from_utf8_lossy(path))
 }
 
 fn now(root: &Path) -> Result<ScratchIndex> {

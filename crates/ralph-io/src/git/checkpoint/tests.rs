@@ -64,7 +64,7 @@ fn untracked_files_are_in_it_and_ignored_ones_and_our_own_are_not() {
     at.write("x.ignored", "x");
     for ours in [".omc/a", "sub/.omc/a", ".ralph-sessions/1/x", ".claude/refine-sessions.json"] {
         at.write(ours, "x");
-        assert!(ralph_core::state::progress::is_ours(ours));
+        assert!(ralph_core::stop::progress::is_ours(ours));
     }
     at.write(".claude/settings.json", "{}");
     at.git("worktree add -q .claude/worktrees/w");

@@ -144,7 +144,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<(bool, &[u8])> {
 }
 
 fn nested(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
-    let ours = ralph_core::state::progress::is_ours(&String::from_utf8_lossy(below));
+    let ours = ralph_core::stop::progress::is_ours(&String::from_utf8_lossy(below));
     if ours || depth == DEEPEST || !is_real_folder(top, below) {
         return Ok(());
     }

@@ -5,8 +5,8 @@ use super::looked::LoopView;
 use crate::command::screen::{self, Colour, visible};
 use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::ReceiptStatus;
-use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{Criterion, LoopState};
+use ralph_core::text::truncate::bounded;
 
 /// Characters quoted from the last line that a failing command printed.
 const LAST_LINE: usize = 120;

@@ -7,8 +7,8 @@ use crate::command::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
-use ralph_core::state::progress;
 use ralph_core::state::{LoopState, Phase, Signal};
+use ralph_core::stop::progress;
 use ralph_core::text::plural::{grouped, noun};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
 
@@ -162,7 +162,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 /// A turn interrupted, for example by Esc; nothing else reports it before the next prompt.
 fn at_rest(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
-        format!("{cause}; {} in its session continues", messages::command(&one.state.mode))
+        format!("{cause}; {} in its session continues", mode::of(&one.state.mode).resume_command())
     })
 }
 

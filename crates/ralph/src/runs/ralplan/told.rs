@@ -3,10 +3,10 @@
 
 use crate::command::screen::visible;
 use ralph_core::modes::ralplan::{position, short};
-use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{LoopState, RalplanState};
 use ralph_core::tasks::plan;
 use ralph_core::text::plural::noun;
+use ralph_core::text::truncate::bounded;
 use ralph_io::{store::journal, store::plan_files};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,9 +1,8 @@
 use super::*;
-use crate::evidence::receipt::Receipt;
 use crate::modes::mode;
 use crate::modes::orchestration::agents::Mode as Called;
 use crate::modes::orchestration::invocation::CallKey;
-use crate::state::{Criterion, ModeState, Phase};
+use crate::state::{Criterion, ModeState, Phase, Receipt};
 use crate::stop::decide;
 use crate::text::token::CompletionRequest;
 
@@ -111,7 +110,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     green.acceptance_criteria[0].receipt = Some(Receipt {
         command: "cargo test".to_owned(),
         passed: true,
-        by: crate::evidence::receipt::CriterionRunner::Hook,
+        by: crate::state::CriterionRunner::Hook,
         tree_before: "t".to_owned(),
         tree_after: "t".to_owned(),
         ..Receipt::default()
@@ -233,7 +232,7 @@ fn agents_at_work_and_a_waiting_command_come_first() {
 #[test]
 fn the_contract_names_session_task_rules_and_what_comes_next() {
     let state = LoopState { prompt: "Build a door".into(), context_lost: true, ..state() };
-    let text = contract(&continues_line(&state), &state, &["faster".to_owned()]);
+    let text = loop_prompt(&continues_line(&state), &state, &["faster".to_owned()]);
     for words in [
         "Ralph session 260131-120000 continues, loop l\nTask: Build a door\n",
         "Folder: .ralph-sessions/260131-120000/",
@@ -247,5 +246,5 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     let says = check(&mut lost, &seen(routed(RouterStep::Call, "call")), "go on");
     assert!(says.contains("Rules: you route") && !lost.context_lost, "{says}");
     lost.orchestration_mut().unwrap().given.clear();
-    assert!(contract("x", &lost, &[]).contains("Next: end your turn"));
+    assert!(loop_prompt("x", &lost, &[]).contains("Next: end your turn"));
 }

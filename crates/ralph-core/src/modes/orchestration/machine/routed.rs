@@ -1,8 +1,8 @@
 //! The router's answer, reduced to the values from which a stop is decided.
 
-use super::super::in_session::{Routed, RouterStep};
 use super::super::snapshot::Snapshot;
 use super::step::{Act, MachineStep};
+use crate::stop::{Routed, RouterStep};
 use crate::text::hex::hex;
 use sha2::{Digest, Sha256};
 

@@ -5,8 +5,8 @@
 
 use super::sections::{self, Found, Section};
 use super::{cited, spans};
-use crate::protocol::reply::bounded;
 use crate::shell::vacuous;
+use crate::text::truncate::bounded;
 use serde_json::{Value, json};
 
 /// Maximum length of a description or a name, in UTF-16 units.

@@ -2,8 +2,8 @@
 
 use super::{DOCUMENT, Refinement, SCHEMA_VERSION};
 use crate::modes::refine::{Mode, Status};
-use crate::protocol::reply::bounded;
 use crate::text::from_json::{FromJson, Mistake, mistake};
+use crate::text::truncate::bounded;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use std::fmt;

@@ -10,6 +10,7 @@ use super::super::super::workspace::{Around, ToolCommand};
 use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
 use super::super::{folder_of, matches_any, name_of, said, text_of, upward};
+use crate::text::globs;
 
 /// How many references of a configuration are read.
 const MOST: usize = 64;
@@ -54,8 +55,8 @@ fn compiler(around: &dyn Around) -> Option<(&'static str, ToolCommand)> {
 
 /// The nearest configuration that includes the file, itself or through a reference.
 ///
-/// Only the literal start of each `include` pattern is compared, and `extends` and `exclude` are
-/// not read, so the compiler may run for a file that it then excludes.
+/// Only the literal start of each `include` pattern is compared. `extends` is not read, so the
+/// compiler may run for a file that an inherited list excludes.
 pub(super) fn including(around: &dyn Around) -> Option<PathBuf> {
     upward(around).find_map(|folder| {
         let paths = CONFIGS.iter().map(|name| folder.join(name));
@@ -91,16 +92,23 @@ fn includes(around: &dyn Around, path: &Path, config: &Value) -> bool {
         (_, true) => is_on("allowJs") || is_on("checkJs"),
         (_, false) => true,
     };
-    let list = |key: &str| config[key].as_array().map(|list| list.iter().filter_map(Value::as_str));
+    let (top, path) = (text_of(folder), text_of(file));
+    let holds = |pattern: &str| {
+        globs::from_top(top.as_bytes(), pattern.as_bytes())
+            .is_some_and(|pattern| globs::holds(&pattern, path.as_bytes()))
+    };
     let is_below = |pattern: &str| {
         let open = pattern.find(['*', '?', '$']);
         let plain = open.map_or(pattern, |at| pattern[..at].rsplit_once('/').map_or("", |it| it.0));
-        plain.contains("..") || file.starts_with(folder.join(plain.trim_start_matches("./")))
+        holds(plain)
     };
+    let list = |key: &str| config[key].as_array().map(|list| list.iter().filter_map(Value::as_str));
+    let is_excluded = || list("exclude").into_iter().flatten().any(holds);
     let is_listed = match (list("include"), list("files")) {
-        (None, None) => file.starts_with(folder),
+        (None, None) => file.starts_with(folder) && !is_excluded(),
         (include, files) => {
-            include.into_iter().flatten().chain(files.into_iter().flatten()).any(is_below)
+            files.into_iter().flatten().any(is_below)
+                || include.into_iter().flatten().any(is_below) && !is_excluded()
         }
     };
     is_wanted && is_listed
@@ -141,10 +149,10 @@ mod tests {
         let include = |pattern: &str| {
             edits("a/b/x.ts").file("tsconfig.json", &format!(r#"{{"include":["{pattern}"]}}"#))
         };
-        for pattern in ["a", "a/**/*", "./a/*", "**/*.ts", "a/b/x.ts", "../other/*"] {
+        for pattern in ["a", "a/**/*", "./a/*", "**/*.ts", "a/b/x.ts", "../*/a"] {
             include(pattern).plans("look tsc whole tsconfig.json");
         }
-        for pattern in ["b", "ab/**/*", "a/c/*", "a/b/y.ts"] {
+        for pattern in ["b", "ab/**/*", "a/c/*", "a/b/y.ts", "../other/*"] {
             include(pattern).plans("");
         }
     }
@@ -164,6 +172,46 @@ mod tests {
         world("a/x.ts").plans("look tsc whole tsconfig.a.json");
         world("b/x.ts").plans("look tsc @b whole b/tsconfig.json");
         world("c/x.ts").plans("");
+    }
+
+    #[test]
+    fn a_file_that_one_project_excludes_is_for_another_that_includes_it() {
+        let world = |file, exclude: &str| {
+            let app = format!(r#"{{"include":["src/**/*.ts"],"exclude":["{exclude}"]}}"#);
+            edits(file)
+                .file(
+                    "tsconfig.json",
+                    r#"{"files":[],"references":[{"path":"tsconfig.app.json"},{"path":"tsconfig.spec.json"}]}"#,
+                )
+                .file("tsconfig.app.json", &app)
+                .file(
+                    "tsconfig.spec.json",
+                    r#"{"include":["src/**/*.spec.ts"],"files":["src/main.ts"],"exclude":["src/main.ts"]}"#,
+                )
+        };
+        for exclude in ["src/**/*.spec.ts", "**/*.spec.ts", "./src/a", "../other/src/a"] {
+            let expected = match exclude.starts_with("..") {
+                true => "look tsc whole tsconfig.app.json",
+                false => "look tsc whole tsconfig.spec.json",
+            };
+            world("src/a/x.spec.ts", exclude).plans(expected);
+            world("src/b/x.ts", exclude).plans("look tsc whole tsconfig.app.json");
+        }
+        world("src/main.ts", "src/main.ts").plans("look tsc whole tsconfig.spec.json");
+        world("src/x.ts", "src").plans("look tsc whole tsconfig.spec.json");
+    }
+
+    #[test]
+    fn a_folder_beside_that_of_the_configuration_is_found() {
+        let world = |file| {
+            edits(file).file("tsconfig.json", r#"{"files":[],"references":[{"path":"app"}]}"#).file(
+                "app/tsconfig.json",
+                r#"{"include":["../shared/*"],"exclude":["../shared/x"]}"#,
+            )
+        };
+        world("shared/a.ts").plans("look tsc @app whole app/tsconfig.json");
+        world("other/a.ts").plans("");
+        world("shared/x/a.ts").plans("");
     }
 
     #[test]

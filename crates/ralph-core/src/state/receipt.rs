@@ -1,0 +1,180 @@
+//! A receipt as it is stored with its criterion. What it proves is decided in `evidence::receipt`.
+
+use crate::text::from_json::{FromJson, Mistake, from_json};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One run of an acceptance command.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Receipt {
+    /// The command as it was run.
+    pub command: String,
+    /// True if the command exited with code 0 by itself.
+    pub passed: bool,
+    /// The command's exit code; absent if it did not exit by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How the command ended if not by exiting: by a signal, at the deadline …
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ended: String,
+    /// Tests that ran according to the runner's summary; absent if no known runner gave a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests_run: Option<u64>,
+    /// True if a known runner reported that tests ran, counted or not.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub tests_reported: bool,
+    /// Failed tests according to the runner's summary.
+    #[serde(skip_serializing_if = "is_none")]
+    pub tests_failed: u64,
+    /// Skipped tests according to the runner's summary.
+    #[serde(skip_serializing_if = "is_none")]
+    pub tests_skipped: u64,
+    /// Changes to the meaning of the command at the time of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meaning_changed: Vec<String>,
+    /// Why a pass proves nothing: a known runner reported that no test ran.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub vacuous: String,
+    /// When the run began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+    /// SHA-256 of the complete output.
+    pub output_sha256: String,
+    /// File in the loop's `receipts/` with the output, up to a size limit.
+    pub output_file: String,
+    /// The end of the output.
+    pub tail: String,
+    /// Id of the tree (of the criterion's `paths`, if any) before the run.
+    pub tree_before: String,
+    /// Id of that tree after the run.
+    pub tree_after: String,
+    /// Files that changed in every run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewrote: Vec<String>,
+    /// Hash of the failure without the parts that vary between runs; empty if the run did not fail.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    /// True if an earlier run on the same tree failed.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub after_failure: bool,
+    /// Consecutive passes on this tree.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub passes: u32,
+    /// Names of the processes that the command left running; Ralph ended them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+    /// Who ran the command.
+    #[serde(skip_serializing_if = "CriterionRunner::is_command")]
+    pub by: CriterionRunner,
+    /// Variables that had changed since the start of the loop and were restored for the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// Variables that had changed and could not be restored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
+}
+
+/// Who ran a criterion. The model can run `ralph verify` in an environment of its choice, so only
+/// the other two are proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CriterionRunner {
+    /// `ralph verify`.
+    #[default]
+    Command,
+    /// The stop hook, at a completion request.
+    Hook,
+    /// The driver of a headless loop.
+    Driver,
+}
+
+impl CriterionRunner {
+    /// True if such a run can prove a criterion.
+    pub fn proves(self) -> bool {
+        self != CriterionRunner::Command
+    }
+
+    fn is_command(&self) -> bool {
+        *self == CriterionRunner::Command
+    }
+}
+
+impl FromJson for CriterionRunner {
+    fn from_json(value: Value) -> Result<CriterionRunner, Mistake> {
+        // An unknown word comes from a newer version and proves nothing here.
+        Ok(match value.as_str() {
+            Some("hook") => CriterionRunner::Hook,
+            Some("driver") => CriterionRunner::Driver,
+            _ => CriterionRunner::Command,
+        })
+    }
+}
+
+from_json!(Receipt {
+    command,
+    passed,
+    exit_code,
+    ended,
+    tests_run,
+    tests_reported,
+    tests_failed,
+    tests_skipped,
+    meaning_changed,
+    vacuous,
+    started_at,
+    duration_ms,
+    output_sha256,
+    output_file,
+    tail,
+    tree_before,
+    tree_after,
+    rewrote,
+    signature,
+    after_failure,
+    passes,
+    left,
+    by,
+    restored,
+    differs
+});
+
+/// A criterion that held and no longer holds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Regression {
+    /// The checkpoint at which it held; empty if none was made.
+    pub checkpoint: String,
+    /// The first files that changed since then.
+    pub files: Vec<String>,
+    /// How many more files changed.
+    pub more: usize,
+}
+
+from_json!(Regression { checkpoint, files, more });
+
+/// Exceptions that a person can accept, besides fewer tests and a changed meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// A summary with failures although the command succeeds.
+    Failures,
+    /// A known runner that reports no tests.
+    NoSummary,
+}
+
+impl Accepted {
+    /// The word used in the state.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Accepted::Failures => "failures",
+            Accepted::NoSummary => "no_summary",
+        }
+    }
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
