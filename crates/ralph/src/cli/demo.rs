@@ -10,10 +10,10 @@ use std::path::Path;
 /// What a person may say about the demo.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Drive the real client (`RALPH_CLAUDE`, else `claude`), with a scripted model
+    /// Run the real client (`RALPH_CLAUDE`, or `claude`) with a scripted model
     #[arg(long)]
     client: bool,
-    /// Keep the scratch folder and say where it is
+    /// Keep the scratch folder and print its path
     #[arg(long)]
     keep: bool,
 }
