@@ -22,17 +22,17 @@ use std::path::PathBuf;
 /// What a person may say about taking over.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An old manifest (one line with the path of a state file), an old state file, or the official
+    /// An old manifest (one line: the path of a state file), an old state file, or the official
     /// plugin's `.claude/ralph-loop.local.md`
     #[arg(conflicts_with_all = ["loop_id", "session", "force"])]
     file: Option<PathBuf>,
-    /// The loop of this id
+    /// The loop with this id
     #[arg(long = "loop", value_name = "ID", id = "loop_id")]
     loop_id: Option<String>,
-    /// Bind it to this session of Claude Code, paused
+    /// Bind the loop to this Claude Code session, paused
     #[arg(long, value_name = "ID", value_parser = session_id::parse)]
     session: Option<String>,
-    /// Even if its client still runs; the loop must be named
+    /// Take it over even if its client still runs; requires --loop
     #[arg(long, requires = "loop_id")]
     force: bool,
 }

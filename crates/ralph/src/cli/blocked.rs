@@ -20,7 +20,7 @@ const LONGEST: usize = 1_000;
 /// What is said.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What a person must do, as they will read it
+    /// What the user must do, in words for the user
     what: String,
     #[command(flatten)]
     which: LoopArgs,

@@ -22,7 +22,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// At most so many rounds; 0 goes on until nothing is ready
+    /// Maximum number of rounds; 0 means until no task is ready
     #[arg(
         short = 'n',
         long = "max-iterations",

@@ -15,10 +15,10 @@ use ralph_io::store::lifecycle::{self, LoopOwnership};
 /// What a person may say about an end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Every loop that is live or planned, of all projects
+    /// Every live or planned loop of all projects
     #[arg(long, conflicts_with_all = ["session", "loop_id"])]
     all: bool,
-    /// Let the turn that is running finish; otherwise its next tool call is refused
+    /// Let the running turn finish; otherwise its next tool call is refused
     #[arg(long)]
     let_finish: bool,
     #[command(flatten)]

@@ -22,13 +22,13 @@ const LATE: Duration = Duration::from_secs(600);
 /// What a person or a model may say about a check.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files
+    /// Files to check
     #[arg(value_name = "FILE", required_unless_present = "late")]
     files: Vec<PathBuf>,
-    /// Say which checks apply and why, and run none
+    /// Print which checks apply and why, and run none
     #[arg(long)]
     explain: bool,
-    /// The files of this loop with checks that were too slow for the edits
+    /// Files of this loop whose checks were too slow to answer the edit
     #[arg(long, conflicts_with_all = ["files", "explain"])]
     late: bool,
     /// Print one JSON document

@@ -21,18 +21,18 @@ use std::path::{Path, PathBuf};
 pub(crate) enum CheckpointCommand {
     /// List the checkpoints of a loop, oldest first
     List(show::CheckpointListArgs),
-    /// Say what a checkpoint is and what it changed
+    /// Show a checkpoint and what it changed
     Show(show::CheckpointArgs),
-    /// Say what has changed since a checkpoint
+    /// Show what has changed since a checkpoint
     Diff(show::DiffArgs),
-    /// Make the files what they were at a checkpoint; the present state is kept as one first
+    /// Restore the files of a checkpoint; the present files are saved as a checkpoint first
     Restore(Restore),
 }
 
 /// Which moment is brought back.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
-    /// The checkpoint's number
+    /// Checkpoint number
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: u32,
     #[command(flatten)]

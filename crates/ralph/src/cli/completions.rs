@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write};
 /// For which shell.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Whose completions
+    /// The shell
     shell: Shell,
 }
 

@@ -18,7 +18,7 @@ use std::path::Path;
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CriteriaCommand {
-    /// Take the criteria, their test files and fewer tests as they are now
+    /// Accept the criteria and their test files as they are now, even with fewer tests
     Accept(Args),
 }
 

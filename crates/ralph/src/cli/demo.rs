@@ -10,7 +10,7 @@ use std::path::Path;
 /// What a person may say about the demo.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Keep the scratch folder and say where it is
+    /// Keep the scratch folder and print its path
     #[arg(long)]
     keep: bool,
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// What a person may say about the account.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many decisions, the last ones
+    /// Number of decisions
     #[arg(value_name = "N", default_value = "1", value_parser = number::count, allow_hyphen_values = true)]
     count: u32,
     /// Print one JSON document

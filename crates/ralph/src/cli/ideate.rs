@@ -24,13 +24,13 @@ use std::path::Path;
 /// What the ideas are for, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the ideas are to be about
+    /// Subject of the ideas
     #[arg(value_name = "WISH")]
     wish: Vec<String>,
-    /// The model, as the client's own `--model`
+    /// The model, passed as the client's `--model`
     #[arg(long, value_name = "MODEL", default_value = "opus")]
     model: String,
-    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    /// Print which text each prompt comes from: a file of the project, or Ralph's own
     #[arg(long)]
     explain: bool,
     #[command(flatten)]

@@ -12,6 +12,7 @@ mod criteria;
 mod delegate;
 mod demo;
 mod explain;
+mod help;
 mod human_only;
 mod ideate;
 mod man;
@@ -37,81 +38,86 @@ mod verify;
 mod watch;
 
 use crate::runs::worker;
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "ralph", version, about = "Makes Claude Code finish the job", long_about = None)]
+#[command(disable_help_subcommand = true)]
 struct Cli {
+    /// Without a command, `ralph` shows this project's loop.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Start a loop, or the one that is planned
+    /// Start a loop, or the planned one
     Start(start::Args),
-    /// Say which loops there are and where they stand
+    /// Show this project's loop
     Status(status::Args),
-    /// Look on: all loops on one page, with keys to pause, steer and stop them
+    /// Watch all loops live; pause, steer or stop them
     Watch(watch::Args),
-    /// End a loop; what it did stays
+    /// End a loop; its changes stay
     Cancel(cancel::Args),
-    /// Let a loop rest after the current turn
+    /// Pause a loop after the current turn
     Pause(pause::Args),
-    /// Tell the model something while it works
+    /// Send the model a message while it works
     #[command(subcommand)]
     Signal(signal::SignalCommand),
-    /// Take a paused loop up again
+    /// Continue a paused loop
     Resume(resume::Args),
-    /// Free a loop whose client is gone, or take over an old state file
+    /// Take over a loop whose client is gone, or an old state file
     Adopt(adopt::Args),
-    /// Let the project's `.claude/ralph.toml` count in full, as it is now
+    /// Trust the project's `.claude/ralph.toml` as it is now
     Trust(trust::Args),
-    /// Say what was decided last, and why
+    /// Explain the last decisions
     Explain(explain::Args),
-    /// Decide a recorded loop again by the rules of today, and show every difference
+    /// Replay a recorded loop with the present rules and show each difference
     Replay(replay::Args),
-    /// Say what became of a loop, a session or a refinement: Markdown for a pull request, or a page
+    /// Report a loop as Markdown or as an HTML page
     Report(report::Args),
-    /// Look back at the moments at which all criteria held, and bring one back
+    /// List, compare and restore the moments when all criteria held
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
-    /// Work off the planned tasks without a person, one fresh client for each
+    /// Carry out the planned tasks, each in a fresh client
     Build(build::Args),
-    /// Plan in rounds without a person: each studies the project and brings the tasks up to date
+    /// Plan tasks in headless rounds
     Plan(plan::Args),
-    /// Carry tasks out side by side, each worker in a worktree of its own
+    /// Carry out tasks side by side, each in its own worktree
     #[command(subcommand)]
     Parallel(parallel::ParallelCommand),
-    /// Have a plan made, judged, and agreed to by a person before anything is done
+    /// Have a plan made and reviewed for you to approve
     #[command(subcommand)]
     Ralplan(ralplan::RalplanCommand),
-    /// Route a planner, a questioner, executors and reviewers through a job, iteration by iteration
+    /// Run an orchestration: planner, executors and reviewers, in iterations
     #[command(subcommand)]
     Session(session::OrchestrationCommand),
-    /// Go over a plan or the tasks, round by round, until they no longer change
+    /// Revise a plan or the tasks in rounds until they no longer change
     #[command(subcommand)]
     Refine(refine::RefineCommand),
-    /// Have one client look for ideas, and print them as tasks for `ralph plan-sync`
+    /// Have a client collect ideas; print them as tasks for `ralph task sync`
     Ideate(ideate::Args),
-    /// Look at the loop's tasks and change them
+    /// Show and change the loop's tasks
     Task(task::Args),
-    /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
+    /// Update the tasks from a planner's list; same as `ralph task sync`
+    #[command(hide = true)]
     PlanSync(task::sync::Sync),
-    /// Register the hooks and copy the skills and agents
+    /// Register the hooks; copy the skills and agents
     Install(crate::setup::install::Args),
-    /// Take back what `ralph install` did
+    /// Undo what `ralph install` did
     Uninstall(crate::setup::uninstall::Args),
-    /// Run the acceptance commands of a loop, and keep their receipts
+    /// Run the acceptance criteria of a loop and record receipts
     Verify(verify::Args),
-    /// Check files as an edit in a loop is checked
+    /// Run the checks that follow an edit in a loop
     Check(check::Args),
-    /// Show what a session is told about this project when it begins
+    /// Print the facts about this project that each session gets at its start
     Context(context::Args),
-    /// Say what a person must do before the work can go on
+    /// Report that only the user can unblock the work
+    #[command(hide = true)]
     Blocked(blocked::Args),
-    /// Take criteria that have changed; only a person can
+    /// Accept changed criteria; the model cannot
     #[command(subcommand)]
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
@@ -121,15 +127,19 @@ enum Command {
     #[command(hide = true)]
     Round,
     /// Print one line about this session's loop, for the client's status line
+    #[command(hide = true)]
     Statusline(statusline::Args),
-    /// Say whether everything is in place, and what to do if not
+    /// Check the installation and print what to fix
     Doctor(crate::setup::doctor::Args),
-    /// Show a whole loop in a scratch repository, and what each hook answered
+    /// Show a complete loop in a scratch repository, with each hook's answer
     Demo(demo::Args),
-    /// Print what makes a shell complete these commands
+    /// Print the completion script of a shell
     Completions(completions::Args),
     #[command(hide = true)]
     Man(man::Args),
+    /// List the commands, or describe one
+    #[command(hide = true)]
+    Help(help::Args),
 }
 
 impl Command {
@@ -176,20 +186,24 @@ impl Command {
             Command::Demo(_) => "demo",
             Command::Completions(_) => "completions",
             Command::Man(_) => "man",
+            Command::Help(_) => "help",
         }
     }
 }
 
 /// The table of commands, for the documents that are generated from it.
 pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    let command = <Cli as clap::CommandFactory>::command();
+    let help = help::listing(&command, false);
+    command.override_help(help)
 }
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
-    let command = match Cli::try_parse() {
-        Ok(cli) => cli.command,
-        Err(error) => return misread(&error),
+    let read = command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
+    let command = match read {
+        Ok(cli) => cli.command.unwrap_or(Command::Status(status::Args::default())),
+        Err(error) => return misread(error),
     };
     let done = human_only::check(&command).and_then(|()| match command {
         Command::Start(args) => start::run(args),
@@ -229,13 +243,24 @@ pub fn run() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+        Command::Help(args) => help::run(&args),
     });
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
 }
 
 /// Prints clap's error, or the help that was requested. An argument may have been copied from
 /// anywhere, so its control sequences are not printed raw.
-fn misread(error: &clap::Error) -> ExitCode {
+fn misread(mut error: clap::Error) -> ExitCode {
+    // clap lists all names that are similar, the nearest last.
+    for kind in
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+    {
+        if let Some(ContextValue::Strings(names)) = error.get(kind)
+            && let Some(nearest) = names.last().cloned()
+        {
+            error.insert(kind, ContextValue::String(nearest));
+        }
+    }
     let shown = error.render().to_string();
     match crate::command::screen::harmless(&shown) {
         std::borrow::Cow::Borrowed(_) => error.exit(),

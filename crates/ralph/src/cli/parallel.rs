@@ -13,15 +13,15 @@ use anyhow::Result;
 /// What to do about tasks that could be worked on side by side.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ParallelCommand {
-    /// Show the waves in which the open tasks could be carried out
+    /// Show the open tasks in waves of tasks that can run side by side
     Plan(plan::Args),
-    /// Say what the session that starts the workers does now
+    /// Print the next step of the session that starts the workers
     Next(next::Args),
-    /// Work off the planned tasks without a person, several clients at once
+    /// Carry out the planned tasks with several clients at once
     Run(run::Args),
-    /// Merge what the workers have done, and run the criteria after each merge
+    /// Merge the finished tasks and run the criteria after each merge
     Merge(merge::Args),
-    /// Remove the worktrees and branches whose work is merged
+    /// Remove the worktrees and branches of merged tasks
     Clean(clean::Args),
 }
 

@@ -14,7 +14,7 @@ use ralph_io::project::user_files;
 /// How many rounds, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many rounds
+    /// Number of rounds
     #[arg(
         short = 'n',
         long = "max-iterations",

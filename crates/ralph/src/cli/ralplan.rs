@@ -14,17 +14,17 @@ use ralph_core::state::LoopState;
 /// What to do about a plan.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum RalplanCommand {
-    /// Have a plan made and judged without a session, one fresh client for each agent
+    /// Make and review a plan, each agent in a fresh client
     Run(run::Args),
-    /// Show how far the planning is, and all that was said
+    /// Show the state of the planning and each agent's answer
     Status(PlanViewArgs),
-    /// Say what the session that plans does now
+    /// Print the next step of the planning session
     Next(PlanViewArgs),
-    /// Agree to the plan: it becomes the loop that /ralph starts
+    /// Approve the plan; /ralph then starts it as a loop
     Approve(decide::Args),
-    /// Send the plan back to its planner, with what should change
+    /// Return the plan to the planner with changes to make
     Adjust(decide::Adjust),
-    /// End the planning; the plan's file stays
+    /// End the planning; the plan file stays
     Discard(decide::Args),
 }
 

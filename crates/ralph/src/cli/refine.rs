@@ -19,33 +19,33 @@ use std::path::PathBuf;
 /// What to do about a refinement.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum RefineCommand {
-    /// Make one round, to see what comes of it
+    /// Make one round
     Once(run::Once),
-    /// Make rounds until nothing changes any more, or there were enough
+    /// Make rounds until nothing changes, or until the limit
     Loop(run::Loop),
-    /// Open a round that an agent of this conversation makes, and say what it is told
+    /// Begin a round that an agent of this session makes, and print its prompt
     Begin(in_session::Begin),
-    /// Take what that agent has done, with its last words on standard input
+    /// End that round; standard input is the agent's last message
     End(in_session::End),
-    /// Print one of the prompts, with its variables in place
+    /// Print a prompt with its variables filled in
     Prompt(prompt::Args),
-    /// Read ideas from standard input, and print them as tasks for `ralph plan-sync`
+    /// Read ideas from standard input and print them as tasks for `ralph task sync`
     Ideas,
-    /// Show how a session stands: each round with what it says and what was measured
+    /// Show the state of a refinement: each round with its own number and the measured one
     Status(show::StatusArgs),
-    /// List the sessions of this project
+    /// List the refinements of this project
     List(show::ListArgs),
-    /// Show the rounds of a session and the versions of its plan
+    /// Show the rounds of a refinement and the versions of its plan
     History(versions::History),
-    /// Show what the last round changed in the plan, or how two versions differ
+    /// Show the last change of the plan, or the difference of two versions
     Diff(versions::DiffArgs),
-    /// Put a version in the place of the plan, which is kept as a version too
+    /// Restore a version of the plan; the present plan is kept as a version
     Restore(versions::Restore),
-    /// Show what a session in the background shows now
+    /// Print the present screen of a background refinement
     Peek(background::Name),
-    /// Join a session in the background; Ctrl-B and then D leaves it again
+    /// Attach to a background refinement; Ctrl-B D detaches
     Attach(background::Name),
-    /// End a session for good; what it did stays
+    /// End a refinement; its changes stay
     Kill(background::Name),
     /// What tmux runs: takes the order at a socket, and becomes it
     #[command(hide = true)]

@@ -17,13 +17,13 @@ use std::path::Path;
 /// What a person may say about the replay.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The loop of this id, live or ended
+    /// The loop with this id, live or ended
     #[arg(value_name = "LOOP", conflicts_with_all = ["session", "all"])]
     loop_id: Option<String>,
-    /// The loop of this session of Claude Code
+    /// The loop of this Claude Code session
     #[arg(long, value_name = "ID", conflicts_with = "all")]
     session: Option<String>,
-    /// All loops of all projects, those that have ended included
+    /// All loops of all projects, ended ones included
     #[arg(long)]
     all: bool,
     /// Print one JSON document

@@ -26,19 +26,19 @@ use std::path::{Path, PathBuf};
 /// What a person may say about the report.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The loop of this id, live or ended
+    /// The loop with this id, live or ended
     #[arg(value_name = "LOOP", conflicts_with_all = ["session", "id", "refine"])]
     loop_id: Option<String>,
-    /// The loop of this session of Claude Code
+    /// The loop of this Claude Code session
     #[arg(long, value_name = "ID", conflicts_with_all = ["id", "refine"])]
     session: Option<String>,
-    /// An orchestrated session, by its name
+    /// An orchestration, by its id
     #[arg(long, value_name = "ID", conflicts_with = "refine")]
     id: Option<String>,
-    /// A refinement, by the name of its session
+    /// A refinement, by its name
     #[arg(long, value_name = "NAME")]
     refine: Option<String>,
-    /// Write a page to this file instead; `-` prints it
+    /// Write an HTML page to this file; `-` prints it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

@@ -19,30 +19,30 @@ use ralph_core::views::report::{self, OrchestrationReportInput, Report};
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum OrchestrationCommand {
-    /// Begin a session
+    /// Begin an orchestration
     New(new::Args),
-    /// List the sessions of the project
+    /// List the orchestrations of this project
     List,
-    /// Say which agents are called now, and with what
+    /// Print which agents to call next, and their prompts
     Next(next::Next),
     /// Set the status of a task in `progress.md`
     Mark(mark::Args),
-    /// Show the waves in which the tasks are carried out
+    /// Show the tasks in waves
     Waves(waves::Waves),
-    /// Say something to a session while it works
+    /// Send a message to an orchestration while it works
     Signal(send::SignalArgs),
-    /// Say what the next iteration is to do
+    /// Give feedback for the next iteration
     #[command(subcommand)]
     Feedback(send::FeedbackCommand),
-    /// Say what is wrong with the files of a session
+    /// Check the files of an orchestration
     Validate(repair::Validate),
-    /// Put right what of a damaged session can be
+    /// Repair the files of a damaged orchestration
     Repair(repair::Repair),
-    /// Say where a session stands; nothing is written
+    /// Show the state of an orchestration
     Status(next::Args),
-    /// Draw the tasks and what depends on what
+    /// Draw the tasks and their dependencies
     Graph(waves::WavesArgs),
-    /// Carry a session out without a conversation: each call is a client of its own
+    /// Run an orchestration, each call in a fresh client
     Run(run::Args),
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OrchestrationArg {
-    /// The session's name [default: the only one that is not completed]
+    /// Id of the orchestration [default: the only one that is not completed]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }

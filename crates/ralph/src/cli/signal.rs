@@ -23,19 +23,19 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// What is sent.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SignalCommand {
-    /// Have the model work otherwise from now on
+    /// Change what the model does from now on
     Steer(Args),
-    /// Let the model know something
+    /// Send information to the model
     Info(Args),
 }
 
 /// The text, and to which loop.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the model reads; `-` reads it from standard input
+    /// The message; `-` reads standard input
     #[arg(required = true)]
     text: Vec<String>,
-    /// Return when it was delivered; exit 1 if the loop ends before
+    /// Wait until the message is delivered; exit 1 if the loop ends before
     #[arg(long)]
     wait: bool,
     #[command(flatten)]

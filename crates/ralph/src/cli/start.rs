@@ -18,33 +18,34 @@ use ralph_io::{client::given, process::clock, process::programs, store::lifecycl
 /// What a person may say about a start.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to do; `-` reads it from standard input, none takes what is planned
+    /// What to do; `-` reads standard input [default: the planned loop]
     prompt: Option<String>,
-    /// Bind the loop to this session of Claude Code
+    /// Bind the loop to this Claude Code session
     #[arg(long, value_name = "ID", value_parser = session_id::parse)]
     session: Option<String>,
-    /// How many times the loop may go on [default: 25]
+    /// Maximum number of iterations [default: 25]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
-    /// Wall clock, in minutes [default: 480]
+    /// Time limit in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
-    /// Tokens, all kinds together, of the session and its workers [default: no limit]
+    /// Token limit, all kinds together, workers included [default: no limit]
     #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
     max_tokens: Option<u64>,
-    /// Stops in a row without progress after which the loop ends [default: 3]
+    /// Number of stops in a row without progress that end the loop [default: 3]
     #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
     stall_limit: Option<u32>,
-    /// Workers that may be at work at once [default: 4]
+    /// Maximum number of workers at once [default: 4]
     #[arg(long, value_name = "N", value_parser = number::max_workers, allow_hyphen_values = true)]
     max_workers: Option<u32>,
-    /// What ends the loop well: proof, or the token alone (verified, token) [default: verified]
+    /// What completes the loop: proven criteria (verified), or the token alone (token) [default:
+    /// verified]
     #[arg(long, value_name = "RULE", value_parser = completion)]
     completion: Option<Completion>,
-    /// Something that must be true at the end, and the command that shows it; may be repeated
+    /// An acceptance criterion and the command that proves it; can be repeated
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
-    /// Run every criterion once before the work, and mark those that hold already
+    /// Run each criterion once before the work and mark those that already hold
     #[arg(long)]
     baseline: bool,
 }

@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 use text::Detail;
 
 /// What a person may say about the list.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// All loops of all projects, those that have ended included
+    /// All loops of all projects, ended ones included
     #[arg(long)]
     all: bool,
     #[command(flatten)]

@@ -21,7 +21,7 @@ const BETWEEN: &str = " | ";
 /// What is beside our own words.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Another status line, run in a shell with the same input; what it prints comes first
+    /// Another status line command, run in a shell with the same input; its output comes first
     #[arg(long, value_name = "COMMAND")]
     with: Option<String>,
 }

@@ -33,37 +33,37 @@ impl Args {
 /// What to do with the tasks.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum TaskCommand {
-    /// List the tasks that are not done
+    /// List the unfinished tasks
     List(show::ListArgs),
-    /// Show one task with all that is known of it
+    /// Show a task in full
     Show(show::ShowArgs),
-    /// List the tasks that can be worked on now
+    /// List the tasks that are ready
     Ready(show::Ready),
     /// Add a task
     Add(change::Add),
-    /// Take the next task that is ready, or this one
+    /// Claim a task
     Claim(change::Claim),
-    /// Hold a claimed task for longer
+    /// Extend the claim of a task
     Renew(change::Renew),
-    /// Say that a task is done
+    /// Mark a task as done
     Done(change::DoneArgs),
-    /// Give a task up
+    /// Mark a task as failed
     Fail(change::Fail),
     /// Make a claimed, failed or blocked task pending again
     Release(change::Release),
-    /// Set a task aside that waits for something outside
+    /// Block a task that waits for something outside the loop
     Block(change::BlockArgs),
-    /// Show or set what a task depends on
+    /// Show or set the dependencies of a task
     Deps(change::Deps),
-    /// Show the rounds in which the tasks could be worked on
+    /// Show the tasks in waves
     Waves(show::Waves),
-    /// Draw the tasks and what depends on what
+    /// Draw the tasks and their dependencies
     Graph(show::GraphArgs),
-    /// Say what is wrong with the criteria and the tasks, and what would go badly
+    /// Check the criteria and the tasks for errors and risks
     Lint(lint::Lint),
-    /// Bring the tasks to what a planner wrote: one JSON object on each line of standard input
+    /// Update the tasks from a planner's list: one JSON object per line of standard input
     Sync(sync::Sync),
-    /// Plan a loop: criteria, tasks and what is known of the project
+    /// Plan a loop from a file of criteria, tasks and facts
     Import(import::Args),
 }
 

@@ -23,10 +23,10 @@ use std::time::Duration;
 /// What a person or a model may say about a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The criteria to run, by id [default: all]
+    /// Ids of the criteria to run [default: all]
     #[arg(value_name = "AC")]
     ids: Vec<String>,
-    /// Run them side by side
+    /// Run the criteria side by side
     #[arg(long)]
     parallel: bool,
     /// Print one JSON document at the end

@@ -45,7 +45,7 @@ const ESCAPE: Duration = Duration::from_millis(80);
 /// What a person may say about the page.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The loops of all projects
+    /// Include the loops of all projects
     #[arg(long)]
     all: bool,
 }

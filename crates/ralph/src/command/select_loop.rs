@@ -15,10 +15,10 @@ use std::path::Path;
 /// What a person may say about which loop they mean.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LoopArgs {
-    /// The loop of this session of Claude Code
+    /// The loop of this Claude Code session
     #[arg(long, value_name = "ID", conflicts_with = "loop_id")]
     pub(crate) session: Option<String>,
-    /// The loop of this id
+    /// The loop with this id
     #[arg(long = "loop", value_name = "ID", id = "loop_id")]
     pub(crate) loop_id: Option<String>,
 }

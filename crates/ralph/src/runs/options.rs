@@ -17,16 +17,16 @@ use std::path::PathBuf;
 /// How the client is called.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ClientOptions {
-    /// How the client asks for permissions, as its own `--permission-mode` [default: the settings]
+    /// The client's permission mode, passed as its `--permission-mode` [default: the settings]
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
-    /// Wait until a usage limit is reset, instead of stopping there
+    /// When a usage limit is reached, wait until it is reset
     #[arg(long)]
     wait_limits: bool,
-    /// Show the command of the first round, and start nothing
+    /// Print the command of the first round and start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Arguments for the client
+    /// Arguments passed to the client
     #[arg(last = true, value_name = "ARG")]
     pub(crate) args: Vec<OsString>,
 }

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// First mend what is Ralph's own and safe to mend, and say what was done
+    /// First fix what is Ralph's own and safe to fix, and print each fix
     #[arg(long, conflicts_with = "json")]
     fix: bool,
 }

@@ -40,16 +40,17 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also let the client be kept from stopping N times in a row (it gives in after 8; 0: never)
+    /// Also set how often in a row a hook can keep the client from stopping (client's default: 8;
+    /// 0: no limit)
     #[arg(long, value_name = "N", conflicts_with = "plugin")]
     block_cap: Option<u32>,
-    /// Also let workers begin from the commit that is checked out, not from the remote's branch
+    /// Also let workers begin from the checked-out commit, not from the remote's branch
     #[arg(long, value_name = "head", hide_possible_values = true, conflicts_with = "plugin")]
     worker_base: Option<WorkerBase>,
-    /// Also let the client's status line say where the session's loop stands, after what yours says
+    /// Also show the session's loop in the client's status line, after your own text
     #[arg(long)]
     statusline: bool,
 }

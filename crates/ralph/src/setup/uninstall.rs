@@ -24,10 +24,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Also remove the executables, checkpoints and what Ralph works by; the archive of loops stays
+    /// Also remove the executables, checkpoints and Ralph's data; the archive of loops stays
     #[arg(long, conflicts_with = "plugin")]
     all: bool,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -24,7 +24,7 @@ pub(crate) struct CheckpointListArgs {
 /// Which moment is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckpointArgs {
-    /// The checkpoint's number; the newest if none is given
+    /// Checkpoint number [default: the newest]
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: Option<u32>,
     #[command(flatten)]
@@ -34,10 +34,10 @@ pub(crate) struct CheckpointArgs {
 /// What the present is compared with.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DiffArgs {
-    /// The checkpoint's number; the newest if none is given
+    /// Checkpoint number [default: the newest]
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: Option<u32>,
-    /// How much of each file changed, and not line by line
+    /// Show the number of changed lines of each file only
     #[arg(long)]
     stat: bool,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use serde_json::json;
 /// Whether anything is removed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only say what would be removed
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON document

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// What is merged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The tasks whose work is merged, unfinished work as well; all that is done if none is named
+    /// Tasks to merge, finished or not [default: all finished tasks]
     #[arg(value_name = "TASK")]
     tasks: Vec<String>,
     /// Print one JSON document

@@ -29,7 +29,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// At most so many workers at once, from now on [default: the loop's own limit, 4 if none is set]
+    /// Maximum number of workers at once, from now on [default: the loop's own limit, 4 if none is
+    /// set]
     #[arg(short = 'n', long = "workers", value_name = "N", value_parser = number::max_workers)]
     workers: Option<u32>,
     #[command(flatten)]

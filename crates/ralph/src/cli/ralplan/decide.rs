@@ -21,7 +21,7 @@ pub(crate) struct Args {
 /// What should change.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Adjust {
-    /// What should change, for the planner
+    /// Changes for the planner to make
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
     #[command(flatten)]

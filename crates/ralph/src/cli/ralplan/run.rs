@@ -27,7 +27,7 @@ use std::time::Duration;
 /// What is planned, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to plan; none goes on with the planning of this project
+    /// What to plan [default: continue this project's planning]
     #[arg(value_name = "TASK")]
     task: Option<String>,
     #[command(flatten)]

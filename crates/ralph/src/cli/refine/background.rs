@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Name {
-    /// The session's name [default: the only one that runs in the background]
+    /// Name of the refinement [default: the only one in the background]
     #[arg(value_name = "NAME", allow_hyphen_values = true)]
     name: Option<String>,
 }

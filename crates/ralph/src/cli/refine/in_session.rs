@@ -22,7 +22,7 @@ use ralph_io::store::refine::RefineStore;
 pub(crate) struct Begin {
     #[command(flatten)]
     subject: Subject,
-    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    /// Print which text each prompt comes from: a file of the project, or Ralph's own
     #[arg(long)]
     explain: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Begin {
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct End {
-    /// The session's name [default: the only one with a round under way]
+    /// Name of the refinement [default: the only one with an open round]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     session: Option<String>,
 }

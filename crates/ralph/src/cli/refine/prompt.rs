@@ -16,16 +16,16 @@ use ralph_io::store::beads::{self, Bd};
 /// Which prompt, and what stands in it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Its name
+    /// Name of the prompt
     #[arg(value_name = "NAME", value_parser = named, required_unless_present = "explain")]
     prompt: Option<Prompt>,
-    /// The plan's file
+    /// File of the plan
     #[arg(long, value_name = "FILE")]
     plan: Option<String>,
-    /// Another plan, for `synthesizer`; may be given more than once
+    /// Another plan, for `synthesizer`; can be repeated
     #[arg(long = "with", value_name = "FILE")]
     others: Vec<String>,
-    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    /// Print which text each prompt comes from: a file of the project, or Ralph's own
     #[arg(long)]
     explain: bool,
 }

@@ -28,13 +28,13 @@ use std::path::PathBuf;
 /// What is refined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Subject {
-    /// What is refined [default: `plan` with --plan, else `beads`]
+    /// What to refine [default: `plan` with --plan, otherwise `beads`]
     #[arg(long, value_enum)]
     mode: Option<What>,
-    /// The plan's file
+    /// File of the plan
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// The session's name, by which it goes on later [default: after the plan or the project]
+    /// Name of the refinement, to continue it later [default: after the plan or the project]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(super) session: Option<String>,
 }
@@ -44,22 +44,22 @@ pub(crate) struct Subject {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     subject: Subject,
-    /// Rounds after which it ends in any case [default: the settings, else 10]
+    /// Maximum number of rounds [default: the settings, otherwise 10]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
     /// The model of each round, as the client's own `--model`
     #[arg(long, value_name = "MODEL", default_value = "opus")]
     model: String,
-    /// Show what a round changed in the plan, and ask before it counts
+    /// Show the changes of each round and ask before they are kept
     #[arg(long)]
     confirm: bool,
-    /// Commit the plan after each round that became the plan: that file alone, with the round's summary
+    /// Commit the plan file after each accepted round, with the round's summary
     #[arg(long)]
     commit: bool,
-    /// No notification at the end
+    /// Send no notification at the end
     #[arg(long)]
     no_notify: bool,
-    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    /// Print which text each prompt comes from: a file of the project, or Ralph's own
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) struct Once {
 pub(crate) struct Loop {
     #[command(flatten)]
     run: RunArgs,
-    /// Work in a tmux session `refine-NAME`, and come back at once
+    /// Run in a tmux session `refine-NAME` and return at once
     #[arg(long)]
     background: bool,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Loop {
 /// What may be refined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum What {
-    /// The project's beads, where `bd` keeps them; else its own tasks
+    /// The project's beads if it uses `bd`, otherwise its tasks
     Beads,
     /// A plan in a file
     Plan,

@@ -14,7 +14,7 @@ use serde_json::json;
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusArgs {
-    /// The session's name [default: the only one]
+    /// Name of the refinement [default: the only one]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// Print one JSON document

@@ -16,11 +16,11 @@ use serde_json::json;
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct History {
-    /// The session's name [default: the only one]
+    /// Name of the refinement [default: the only one]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// Show for each round what it proposed, what was accepted or rejected and why, and how far its number
-    /// agrees with what was measured
+    /// Show what each round proposed, what was accepted or rejected and why, and how its own number
+    /// compares with the measured one
     #[arg(long)]
     trace: bool,
     /// Print the traces as one JSON document
@@ -31,13 +31,13 @@ pub(crate) struct History {
 /// Which versions.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DiffArgs {
-    /// The older one, by its number in `history` [default: the one before the last]
+    /// Older version, by its number in `history` [default: the one before the last]
     #[arg(value_name = "VERSION", value_parser = number::count)]
     from: Option<u32>,
-    /// The newer one [default: the plan as it is]
+    /// Newer version [default: the plan as it is]
     #[arg(value_name = "VERSION", value_parser = number::count)]
     to: Option<u32>,
-    /// The session's name [default: the only one on a plan]
+    /// Name of the refinement [default: the only one of a plan]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
 }
@@ -45,10 +45,10 @@ pub(crate) struct DiffArgs {
 /// Which version.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
-    /// Its number in `history`
+    /// Number of the version in `history`
     #[arg(value_name = "VERSION", value_parser = number::count)]
     version: u32,
-    /// The session's name [default: the only one on a plan]
+    /// Name of the refinement [default: the only one of a plan]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
 }

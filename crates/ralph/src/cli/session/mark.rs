@@ -19,13 +19,13 @@ use ralph_io::process::clock;
 /// Which task, and how far it is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task's id
+    /// Id of the task
     task: String,
-    /// How far it is: `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`, or its word: open, started, review, done,
-    /// failed, cancelled
+    /// New status: `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`, or its word: open, started, review,
+    /// done, failed, cancelled
     #[arg(value_parser = status, allow_hyphen_values = true)]
     status: TaskMark,
-    /// What stands behind the id from now on
+    /// Note to show after the id
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]

@@ -12,10 +12,10 @@ use ralph_io::client::given;
 /// What is asked for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be done; `-` reads it from standard input
+    /// What to do; `-` reads standard input
     #[arg(required = true)]
     task: Vec<String>,
-    /// Its name, <YYMMDD>-<hhmmss> [default: the local time]
+    /// Id, in the form <YYMMDD>-<hhmmss> [default: the local time]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }

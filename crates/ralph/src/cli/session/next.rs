@@ -19,7 +19,7 @@ use std::fmt::Write;
 /// Which session, how it is shown, and whether its calls are made.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Next {
-    /// Make these calls by hand: write what comes before them; the signals that they carry are used up
+    /// Begin these calls by hand: record them, and use up the signals that they carry
     #[arg(long)]
     begin: bool,
     #[command(flatten)]

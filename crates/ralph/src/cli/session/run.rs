@@ -29,21 +29,21 @@ use std::path::{Path, PathBuf};
 /// What is done, how far, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be done in a new session; `-` reads it from standard input, none goes on with a session
+    /// What to do in a new orchestration; `-` reads standard input [default: continue one]
     #[arg(value_name = "TASK")]
     task: Option<String>,
     #[command(flatten)]
     which: OrchestrationArg,
-    /// Agents that may be called [default: 200]
+    /// Maximum number of agent calls [default: 200]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
-    /// Wall clock, in minutes [default: 480]
+    /// Time limit in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
-    /// Tokens, all kinds and all agents together [default: no limit]
+    /// Token limit, all kinds and all agents together [default: no limit]
     #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
     max_tokens: Option<u64>,
-    /// Something that must be true at the end, and the command that shows it; may be repeated
+    /// An acceptance criterion and the command that proves it; can be repeated
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
     #[command(flatten)]

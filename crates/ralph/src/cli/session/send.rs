@@ -13,10 +13,11 @@ use ralph_io::client::given;
 /// What is said.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SignalArgs {
-    /// Work otherwise from now on; begin nothing new; end; or only to know
+    /// steer: change the work from now on; pause: begin nothing new; stop: end; info: only for
+    /// information
     #[arg(value_enum)]
     word: SignalWord,
-    /// With which words; `-` reads them from standard input
+    /// The message; `-` reads standard input
     text: Vec<String>,
     #[command(flatten)]
     which: OrchestrationArg,
@@ -33,7 +34,7 @@ enum SignalWord {
 /// What is done about feedback.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum FeedbackCommand {
-    /// Lay out a batch of feedback for the next iteration
+    /// Create a feedback file for the next iteration
     New(New),
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Waves {
 /// How to draw.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WavesArgs {
-    /// As text, for Graphviz, or for Mermaid
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]

@@ -12,18 +12,18 @@ use ralph_core::tasks::graph::{self, Lease, NewTask};
 /// A task to be added.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Add {
-    /// What is to be done
+    /// What to do
     name: String,
-    /// A task that must be done first; may be repeated
+    /// Id of a task that must be done first; can be repeated
     #[arg(long = "dep", value_name = "ID")]
     deps: Vec<String>,
-    /// How one can tell that it is done
+    /// How to tell that the task is done
     #[arg(long, value_name = "TEXT")]
     condition: Option<String>,
-    /// A file that it will change; may be repeated
+    /// A file that the task will change; can be repeated
     #[arg(long = "file", value_name = "F")]
     files: Vec<String>,
-    /// Its id [default: the next free T-N]
+    /// Id of the task [default: the next free T-N]
     #[arg(long)]
     id: Option<String>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Add {
 /// Which task, for whom and how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Claim {
-    /// The task's id [default: the next that is ready]
+    /// Id of the task [default: the next ready task]
     pub(super) id: Option<String>,
     #[command(flatten)]
     pub(super) holder: Holder,
@@ -44,7 +44,7 @@ pub(crate) struct Claim {
 /// Which task, for whom and how much longer.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Renew {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
     #[command(flatten)]
     pub(super) holder: Holder,
@@ -55,10 +55,10 @@ pub(crate) struct Renew {
 /// Who holds a task.
 #[derive(Debug, clap::Args)]
 pub(super) struct Holder {
-    /// Who takes it [default: the session, or the person at the terminal]
+    /// Owner of the claim [default: the session, or the user at the terminal]
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
-    /// After so many minutes it is free again [default: never]
+    /// Minutes until the claim expires [default: never]
     #[arg(long, value_name = "MINUTES", value_parser = number::count, allow_hyphen_values = true)]
     pub(super) lease: Option<u32>,
 }
@@ -66,12 +66,12 @@ pub(super) struct Holder {
 /// What became of a task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoneArgs {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
-    /// What was done and what showed it
+    /// What was done, and what proves it
     #[arg(long, value_name = "TEXT")]
     pub(super) result: Option<String>,
-    /// Only if it is still this one's
+    /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
@@ -81,12 +81,12 @@ pub(crate) struct DoneArgs {
 /// Why a task is given up.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fail {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
-    /// What stands in the way
+    /// Why the task failed
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: String,
-    /// Only if it is still this one's
+    /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct Fail {
 /// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Release {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
     #[command(flatten)]
     pub(super) which: LoopArgs,
@@ -105,12 +105,12 @@ pub(crate) struct Release {
 /// What a task waits for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BlockArgs {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
-    /// What it waits for
+    /// What the task waits for
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: String,
-    /// Only if it is still this one's
+    /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
@@ -120,12 +120,12 @@ pub(crate) struct BlockArgs {
 /// What a task depends on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deps {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
-    /// The tasks that must be done first; without any, those that are set are shown
+    /// Tasks that must be done first [default: print the present ones]
     #[arg(value_name = "DEP")]
     pub(super) deps: Vec<String>,
-    /// Depend on nothing
+    /// Remove all dependencies
     #[arg(long, conflicts_with = "deps")]
     pub(super) none: bool,
     #[command(flatten)]

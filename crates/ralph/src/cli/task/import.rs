@@ -18,8 +18,8 @@ use std::path::Path;
 /// The plan.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A JSON document, or a Markdown one with a ```json block, or a `.jsonl` file with one task on
-    /// each line; `-` reads standard input
+    /// A JSON document, a Markdown document with a ```json block, or a `.jsonl` file with one task
+    /// per line; `-` reads standard input
     #[arg(value_name = "FILE|-")]
     file: String,
 }

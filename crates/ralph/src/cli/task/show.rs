@@ -13,10 +13,10 @@ use ralph_core::tasks::graph::{self, Graph, TaskError, draw};
 /// What a person may say about the list.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
-    /// Also those that are done
+    /// Include finished tasks
     #[arg(long)]
     all: bool,
-    /// As a Markdown list
+    /// Print a Markdown list
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
     /// Print one JSON document
@@ -29,7 +29,7 @@ pub(crate) struct ListArgs {
 /// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// The task's id
+    /// Id of the task
     pub(super) id: String,
     #[command(flatten)]
     pub(super) which: LoopArgs,
@@ -52,7 +52,7 @@ pub(crate) struct Waves {
 /// How to draw.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GraphArgs {
-    /// As text, for Graphviz, or for Mermaid
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]

@@ -25,7 +25,7 @@ use std::io::IsTerminal;
 /// "files":[]}; on standard input.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sync {
-    /// Show what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON document

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct ScopeArgs {
-    /// This person's own configuration (the default)
+    /// The user's configuration (the default)
     #[arg(long)]
     user: bool,
     /// The configuration of the project in this folder
@@ -20,7 +20,7 @@ pub(crate) struct ScopeArgs {
     /// A package `claude` for GNU stow in this folder
     #[arg(long, value_name = "DIR")]
     stow: Option<PathBuf>,
-    /// A plugin in this folder, with the executables in it
+    /// A plugin in this folder, executables included
     #[arg(long, value_name = "DIR")]
     plugin: Option<PathBuf>,
 }

@@ -1,0 +1,125 @@
+//! `ralph --help` and `ralph help`: the commands in groups, on one screen.
+
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
+use anyhow::Result;
+use clap::Command;
+use std::fmt::Write;
+
+/// Commands with one purpose.
+struct Group {
+    name: &'static str,
+    /// Those of `ralph --help`, which fits a terminal of 24 lines.
+    first: &'static [&'static str],
+    /// Those that only `ralph help --all` adds.
+    others: &'static [&'static str],
+}
+
+const GROUPS: [Group; 4] = [
+    Group {
+        name: "Work",
+        first: &["start", "plan", "build", "ralplan", "refine", "verify"],
+        others: &["parallel", "session", "ideate", "task", "check"],
+    },
+    Group {
+        name: "Look",
+        first: &["status", "watch", "explain", "report"],
+        others: &["context", "checkpoint", "replay"],
+    },
+    Group {
+        name: "Steer",
+        first: &["signal", "pause", "resume", "cancel"],
+        others: &["adopt", "trust", "criteria"],
+    },
+    Group {
+        name: "Set up",
+        first: &["install", "doctor"],
+        others: &["uninstall", "demo", "completions"],
+    },
+];
+
+/// What to print.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// List all commands
+    #[arg(long, conflicts_with = "command")]
+    all: bool,
+    /// The command to describe
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let mut command = super::command();
+    if args.all {
+        screen::print(listing(&command, true).trim_end())?;
+        return Ok(Exit::Done);
+    }
+    command.build();
+    let mut found = &mut command;
+    for name in &args.command {
+        found = found.find_subcommand_mut(name).ok_or_else(|| {
+            let name = screen::visible(name);
+            refused(Exit::Usage, format!("no command `{name}`; `ralph help --all` lists them"))
+        })?;
+    }
+    screen::print(found.render_long_help().to_string().trim_end())?;
+    Ok(Exit::Done)
+}
+
+/// The list of commands by group.
+pub(super) fn listing(command: &Command, all: bool) -> String {
+    let names = |group: &Group| {
+        let others = if all { group.others } else { &[] };
+        group.first.iter().chain(others).copied().collect::<Vec<_>>()
+    };
+    let width = GROUPS.iter().flat_map(names).map(str::len).max().unwrap_or_default();
+    let mut text = "Makes Claude Code finish the job\n\nUsage: ralph [COMMAND]\n\n".to_owned();
+    for group in &GROUPS {
+        let mut label = group.name;
+        for name in names(group) {
+            let known = command.find_subcommand(name).and_then(Command::get_about);
+            let about = known.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "{label:<8}{name:<width$}  {about}");
+            label = "";
+        }
+    }
+    text.push_str(
+        "\n`ralph` alone shows this project's loop.\n`ralph COMMAND --help` describes a command",
+    );
+    text.push_str(if all { ".\n" } else { "; `ralph help --all` lists the others.\n" });
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_command_that_is_not_hidden_is_in_one_group() {
+        let command = crate::cli::command();
+        let in_groups: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|group| group.first.iter().chain(group.others))
+            .copied()
+            .collect();
+        let shown: BTreeSet<&str> = command
+            .get_subcommands()
+            .filter(|one| !one.is_hide_set())
+            .map(Command::get_name)
+            .collect();
+        assert_eq!(in_groups.iter().copied().collect::<BTreeSet<_>>(), shown);
+        assert_eq!(in_groups.len(), shown.len(), "a command is in two groups");
+    }
+
+    #[test]
+    fn the_first_page_fits_a_small_terminal() {
+        let text = listing(&crate::cli::command(), false);
+        assert!(text.lines().count() < 24, "{text}");
+        assert!(GROUPS.iter().map(|group| group.first.len()).sum::<usize>() <= 16);
+        let all = listing(&crate::cli::command(), true);
+        assert!(all.lines().all(|line| line.chars().count() <= 100), "{all}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
