@@ -26,10 +26,20 @@ mod valgrind;
 
 use built::HOOKS;
 use scene::{Scene, Skip, gate};
+use std::process::Command;
 
 /// The hooks that are called again and again in sessions without a loop. (A prompt and a session's
 /// start are rare, and those hooks have something to do without a loop.)
 const IDLE: [&str; 3] = ["ralph-pre-tool-use", "ralph-stop-hook", "ralph-backpressure"];
+
+#[test]
+fn hooks_link_no_detection_of_the_processor() {
+    let tree = ["tree", "-p", "ralph-hooks", "-e", "features", "-i", "memchr", "--locked"];
+    let output = Command::new(env!("CARGO")).args(tree).output().unwrap();
+    let features = String::from_utf8(output.stdout).unwrap();
+    assert!(features.contains("memchr feature \"alloc\""), "{features}");
+    assert!(!features.contains("memchr feature \"std\""), "{features}");
+}
 
 #[test]
 fn every_hook_is_smaller_than_three_megabytes() {
