@@ -94,7 +94,7 @@ enum Command {
     /// Run an orchestration: planner, executors and reviewers, in iterations
     #[command(subcommand)]
     Session(session::OrchestrationCommand),
-    /// Revise a plan or the tasks in rounds until they no longer change
+    /// Revise a plan or the tasks until they no longer change
     #[command(subcommand)]
     Refine(refine::RefineCommand),
     /// Have a client collect ideas; print them as tasks for `ralph task sync`

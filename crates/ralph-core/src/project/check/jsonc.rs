@@ -1,6 +1,6 @@
 //! JSON with comments and trailing commas.
 
-use jsonc_parser::{JsonValue, ParseOptions, parse_to_value};
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 
 /// Only what the owners of such files accept: comments and trailing commas.
@@ -28,29 +28,28 @@ pub fn read(text: &str) -> Option<Value> {
 /// If it is not JSON with comments.
 pub fn parse(text: &str) -> Result<Value, (usize, usize, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value = parse_to_value(text, &OPTIONS).map_err(|error| {
+    let read = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| {
         (error.line_display(), error.column_display(), error.kind().to_string())
     })?;
-    let empty = || (1, 1, "the file is empty".to_owned());
-    value.ok_or_else(empty).and_then(|value| {
-        to_value(value).ok_or_else(|| (1, 1, "a number is out of range".to_owned()))
-    })
+    let value = read.value.ok_or_else(|| (1, 1, "the file is empty".to_owned()))?;
+    to_value(value).ok_or_else(|| (1, 1, "a number is out of range".to_owned()))
 }
 
 // By hand, since the library's own conversion has every hook link the `std` feature of `memchr`,
 // which chooses its routines at start-up.
-fn to_value(value: JsonValue) -> Option<Value> {
+fn to_value(value: ast::Value) -> Option<Value> {
     Some(match value {
-        JsonValue::Null => Value::Null,
-        JsonValue::Boolean(bit) => Value::Bool(bit),
-        JsonValue::String(text) => Value::String(text.into_owned()),
-        JsonValue::Number(digits) => Value::Number(digits.parse().ok()?),
-        JsonValue::Array(items) => {
-            items.take_inner().into_iter().map(to_value).collect::<Option<_>>().map(Value::Array)?
+        ast::Value::NullKeyword(_) => Value::Null,
+        ast::Value::BooleanLit(bit) => Value::Bool(bit.value),
+        ast::Value::StringLit(text) => Value::String(text.value.into_owned()),
+        ast::Value::NumberLit(number) => Value::Number(number.value.parse().ok()?),
+        ast::Value::Array(items) => {
+            Value::Array(items.elements.into_iter().map(to_value).collect::<Option<_>>()?)
         }
-        JsonValue::Object(members) => {
-            let members = members.take_inner().into_iter();
-            let read = members.map(|(name, value)| Some((name.into_owned(), to_value(value)?)));
+        ast::Value::Object(object) => {
+            let members = object.properties.into_iter();
+            let read =
+                members.map(|one| Some((one.name.as_str().to_owned(), to_value(one.value)?)));
             Value::Object(read.collect::<Option<_>>()?)
         }
     })
