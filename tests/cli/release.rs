@@ -33,7 +33,7 @@ fn completions_offer_what_a_person_types_and_nothing_else() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish"] {
         let text = world.ralph(&["completions", shell]).done().stdout;
-        for word in ["checkpoint", "restore", "plan-sync", "stall-limit"] {
+        for word in ["checkpoint", "restore", "sync", "stall-limit"] {
             assert!(text.contains(word), "{shell}: {word}");
         }
         let offered: Vec<_> = HIDDEN.iter().filter(|word| text.contains(**word)).collect();

@@ -24,12 +24,11 @@ pub(crate) fn help() -> BTreeMap<String, String> {
     sections.collect()
 }
 
-/// The names of the commands below one, as its help lists them.
+/// The names of the commands directly below one.
 pub(crate) fn names_below(name: &str) -> Vec<String> {
-    let help = &help()[name];
-    let (_, list) = help.split_once("Commands:\n").unwrap();
-    let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !["", "help"].contains(name)).map(str::to_owned).collect()
+    let help = help();
+    let below = help.keys().filter_map(|known| known.strip_prefix(name)?.strip_prefix(' '));
+    below.filter(|known| !known.contains(' ')).map(str::to_owned).collect()
 }
 
 /// One line for each command that does not exist: the document, then the command.
@@ -86,7 +85,7 @@ fn problem(help: &BTreeMap<String, String>, command: &str) -> Option<String> {
         if let Some(below) = help.get(&format!("{name} {word}")) {
             name = format!("{name} {word}");
             told = below;
-        } else if told.contains("\nCommands:\n") && word != "…" {
+        } else if (name == "ralph" || told.contains("\nCommands:\n")) && word != "…" {
             return Some(format!("there is no `{word}`"));
         } else if word.starts_with("--") {
             let flag = word.split('=').next().unwrap_or_default();

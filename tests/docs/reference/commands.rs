@@ -25,7 +25,7 @@ pub(super) fn page() -> String {
 
 /// All commands that people type, each followed by its own.
 fn names_below(command: &clap::Command, name: &str, all: &mut Vec<String>) {
-    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+    for inner in command.get_subcommands().filter(|inner| !ralph::cli::is_internal(inner)) {
         if inner.get_name() != "help" {
             let name = format!("{name} {}", inner.get_name());
             all.push(name.clone());

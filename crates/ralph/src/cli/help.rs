@@ -38,6 +38,14 @@ const GROUPS: [Group; 4] = [
     },
 ];
 
+/// For skills and settings: documented, but in no list and no completion.
+const PLUMBING: [&str; 3] = ["blocked", "plan-sync", "statusline"];
+
+/// True for a command that Ralph itself starts, or a release: it has no documentation.
+pub(super) fn is_internal(command: &Command) -> bool {
+    command.is_hide_set() && !PLUMBING.contains(&command.get_name())
+}
+
 /// What to print.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 fn write(command: &Command, folder: &Path) -> Result<()> {
-    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let below = command.get_subcommands().filter(|command| !super::help::is_internal(command));
     below.into_iter().try_for_each(|command| write(command, folder))?;
     let man = Man::new(command.clone()).source(concat!("ralph ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();

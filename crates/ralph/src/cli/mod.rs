@@ -198,6 +198,11 @@ pub fn command() -> clap::Command {
     command.override_help(help)
 }
 
+/// True for a command without documentation: Ralph itself starts it, or a release.
+pub fn is_internal(command: &clap::Command) -> bool {
+    help::is_internal(command)
+}
+
 /// Parses the command line, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
     let read = command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
