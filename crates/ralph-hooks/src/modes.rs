@@ -1,4 +1,4 @@
-//! The one table of what each mode does in a hook. The defaults are those of a plain loop; every
+//! The table of what each mode does in a hook. The defaults are those of a plain loop; every
 //! other mode has a folder here. Its rules are in the folder of the same name in
 //! `ralph_core::modes`.
 
@@ -16,23 +16,8 @@ use ralph_core::modes::arguments::Options;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, LoopState, Mode};
 
-/// One row of the table.
-pub(crate) trait ModeHooks {
-    /// Why no loop of this mode starts with these options.
-    fn refused_options(&self, _options: &Options) -> Option<&'static str> {
-        None
-    }
-
-    /// Starts a loop, or continues the one that the request means.
-    fn begin(&self, asked: &StartRequest<'_>) -> Result<StartOutcome> {
-        begin::begin_plain(asked)
-    }
-
-    /// Takes the first step of a loop that was just started or continued in this session.
-    fn first_step(&self, _call: &HookCall, state: LoopState) -> Result<LoopState> {
-        Ok(state)
-    }
-
+/// What a mode does before a tool runs.
+pub(crate) trait BeforeTool {
     /// Decides whether a tool may run.
     fn before_a_tool(
         &self,
@@ -58,7 +43,10 @@ pub(crate) trait ModeHooks {
     fn is_granted(&self, _call: &HookCall, _state: &LoopState) -> Result<bool> {
         Ok(false)
     }
+}
 
+/// What a mode does after a tool.
+pub(crate) trait AfterTool {
     /// Answers the result of a tool, which may have changed these files.
     fn after_a_tool(
         &self,
@@ -71,7 +59,10 @@ pub(crate) trait ModeHooks {
         }
         Ok(backpressure::checked(call, bound, files))
     }
+}
 
+/// What a mode does when a turn, or an agent, wants to end.
+pub(crate) trait TurnEnd {
     /// Answers a subagent of a live loop that wants to end.
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         workers::stopped(call, bound)
@@ -80,6 +71,24 @@ pub(crate) trait ModeHooks {
     /// Answers a turn that wants to end.
     fn stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         Ok(stop::at_stop(call, bound, None)?.0)
+    }
+}
+
+/// What a mode does with a prompt.
+pub(crate) trait OnPrompt {
+    /// Why no loop of this mode starts with these options.
+    fn refused_options(&self, _options: &Options) -> Option<&'static str> {
+        None
+    }
+
+    /// Starts a loop, or continues the one that the request means.
+    fn begin(&self, asked: &StartRequest<'_>) -> Result<StartOutcome> {
+        begin::begin_plain(asked)
+    }
+
+    /// Takes the first step of a loop that was just started or continued in this session.
+    fn first_step(&self, _call: &HookCall, state: LoopState) -> Result<LoopState> {
+        Ok(state)
     }
 
     /// Answers a typed prompt that this mode understands as a command.
@@ -94,15 +103,39 @@ pub(crate) trait ModeHooks {
 }
 
 /// The row of a mode. A mode of a later version gets that of a plain loop.
-pub(crate) fn of(mode: &Mode) -> &'static dyn ModeHooks {
-    match mode {
-        Mode::Plain | Mode::Other(_) => &PlainHooks,
-        Mode::Ralplan => &ralplan::RalplanHooks,
-        Mode::Orchestration => &orchestration::OrchestrationHooks,
-        Mode::Refine => &refine::RefineHooks,
-    }
+macro_rules! row {
+    ($mode:expr) => {
+        match $mode {
+            Mode::Plain | Mode::Other(_) => &PlainHooks,
+            Mode::Ralplan => &ralplan::RalplanHooks,
+            Mode::Orchestration => &orchestration::OrchestrationHooks,
+            Mode::Refine => &refine::RefineHooks,
+        }
+    };
+}
+
+// One table for each executable: with a single one, each would link the effects of all events, and
+// a tool call would touch 300 KiB more.
+
+pub(crate) fn before_tool(mode: &Mode) -> &'static dyn BeforeTool {
+    row!(mode)
+}
+
+pub(crate) fn after_tool(mode: &Mode) -> &'static dyn AfterTool {
+    row!(mode)
+}
+
+pub(crate) fn turn_end(mode: &Mode) -> &'static dyn TurnEnd {
+    row!(mode)
+}
+
+pub(crate) fn on_prompt(mode: &Mode) -> &'static dyn OnPrompt {
+    row!(mode)
 }
 
 struct PlainHooks;
 
-impl ModeHooks for PlainHooks {}
+impl BeforeTool for PlainHooks {}
+impl AfterTool for PlainHooks {}
+impl TurnEnd for PlainHooks {}
+impl OnPrompt for PlainHooks {}

@@ -45,7 +45,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         Phase::Paused => LoopActivity::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
-    modes::of(&bound.state.mode).before_a_tool(call, &bound, standing)
+    modes::before_tool(&bound.state.mode).before_a_tool(call, &bound, standing)
 }
 
 /// The refusal of a call by the guard; `None` if it may run.

@@ -210,7 +210,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         }
         "ralph cancel" => typed_cancel(call, &bound),
         "ralph pause" => typed_pause(call, &bound),
-        _ => match modes::of(&bound.state.mode.word()).prompted(call, &bound.state)? {
+        _ => match modes::on_prompt(&bound.state.mode.word()).prompted(call, &bound.state)? {
             Some(reply) => Ok(reply),
             None => other_prompt(call, &bound),
         },
@@ -276,7 +276,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
     let heard = || {
         let reply = match call.input.is_task_notification() {
-            true => modes::of(&state.mode.word()).woken(call)?,
+            true => modes::on_prompt(&state.mode.word()).woken(call)?,
             false => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))

@@ -17,7 +17,7 @@ mod who;
 pub(crate) use feedback::prompted_without_a_loop;
 pub use look::{as_driven, driving, use_up};
 
-use super::ModeHooks;
+use super::{AfterTool, BeforeTool, OnPrompt, TurnEnd};
 use crate::active_loop::Bound;
 use crate::begin::{StartOutcome, StartRequest};
 use crate::hook_runner::{self, HookCall};
@@ -29,15 +29,7 @@ use ralph_core::state::{Glance, LoopState};
 
 pub(super) struct OrchestrationHooks;
 
-impl ModeHooks for OrchestrationHooks {
-    fn begin(&self, asked: &StartRequest<'_>) -> Result<StartOutcome> {
-        begin::begin(asked)
-    }
-
-    fn first_step(&self, call: &HookCall, _state: LoopState) -> Result<LoopState> {
-        after::first_look(call)
-    }
-
+impl BeforeTool for OrchestrationHooks {
     fn before_a_tool(
         &self,
         call: &HookCall,
@@ -55,7 +47,9 @@ impl ModeHooks for OrchestrationHooks {
     fn is_granted(&self, call: &HookCall, state: &LoopState) -> Result<bool> {
         tool::is_granted(call, state)
     }
+}
 
+impl AfterTool for OrchestrationHooks {
     fn after_a_tool(
         &self,
         call: &HookCall,
@@ -67,7 +61,9 @@ impl ModeHooks for OrchestrationHooks {
             false => Ok(backpressure::checked(call, bound, files)),
         }
     }
+}
 
+impl TurnEnd for OrchestrationHooks {
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         after::reported(call, &bound)
     }
@@ -78,6 +74,16 @@ impl ModeHooks for OrchestrationHooks {
             true => stop::stopped(call, bound),
             false => Ok(crate::stop::at_stop(call, bound, None)?.0),
         }
+    }
+}
+
+impl OnPrompt for OrchestrationHooks {
+    fn begin(&self, asked: &StartRequest<'_>) -> Result<StartOutcome> {
+        begin::begin(asked)
+    }
+
+    fn first_step(&self, call: &HookCall, _state: LoopState) -> Result<LoopState> {
+        after::first_look(call)
     }
 
     fn prompted(&self, call: &HookCall, state: &LoopState) -> Result<Option<Reply>> {

@@ -3,7 +3,7 @@
 //! `ralph refine begin` creates the loop and `ralph refine end` ends it, since only they know the
 //! measurements.
 
-use super::ModeHooks;
+use super::{AfterTool, BeforeTool, OnPrompt, TurnEnd};
 use crate::active_loop::{self, Bound};
 use crate::begin::{facts, own, run, unusable};
 use crate::hook_runner::HookCall;
@@ -22,11 +22,17 @@ use std::path::Path;
 
 pub(super) struct RefineHooks;
 
-impl ModeHooks for RefineHooks {
+impl BeforeTool for RefineHooks {
     fn before_an_agent(&self, call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
         may_call(call, bound)
     }
 }
+
+impl AfterTool for RefineHooks {}
+
+impl TurnEnd for RefineHooks {}
+
+impl OnPrompt for RefineHooks {}
 
 /// A refinement for a conversation to carry out.
 #[derive(Debug, Clone, Copy)]
