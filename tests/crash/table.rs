@@ -2,9 +2,8 @@
 //! one, or only reads.
 
 use crate::cases;
-use crate::executables::executables;
+use clap::Command;
 use std::collections::BTreeSet;
-use std::process::Command;
 
 /// Commands that write nothing of a loop, of the person's settings or of the project.
 const READING: &[&str] = &[
@@ -58,26 +57,19 @@ fn complete() {
     known.extend(BY_OTHERS.iter().map(|name| (*name).to_owned()));
     known.extend(cases::all().iter().filter_map(|case| case.command).map(str::to_owned));
     let mut there = BTreeSet::new();
-    for name in commands(&[]) {
-        let below = commands(&[&name]);
-        match below.is_empty() {
-            true => drop(there.insert(name)),
-            false => there.extend(below.into_iter().map(|second| format!("{name} {second}"))),
+    let table = ralph::cli::command();
+    for command in documented(&table) {
+        let name = command.get_name();
+        let mut below = documented(command).peekable();
+        match below.peek() {
+            None => drop(there.insert(name.to_owned())),
+            Some(_) => there.extend(below.map(|second| format!("{name} {}", second.get_name()))),
         }
     }
     assert!(there.len() > 20, "{there:?}");
     assert_eq!(known, there);
 }
 
-/// The names below `Commands:` in a help text.
-fn commands(of: &[&str]) -> Vec<String> {
-    let output = Command::new(executables().join("ralph")).args(of).arg("--help").output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
-    let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
-    let lines = list.lines().take_while(|line| line.starts_with("  "));
-    // A line that is indented further goes on with the text of the one above.
-    let names = lines
-        .filter(|line| !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+fn documented(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|one| !ralph::cli::is_internal(one))
 }
