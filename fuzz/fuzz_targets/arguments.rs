@@ -80,7 +80,12 @@ fn check_start(request: &LoopRequest) {
                 discovered: Vec::new(),
                 started_by: StartedBy::Person,
             };
-            let state = start::new_loop(&task, &request.options, |state| Settings::default().apply(state), facts);
+            let state = start::new_loop(
+                &task,
+                &request.options,
+                |state| Settings::default().apply(state),
+                facts,
+            );
             assert_eq!(&state.prompt, asked, "a prompt is never changed");
             assert_eq!(state.max_iterations, request.options.max_iterations.unwrap_or(25));
             assert!(!state.is_live());

@@ -6,8 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::state::{Glance, LoopState};
 use ralph_core::tasks::graph::{self, render};
 use ralph_core::{
-    evidence::completion_feedback, evidence::pinned, modes::mode, modes::start,
-    views::messages,
+    evidence::completion_feedback, evidence::pinned, modes::mode, modes::start, views::messages,
 };
 use ralph_fuzz::same;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //!
 //! A hook must never break a session. On an error the runner prints one line to standard error and
 //! exits 0. Standard output stays empty, so that the client continues; only the session of a loop
-//! gets an answer ([`unreadable`]), and a tool call of a planning or an orchestration is refused
+//! gets an answer (`unreadable`), and a tool call of a planning or an orchestration is refused
 //! even after a panic. The one other exit code is that of the entry that wakes a waiting session.
 
 use crate::background_watch::Waited;

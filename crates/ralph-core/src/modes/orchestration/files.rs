@@ -158,7 +158,7 @@ impl<'a> OrchestrationFile<'a> {
         }
     }
 
-    /// The path relative to the orchestration's folder, which for [`SessionFile::Instructions`]
+    /// The path relative to the orchestration's folder, which for [`OrchestrationFile::Instructions`]
     /// leads out of it.
     pub fn path(self, id: &OrchestrationId) -> String {
         match self {
