@@ -212,7 +212,7 @@ impl ClientSettings {
     }
 }
 
-/// Reads a JSON file; `None` if there is none. A link that leads nowhere is an error: it was meant
+/// Reads a JSON file; `None` if it does not exist. A dangling link is an error: it was meant
 /// to lead to settings.
 fn document(path: &Path) -> Option<Result<Value, String>> {
     let text = match safe_read::text(path, LARGEST) {
