@@ -83,14 +83,14 @@ def upward(files):
 
 
 def flags(files):
-    """The long options of the command line: different names, and places where one is declared."""
+    """The long options that `--help` shows: different names, and places where one is declared."""
     names = []
     for path, text in files.items():
         if "ralph/src/" not in str(path):
             continue
         for found in re.finditer(r"#\[arg\(([^\]]*?)\)\]\s*(?:pub(?:\([^)]*\))? )?(\w+)\s*:", text, re.S):
             attributes, field = found.groups()
-            if not re.search(r"\blong\b", attributes):
+            if not re.search(r"\blong\b", attributes) or "hide = true" in attributes:
                 continue
             named = re.search(r'long = "([^"]+)"', attributes)
             names.append(named[1] if named else field.replace("_", "-"))

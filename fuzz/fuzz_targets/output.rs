@@ -65,7 +65,7 @@ fn check_replies(text: &str) {
     let replies = [
         Reply::context(HookEvent::SessionStart, text),
         Reply::go_on(HookEvent::Stop, GoOnForm::for_client(text), text),
-        Reply::block(text).tell(text),
+        Reply::keep_from_model(text).tell(text),
         Reply::deny(text),
         Reply::cut(text),
         Reply::keep_from_model(text),

@@ -49,7 +49,7 @@ fn a_loop_whose_client_is_gone_is_freed_where_it_was() {
     let world = at_three(gone());
     world.ralph(&["adopt"]).check(
         0,
-        "loop [LOOP] adopted at 3/25: free; type /ralph in any session of this project to go on\n",
+        "loop [LOOP] adopted at 3/25: free; type /ralph in any session of this project to continue\n",
         "",
     );
     let state = world.state();
@@ -71,8 +71,8 @@ fn a_loop_whose_client_is_gone_is_freed_where_it_was() {
 fn a_loop_whose_client_runs_is_left_alone() {
     let running = Running::start();
     for (client, why) in [
-        (running.as_client(), "its client is still running: end that first"),
-        (Value::Null, "it is not known whether its client still runs: see that it does not"),
+        (running.as_client(), "its client is still running: close it first"),
+        (Value::Null, "its client may still be running: close it first"),
     ] {
         let world = at_three(client);
         let before = fs::read(world.state_file()).unwrap();
@@ -91,7 +91,7 @@ fn a_session_that_is_named_gets_it_paused() {
     let world = at_three(gone());
     world.ralph(&["adopt", "--session", "T"]).check(
         0,
-        "loop [LOOP] adopted at 3/25: paused in session T; type /ralph there to go on\n",
+        "loop [LOOP] adopted at 3/25: paused in session T; type /ralph there to continue\n",
         "",
     );
     let state = world.state();
@@ -105,7 +105,7 @@ fn a_session_with_a_loop_of_its_own_gets_none() {
     let world = at_three(gone()).live_loop("T");
     let printed = world.ralph(&["adopt", "--session", "T"]);
     assert_eq!(printed.exit, 1, "{printed:?}");
-    assert!(printed.stderr.contains("that session has a live loop"), "{printed:?}");
+    assert!(printed.stderr.contains("that session has the live loop"), "{printed:?}");
 }
 
 fn old_state() -> String {
@@ -160,7 +160,8 @@ fn files_that_others_could_have_planted_are_refused() {
     symlink(&state, &link).unwrap();
     refuse(&link, "could not open");
     refuse(&world.path("old"), "not a regular file");
-    refuse(&world.path("absent"), "there is no");
+    // Like every file of a command line that does not exist.
+    assert_eq!(world.ralph(&["adopt", world.path("absent").to_str().unwrap()]).exit, 2);
     refuse(&world.write("relative", "old/state.json\n"), "neither a state nor the absolute path");
     refuse(&world.write("newer", "{\"schema_version\": 2}"), "newer Ralph");
     refuse(&world.write("broken", "{\"iteration\": "), "is not the state of a loop");

@@ -43,8 +43,8 @@ fn they_are_listed_for_people_and_for_programs() {
     world.write("project/new", "n\n");
     let second = keep(&world, "AC-T, AC-L hold", 60);
     let rows = format!(
-        "loop [LOOP]\n  1  2023-11-14 22:13:20Z  {}  AC-T, AC-L hold\n  \
-         2  2023-11-14 22:14:20Z  {}  AC-T, AC-L hold\n",
+        "loop [LOOP]\n  1  2023-11-14 22:13:20  {}  AC-T, AC-L hold\n  \
+         2  2023-11-14 22:14:20  {}  AC-T, AC-L hold\n",
         short(&first),
         short(&second)
     );
@@ -107,7 +107,7 @@ fn what_cannot_be_brought_back_is_named_and_is_a_no() {
     world.write("project/local", "precious");
     let printed = world.ralph(&["checkpoint", "restore", "1"]);
     assert_eq!(printed.exit, 1, "{printed:?}");
-    assert!(printed.stdout.contains("\n  left     local (what stands there is ignored by git"));
+    assert!(printed.stdout.contains("\n  left     local (git ignores it"));
     assert_eq!(fs::read_to_string(world.path("project/local")).unwrap(), "precious");
 }
 

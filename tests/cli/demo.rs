@@ -73,9 +73,9 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
         "person /ralph \"make greet.sh greet\" --max-iterations 5",
         "0/5  ralph  starts: Ralph loop ",
         "asks the person",
-        "0/5  ralph  denies it: A Ralph loop is running and nobody is there",
+        "0/5  ralph  denies it: A Ralph loop is running, so no dialog opens",
         "I wrote down what I will do.",
-        "1/5  ralph  not yet: Ralph loop, iteration 1/5. 0 of 2 criteria verified.",
+        "1/5  ralph  not yet: Ralph 1/5: 0 of 2 criteria proven; next: make AC-1 hold",
         "other  a session without a loop stops",
         "1/5  ralph  says nothing",
         "stops: \"It works.\" RALPH_COMPLETE",
@@ -134,9 +134,9 @@ fn what_is_kept_holds_the_archived_loop() {
 #[test]
 fn a_hook_that_lets_everything_go_makes_it_fail() {
     for (hook, needed) in [
-        ("ralph-user-prompt", "It needs a start"),
-        ("ralph-pre-tool-use", "It needs a denial"),
-        ("ralph-stop-hook", "It needs a turn that goes on"),
+        ("ralph-user-prompt", "expected a start"),
+        ("ralph-pre-tool-use", "expected a denial"),
+        ("ralph-stop-hook", "expected a turn that goes on"),
     ] {
         let place = Place::new();
         place.let_everything_go(hook);

@@ -109,8 +109,8 @@ fn advice_alone_is_no_failure_and_a_problem_is() {
     );
     world.ralph(&["task", "lint"]).check(
         0,
-        "advice: a has no `completion_condition`; say how one can tell that it is done\n\
-         1 criterion, 2 tasks: no problems, 1 piece of advice\n",
+        "advice: a has no `completion_condition`; write how to tell that it is done\n1 criterion, \
+         2 tasks: no problems, 1 piece of advice\n",
         "",
     );
     world.change_state(|state| {
@@ -127,6 +127,6 @@ fn advice_alone_is_no_failure_and_a_problem_is() {
     assert!(told[0].starts_with("AC-1.verification_command: "), "{told:?}");
     assert!(told[1].starts_with("AC-2: `pytset` was not found on PATH"), "{told:?}");
     assert!(told[2].starts_with("a depends on x, which does not exist"), "{told:?}");
-    assert!(told[3].starts_with("a → b → a depend on each other in a circle"), "{told:?}");
+    assert!(told[3].starts_with("a → b → a is a dependency cycle"), "{told:?}");
     assert_eq!(told[5], "2 criteria, 2 tasks: 4 problems, 1 piece of advice");
 }

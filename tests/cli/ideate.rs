@@ -42,7 +42,10 @@ fn ideas_that_cannot_be_read_are_asked_for_once_more_and_no_oftener() {
     let printed = world.ralph(&["ideate"]).done();
     assert_eq!((printed.stdout.lines().count(), n_called(&world)), (2, 2));
     let call = fs::read_to_string(world.path("home/call-2")).unwrap();
-    assert!(call.contains("--resume s-1") && call.contains("there is no block of ideas"), "{call}");
+    assert!(
+        call.contains("--resume s-1") && call.contains("the block of ideas is missing"),
+        "{call}"
+    );
     let never = world_of("ended 5");
     let printed = never.ralph(&["ideate"]);
     assert_eq!(

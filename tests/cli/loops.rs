@@ -8,8 +8,7 @@ fn cancel_ends_the_loop_and_leaves_a_tombstone() {
     let world = World::new().live_loop("S");
     world.ralph(&["cancel"]).check(
         0,
-        "Ralph: loop [LOOP] ended cancelled at 0/25: by a person on the command line.\n\
-         `ralph status --loop [LOOP]` shows it.\n\
+        "Ralph: cancelled after 1 turn, 0 s.\n\
          Kept in [ROOT]/ralph/archive/[ARCHIVED]; its session stops at its next tool call \
          or the end of its turn\n",
         "",
@@ -22,8 +21,8 @@ fn cancel_ends_the_loop_and_leaves_a_tombstone() {
     world.ralph(&["cancel"]).check(
         1,
         "",
-        "ralph: no loop is live or planned in `[ROOT]/project`; `ralph status --all` lists the \
-         others, --loop ID names one\n",
+        "ralph: no loop is live or planned in `[ROOT]/project`; type `/ralph \"TASK\"` in \
+         Claude Code to start one\n",
     );
 }
 
@@ -32,7 +31,7 @@ fn cancel_all_ends_every_loop() {
     let world = World::new().live_loop("S").live_loop("T");
     world.ralph(&["start", "planned"]).done();
     let printed = world.ralph(&["cancel", "--all", "--let-finish"]).done();
-    assert_eq!(printed.stdout.matches("ended cancelled").count(), 3, "{printed:?}");
+    assert_eq!(printed.stdout.matches("Ralph: cancelled").count(), 3, "{printed:?}");
     assert!(world.loop_ids().is_empty());
     assert_eq!(world.ralph(&["cancel", "--all"]).exit, 1);
 }
@@ -59,7 +58,7 @@ fn a_pause_keeps_the_phase_and_resume_takes_it_up() {
     );
     world.ralph(&["resume"]).check(
         0,
-        "loop [LOOP] resumed at 0/25; type anything in its session to go on; if its client is gone, \
+        "loop [LOOP] resumed at 0/25; type anything in its session to continue; if its client is gone, \
          `claude --resume S`, then type anything\n",
         "",
     );
@@ -99,7 +98,7 @@ fn trust_shows_the_file_and_waits_for_a_yes() {
     world.ralph(&["trust"]).check(
         1,
         shown,
-        "ralph: there is nobody to ask; read the file above and give `ralph trust --yes`\n",
+        "ralph: there is no terminal to ask on; read the file above, then type `ralph trust --yes`\n",
     );
     world.ralph(&["start", "untrusted"]).done();
     assert_eq!(world.state()["completion"], "verified");
@@ -123,7 +122,7 @@ fn explain_tells_the_last_decisions_in_plain_words() {
     std::fs::write(journal, format!("\n{{\"torn\n{line}\n")).unwrap();
     world.ralph(&["explain"]).check(
         0,
-        "loop [LOOP]\n2026-01-02 03:04:05Z  Stop: go on\n  why   not done\\u{1b}[0m:\n        AC-1 failed\n  seen  diff \
+        "loop [LOOP]\n2026-01-02 03:04:05  next turn\n  why   not done\\u{1b}[0m:\n        AC-1 failed\n  seen  diff \
          same\n  at    3/25\n  took  4 ms\n",
         "",
     );

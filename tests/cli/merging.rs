@@ -616,7 +616,7 @@ fn where_nothing_can_be_merged_it_says_what_to_do() {
         &|world| fs::rename(world.path("project/.git"), world.path("elsewhere")).unwrap(),
         "is in no git repository",
     );
-    refused(&|world| drop(world.write("project/.git/index.lock", "")), "another git is at work");
+    refused(&|world| drop(world.write("project/.git/index.lock", "")), "another git runs");
 }
 
 #[test]

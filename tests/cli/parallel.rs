@@ -1,4 +1,4 @@
-//! `ralph parallel plan` and `next`.
+//! `ralph parallel waves` and `next`.
 
 use crate::world::World;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn a_plan_shows_waves_and_says_what_waits_only_for_a_file() {
         ("T-3", &["T-1"], &[]),
         ("T-4", &["T-9"], &["d"]),
     ]);
-    world.ralph(&["parallel", "plan"]).check(
+    world.ralph(&["parallel", "waves"]).check(
         0,
         "wave 1\n  T-1  write T-1  (src/a.rs)\nwave 2\n  T-2  write T-2  (src/)\n  T-3  write T-3\n\
          at most 4 at once\nT-2 waits for T-1: both change `src`\nwithout declared files, so that a \

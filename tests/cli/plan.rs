@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 fn world(client: &str) -> World {
     let world = World::new();
     fs::create_dir_all(world.path("bin")).unwrap();
-    for tool in ["sh", "cat", "date"] {
+    for tool in ["sh", "cat", "date", "head"] {
         let place = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
         let place = place.iter().find(|place| fs::exists(place).unwrap()).unwrap();
         let _ = std::os::unix::fs::symlink(place, world.path("bin").join(tool));
@@ -19,8 +19,9 @@ fn world(client: &str) -> World {
     world
 }
 
+/// A planner that hands one task over.
 const NOTES: &str = r#"echo "$RALPH_ROUND|$1|$2" >>"$HOME/called"
-echo '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}'"#;
+printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"```jsonl\n{\"id\":\"T-1\",\"name\":\"one\"}\n```","session_id":"s"}'"#;
 
 fn called(world: &World) -> Vec<String> {
     let text = fs::read_to_string(world.path("home/called")).unwrap_or_default();
@@ -35,7 +36,11 @@ fn there_are_as_many_rounds_as_asked_for_and_one_unless_said() {
         let world = world(NOTES);
         fs::create_dir_all(world.path("home")).unwrap();
         world.ralph(args).done();
-        assert_eq!(called(&world), vec!["plan|-p|/ralph-plan".to_owned(); n], "{args:?}");
+        let rounds = called(&world);
+        let begun = |line: &&String| line.starts_with("plan|-p|/ralph-plan");
+        assert_eq!(rounds.iter().filter(begun).count(), n, "{args:?}: {rounds:?}");
+        let state = world.state();
+        assert_eq!(state["task_graph"][0]["name"], "one", "{args:?}");
     }
 }
 
@@ -63,17 +68,33 @@ fn a_missing_client_is_named_and_nothing_is_written() {
 }
 
 #[test]
-fn what_the_mode_will_deny_is_said_before_and_an_unknown_mode_begins_nothing() {
+fn a_planner_works_in_every_mode_and_an_unknown_mode_begins_nothing() {
     let world = world(NOTES);
     fs::create_dir_all(world.path("home")).unwrap();
-    let printed = world.ralph(&["plan"]).stderr;
-    assert!(printed.starts_with("permission mode: default\n`ralph plan-sync "), "{printed}");
-    assert!(printed.contains("in no other mode than bypassPermissions"), "{printed}");
-    let printed = world.ralph(&["plan", "--permission-mode", "bypassPermissions"]).stderr;
-    assert!(!printed.contains("plan-sync"), "{printed}");
+    for mode in ["default", "plan", "dontAsk"] {
+        let printed = world.ralph(&["plan", "--permission-mode", mode]).done().stderr;
+        assert!(printed.starts_with(&format!("permission mode: {mode}\nplanning")), "{printed}");
+    }
     let n = called(&world).len();
     let refused = world.ralph(&["plan", "--permission-mode", "yolo"]);
     assert_eq!((refused.exit, called(&world).len()), (2, n), "{refused:?}");
+}
+
+#[test]
+fn a_planner_that_hands_nothing_over_is_asked_once_more_and_then_its_round_has_failed() {
+    let world = world(
+        r#"echo "$2" | head -n 1 >>"$HOME/called"
+echo '{"type":"result","is_error":false,"result":"planned","session_id":"s"}'"#,
+    );
+    fs::create_dir_all(world.path("home")).unwrap();
+    let printed = world.ralph(&["plan"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    let why = "1 of 1 round stored no tasks: the last message has no block of tasks";
+    assert!(printed.stderr.contains(why), "{printed:?}");
+    assert_eq!(
+        called(&world),
+        ["/ralph-plan", "Ralph could not store your tasks, and nothing has changed:"]
+    );
 }
 
 #[test]

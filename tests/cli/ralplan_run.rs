@@ -167,7 +167,7 @@ fn the_whole_way_with_a_word_in_another_terminal() {
     assert!(said.stdout.contains("the person types /ralph"), "{said:#?}");
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 0, "{printed:#?}");
-    assert!(printed.stdout.contains("ended approved at"), "{printed:#?}");
+    assert!(printed.stdout.contains("Ralph: plan approved"), "{printed:#?}");
     assert!(printed.stdout.contains("/ralph in Claude Code carries the plan out"), "{printed:#?}");
     for words in [
         "Task: Add a login",
@@ -217,7 +217,7 @@ fn a_terminal_asks_and_takes_the_decision_and_no_other_word() {
     assert!(call(&world, "planner", 2).2.contains("adjusted: less code"));
     assert!(call(&world, "planner", 3).2.contains("adjusted: keep the old endpoint"));
     for words in
-        ["Proceed, adjust WORDS, discard, or wait?", "What should change?", "ended approved"]
+        ["Proceed, adjust WORDS, discard, or wait?", "What should change?", "Ralph: plan approved"]
     {
         assert!(printed.stdout.contains(words), "{words}: {}", printed.stdout);
     }
@@ -240,7 +240,7 @@ fn what_was_typed_before_the_question_is_no_answer_to_it() {
     asks(&world, 1);
     types(&mut child, "discard\n");
     out.read_to_string(shown).unwrap();
-    assert!(shown.contains("ended discarded"), "{shown}");
+    assert!(shown.contains("Ralph: plan discarded"), "{shown}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
@@ -254,7 +254,7 @@ fn who_will_type_no_more_is_waited_for_all_the_same() {
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");
     assert!(printed.stdout.contains("In another terminal"), "{}", printed.stdout);
-    assert!(printed.stdout.contains("ended discarded"), "{}", printed.stdout);
+    assert!(printed.stdout.contains("Ralph: plan discarded"), "{}", printed.stdout);
     assert!(world.path("project/.omc/plans/login.md").exists(), "the plan stays");
     all_is_put_away(&world);
 }
@@ -362,7 +362,7 @@ fn agents_that_bring_nothing_are_not_called_for_ever() {
     let printed = world.ralph(&["ralplan", "run", TASK]);
     assert_eq!(printed.exit, 1, "{printed:#?}");
     assert!(
-        printed.stdout.contains("stood still at 3 stops in a row; `ralph ralplan run`"),
+        printed.stdout.contains("made no progress at 3 stops in a row; `ralph ralplan run`"),
         "{printed:#?}"
     );
     assert!(called(&world, "planner", 3) && !called(&world, "planner", 4));
@@ -459,7 +459,7 @@ fn ctrl_c_leaves_it_waiting_with_its_wall() {
     assert_eq!(printed.exit, 1, "{printed:#?}");
     assert!(
         printed.stdout.contains(
-            "rests in awaiting_user_approval: nobody has decided yet; `ralph ralplan run`"
+            "is paused in awaiting_user_approval: nobody has decided yet; `ralph ralplan run`"
         ),
         "{printed:#?}"
     );
@@ -502,7 +502,7 @@ fn a_cancel_elsewhere_ends_it_in_a_round_and_at_the_question() {
     in_a_round.write("home/go", "");
     let printed = in_a_round.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");
-    assert!(printed.stdout.contains("ended cancelled at"), "{printed:#?}");
+    assert!(printed.stdout.contains("Ralph: planning cancelled"), "{printed:#?}");
     assert!(!called(&in_a_round, "critic", 1));
     all_is_put_away(&in_a_round);
 
@@ -512,7 +512,7 @@ fn a_cancel_elsewhere_ends_it_in_a_round_and_at_the_question() {
     asked.ralph(&["cancel"]).done();
     let printed = asked.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");
-    assert!(printed.stdout.contains("ended cancelled at"), "{printed:#?}");
+    assert!(printed.stdout.contains("Ralph: planning cancelled"), "{printed:#?}");
     all_is_put_away(&asked);
 
     let removed = world("");
@@ -531,7 +531,7 @@ fn it_is_for_a_person_and_says_what_it_would_do() {
     let world = world("");
     let said = world.in_session("S", &["ralplan", "run", TASK], "");
     assert_eq!(said.exit, 1, "{said:#?}");
-    assert!(said.stderr.contains("by a person"), "{said:#?}");
+    assert!(said.stderr.contains("only you approve a plan"), "{said:#?}");
     let said = world.ralph(&["ralplan", "run"]);
     assert!(said.exit == 1 && said.stderr.contains("nothing is being planned here"), "{said:#?}");
     assert_eq!(world.ralph(&["ralplan", "run", " "]).exit, 2);

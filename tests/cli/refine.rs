@@ -23,7 +23,7 @@ const TOOLS: [&str; 8] = ["sh", "cat", "sed", "env", "kill", "mkfifo", "head", "
 
 /// A project with a plan, and a client that does this.
 pub(crate) fn world(client: &str) -> World {
-    let world = World::new();
+    let world = World::new().permissive();
     for tool in TOOLS {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
         if let Some(place) = places.iter().find(|place| Path::new(place).exists()) {
@@ -146,7 +146,7 @@ fn a_plan_that_never_settles_ends_at_its_cap_and_goes_on_when_it_is_given_more()
     assert_eq!(session(&world, "plan")["status"], "max_iterations");
     let again = world.ralph(&["refine", "loop", "--session", "plan"]);
     assert_eq!((again.exit, n_called(&world)), (1, 4), "{again:?}");
-    assert!(again.stderr.contains("has had all of its 4 rounds"), "{again:?}");
+    assert!(again.stderr.contains("has used all of its 4 rounds"), "{again:?}");
     let more = world.ralph(&["refine", "loop", "--session", "plan", "--max-iterations", "6"]);
     assert_eq!((more.exit, n_called(&world)), (1, 6), "{more:?}");
 }
@@ -204,7 +204,7 @@ fn a_client_that_only_crashes_is_not_started_for_ever_and_the_session_goes_on_la
     let world = world("case $n in 1|5|6|7) lines 1; ended 1;; *) exit 3;; esac");
     let printed = refine(&world, &[]);
     assert_eq!((printed.exit, n_called(&world)), (4, 4), "{printed:?}");
-    assert!(printed.stderr.contains("`ralph refine loop --session plan` goes on"), "{printed:?}");
+    assert!(printed.stderr.contains("`ralph refine loop --id plan` continues"), "{printed:?}");
     assert_eq!(session(&world, "plan")["status"], "interrupted");
     world.ralph(&["refine", "loop", "--session", "plan"]).done();
     assert_eq!((n_called(&world), session(&world, "plan")["plateau_at"].as_u64()), (7, Some(4)));
@@ -232,10 +232,7 @@ fn what_a_person_writes_into_the_plan_meanwhile_stands() {
     let world =
         world("case $n in 1) lines 3; echo mine >plan.md; ended 3;; *) lines 1; ended 1;; esac");
     let printed = world.ralph(&["refine", "once", "--plan", "plan.md"]).done();
-    assert!(
-        printed.stderr.contains("was edited by somebody else while round 1 ran"),
-        "{printed:?}"
-    );
+    assert!(printed.stderr.contains("was edited while round 1 ran"), "{printed:?}");
     assert_eq!(plan(&world), "mine\n");
     assert_eq!(session(&world, "plan")["history"][0]["plan"], "kept_edit");
     let versions = world.ralph(&["refine", "history"]).done().stdout;
@@ -245,27 +242,24 @@ fn what_a_person_writes_into_the_plan_meanwhile_stands() {
     // Between two rounds, too: the count begins anew, and the edit is said to be one.
     world.write("project/plan.md", "mine again\n");
     let printed = world.ralph(&["refine", "once", "--session", "plan"]).done();
-    assert!(
-        printed.stderr.contains("changed between this round and the one before"),
-        "{printed:?}"
-    );
+    assert!(printed.stderr.contains("changed between the rounds"), "{printed:?}");
     assert_eq!(plan(&world), "mine again\ncall 2 line 0\n");
 }
 
 #[test]
 fn a_second_session_on_the_same_file_is_refused_under_any_of_its_names() {
     let second = "for name in plan.md link.md; do
-  ralph refine once --plan $name --session second >>\"$HOME/second\" 2>&1; echo $? >>\"$HOME/second\"
+  ralph refine once --plan $name --id second >>\"$HOME/second\" 2>&1; echo $? >>\"$HOME/second\"
 done
-ralph refine restore 1 --session plan >>\"$HOME/second\" 2>&1
-ralph refine once --plan other.md --session third --dry-run >/dev/null || echo no >>\"$HOME/second\"
+ralph refine restore 1 --id plan >>\"$HOME/second\" 2>&1
+ralph refine once --plan other.md --id third --dry-run >/dev/null || echo no >>\"$HOME/second\"
 ended 0";
     let world = world(second);
     world.write("project/other.md", "x\n");
     std::os::unix::fs::symlink("plan.md", world.path("project/link.md")).unwrap();
     world.ralph(&["refine", "once", "--plan", "plan.md"]).done();
     let said = fs::read_to_string(world.path("home/second")).unwrap();
-    assert_eq!(said.matches("the session `plan` is at work on `plan.md`").count(), 3, "{said}");
+    assert_eq!(said.matches("the refinement `plan` is at work on `plan.md`").count(), 3, "{said}");
     assert_eq!(said.matches("\n1\n").count(), 2, "{said}");
     assert!(!said.contains("no\n"), "{said}");
     assert_eq!((n_called(&world), session(&world, "second")), (1, Value::Null));
@@ -314,8 +308,8 @@ fn what_cannot_be_refined_is_refused_before_anything_is_written() {
     for (arguments, exit, says) in [
         (&["--mode", "plan"][..], 2, "say which with `--plan FILE`"),
         (&["--mode", "beads", "--plan", "plan.md"], 2, "leave one of them out"),
-        (&["--plan", "none.md"], 1, "could not find the plan"),
-        (&[], 1, "there are no tasks to refine"),
+        (&["--plan", "none.md"], 2, "no such file: `none.md`"),
+        (&[], 1, "no tasks to refine"),
         (&["--plan", "plan.md", "--confirm"], 2, "there is no terminal"),
         (&["--plan", "plan.md", "--max-iterations", "0"], 2, ""),
     ] {
@@ -336,7 +330,7 @@ fn a_document_that_cannot_be_read_is_left_as_it_is() {
     for arguments in [&["refine", "loop", "--plan", "plan.md"][..], &["refine", "list"]] {
         let printed = world.ralph(arguments);
         assert_eq!(printed.exit, 3, "{printed:?}");
-        assert!(printed.stderr.contains("left as it is"), "{printed:?}");
+        assert!(printed.stderr.contains("left unchanged"), "{printed:?}");
     }
     assert_eq!((fs::read_to_string(path).unwrap().as_str(), n_called(&world)), ("{", 0));
 }
@@ -364,14 +358,14 @@ fn the_settings_bound_a_session() {
 
 #[test]
 fn the_projects_own_tasks_are_refined_and_what_changed_is_counted() {
-    let client = "case $n in
-1) printf '%s\\n' '{\"id\":\"T-1\",\"name\":\"one\"}' '{\"id\":\"T-2\",\"name\":\"two\"}' | ralph plan-sync >/dev/null; ended 1;;
-*) ended 0;; esac";
+    let client = r#"case $n in
+1) say '```jsonl\n{\"id\":\"T-1\",\"name\":\"one\"}\n{\"id\":\"T-2\",\"name\":\"two\"}\n```\n\nCHANGES: 1\nSUMMARY: s';;
+*) ended 0;; esac"#;
     let world = world(client);
     world.run("", &["plan-sync"], "{\"id\":\"T-1\",\"name\":\"one\"}\n").done();
     let printed = world.ralph(&["refine", "loop"]).done();
     assert!(printed.stdout.contains("the list of tasks no longer changes"), "{printed:?}");
-    assert!(call(&world, 1).contains("`ralph plan-sync`"), "{}", call(&world, 1));
+    assert!(call(&world, 1).contains("into your last message"), "{}", call(&world, 1));
     let session = session(&world, "project");
     assert_eq!((&session["mode"], &session["plateau_at"]), (&json!("beads"), &json!(3)));
     assert_eq!(session["history"][0]["measured"]["added"], 1);
@@ -388,6 +382,15 @@ fn the_beads_of_bd_are_refined_where_bd_keeps_them() {
         "bd",
         "#!/bin/sh\nprintf %s \"$ANTHROPIC_API_KEY\" >>\"$HOME/secrets\"\ncase $1 in version) echo '{\"version\":\"1.0.4\"}';; *) cat \"$HOME/beads\";; esac\n",
     );
+    let refused =
+        world.ralph(&["refine", "loop", "--mode", "beads", "--permission-mode", "acceptEdits"]);
+    refused.check(
+        1,
+        "",
+        "ralph: permission mode `acceptEdits` denies `bd update b-1 --description x`; type `ralph refine loop --mode beads \
+         --permission-mode bypassPermissions`\n",
+    );
+    assert_eq!(n_called(&world), 0);
     let mut command = world.command(env!("CARGO_BIN_EXE_ralph").as_ref(), "");
     command.env("ANTHROPIC_API_KEY", "sk-not-a-real-one");
     assert!(command.args(["refine", "loop", "--mode", "beads"]).status().unwrap().success());

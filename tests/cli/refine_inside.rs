@@ -34,12 +34,12 @@ fn rounds_in_a_conversation_are_measured_and_end_at_a_plateau() {
             told.stdout.contains(&format!("Round {number} of 5 of `plan` is open")),
             "{told:?}"
         );
-        assert!(told.stdout.contains("`ralph refine end --session plan`"), "{told:?}");
+        assert!(told.stdout.contains("`ralph refine end --id plan`"), "{told:?}");
         write(&world, &told, makes);
         let ended = end(&world, &lines(makes.lines().count() as u32)).done();
         let expected = match number {
             3 => "plateau at round 3: the plan no longer changes",
-            _ => "`ralph refine begin --session plan` opens round",
+            _ => "`ralph refine begin --id plan` opens round",
         };
         assert!(ended.stdout.contains(expected), "{ended:?}");
     }
@@ -129,11 +129,11 @@ fn a_trace_shows_what_was_proposed_and_whether_a_round_is_to_be_believed() {
     end(&world, &lines(0)).done();
     let trace = world.ralph(&["refine", "history", "--trace"]).done().stdout;
     for line in [
-        "round 1: says 2 changes; measured: 2 lines in 1 section\n  proposed: named the rollback\n  proposed: cut a step\n  \
-         accepted: nobody declined them\n",
+        "round 1: says 2 changes; measured: 2 lines in 1 section\n  proposed: named the rollback\n  \
+         proposed: cut a step\n  accepted: not declined\n",
         "round 2: says 0 changes; measured: 7 lines in 1 section\n  proposed: better\n",
         "the number agrees with what was measured in 1 of 2 rounds\n",
-        "is round 2 to be believed? it says 0 changes; measured: 7 lines in 1 section",
+        "round 2 reports 0 changes, but measured: 7 lines in 1 section",
     ] {
         assert!(trace.contains(line), "{line} in {trace}");
     }
@@ -154,12 +154,12 @@ fn lines_that_are_missing_are_asked_for_once_and_then_unknown() {
     );
     assert_eq!(session(&world, "plan")["round"]["asked_again"], true);
     let ended = end(&world, "").done();
-    assert!(ended.stdout.contains("it did not say how much it changed"), "{ended:?}");
+    assert!(ended.stdout.contains("it reported no number of changes"), "{ended:?}");
     let session = session(&world, "plan");
     assert_eq!((&session["history"][0]["changes"], session.get("round")), (&Value::Null, None));
     assert_eq!(session["history"][0]["measured"]["lines"], 1);
     let nothing = end(&world, &lines(0));
-    assert!(nothing.stderr.contains("no session fits"), "{nothing:?}");
+    assert!(nothing.stderr.contains("no refinement fits"), "{nothing:?}");
 }
 
 #[test]
@@ -168,7 +168,10 @@ fn another_session_on_the_file_is_refused_and_one_that_broke_off_is_cut() {
     write(&world, &begin(&world).done(), "half\n");
     let other = ["refine", "begin", "--plan", "plan.md", "--session", "other"];
     let refused = world.in_session("T", &other, "");
-    assert!(refused.stderr.contains("the session `plan` is at work on `plan.md`"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("the refinement `plan` is at work on `plan.md`"),
+        "{refused:?}"
+    );
     let again = begin(&world).done();
     assert!(again.stderr.contains("was cut: whoever ran it is gone"), "{again:?}");
     write(&world, &again, "whole\n");
@@ -182,7 +185,7 @@ fn a_persons_edit_stands_and_tasks_are_measured_across_two_commands() {
     write(&world, &begin(&world).done(), "theirs\n");
     world.write("project/plan.md", "mine\n");
     let ended = end(&world, &lines(1)).done();
-    assert!(ended.stdout.contains("was edited by somebody else"), "{ended:?}");
+    assert!(ended.stdout.contains("was edited while round"), "{ended:?}");
     assert_eq!(plan(&world), "mine\n");
 
     world.run("", &["plan-sync"], "{\"id\":\"T-1\",\"name\":\"one\"}\n").done();
@@ -218,7 +221,7 @@ fn prompts_and_ideas_are_there_for_the_skills() {
     assert!(printed(&all).done().stdout.contains("\na|b.md\nc&d.md\n"));
     for (arguments, says) in [
         (&["robot-mode"][..], "`--plan FILE`"),
-        (&["synthesizer", "--plan", "plan.md"], "`--with FILE`"),
+        (&["synthesizer", "--plan", "plan.md"], "`--plan FILE`"),
         (&["bead-refiner"], "`ralph refine begin`"),
         (&["nothing"], "context-loader, post-context"),
     ] {

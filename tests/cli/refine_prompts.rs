@@ -93,7 +93,7 @@ fn a_text_that_lacks_the_contract_is_refused_with_its_lines_and_its_file() {
         (String::new(), &["`CHANGES: {number}`", "`SUMMARY:", "`${PLAN_FILE}`"]),
         (whole.replace("CHANGES", "Changes"), &["`CHANGES: {number}`"]),
         (whole.replace("${PLAN_FILE}", "plan"), &["it lacks `${PLAN_FILE}`"]),
-        (format!("${{SECRET}} {whole}"), &["line 1: `${SECRET}` is no variable of this prompt"]),
+        (format!("${{SECRET}} {whole}"), &["line 1: `${SECRET}` is not a variable of this prompt"]),
         (format!("/ralph-cancel {whole}"), &["takes for a command"]),
         (format!("{whole}{}", "x".repeat(70_000)), &["larger than 64 KiB"]),
     ] {

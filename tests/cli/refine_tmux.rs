@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A world with tmux; none where the machine has none, and nobody insists.
-fn with_tmux(client: &str) -> Option<Server> {
+pub(crate) fn with_tmux(client: &str) -> Option<Server> {
     let server = Server(world(client));
     if server.0.path("bin/tmux").exists() {
         std::fs::create_dir(server.0.path("tmux")).unwrap();
@@ -22,7 +22,7 @@ fn with_tmux(client: &str) -> Option<Server> {
 }
 
 /// A world whose tmux is gone with it.
-struct Server(World);
+pub(crate) struct Server(pub(crate) World);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -37,7 +37,7 @@ impl Server {
         self.0.finish(start(&mut command), "")
     }
 
-    fn tmux(&self, arguments: &[&str]) -> (String, String, bool) {
+    pub(crate) fn tmux(&self, arguments: &[&str]) -> (String, String, bool) {
         let mut command = Command::new(self.0.path("bin/tmux"));
         command.env_clear().env("PATH", self.0.path("bin")).env("TERM", "xterm");
         command.env("TMUX_TMPDIR", self.0.path("tmux")).args(["-f", "/dev/null"]).args(arguments);
@@ -48,7 +48,7 @@ impl Server {
 
     /// Neither tmux nor a file announces itself.
     #[track_caller]
-    fn until(&self, what: &str, mut holds: impl FnMut(&Server) -> bool) {
+    pub(crate) fn until(&self, what: &str, mut holds: impl FnMut(&Server) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !holds(self) {
             assert!(Instant::now() < deadline, "{what} did not happen: {:?}", self.tmux(&["ls"]));
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-fn is_there(path: &Path) -> bool {
+pub(crate) fn is_there(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.len() > 0)
 }
 
@@ -81,7 +81,7 @@ fn a_session_in_the_background_is_seen_joined_and_killed() {
         it.ralph(&["refine", "peek", "plan"]).done().stdout.contains("round 1/10")
     });
     let again = server.ralph(&["refine", "once", "--plan", "plan.md", "--session", "b"]);
-    assert!(again.stderr.contains("the session `plan` is at work on `plan.md`"), "{again:?}");
+    assert!(again.stderr.contains("the refinement `plan` is at work on `plan.md`"), "{again:?}");
     let twice = server.ralph(&["refine", "loop", "--plan", "plan.md", "--background"]);
     assert_eq!(twice.exit, 1, "{twice:?}");
 
@@ -124,7 +124,7 @@ fn a_session_in_the_background_is_seen_joined_and_killed() {
     assert!(!server.0.path("project/.omc").exists());
     assert!(server.tmux(&["has-session", "-t", "=before"]).2, "no other session is touched");
     let over = server.ralph(&["refine", "kill", "plan"]);
-    assert!(over.stderr.contains("is over already (cancelled)"), "{over:?}");
+    assert!(over.stderr.contains("has already ended (cancelled)"), "{over:?}");
 }
 
 #[test]

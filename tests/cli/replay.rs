@@ -59,10 +59,10 @@ fn a_kept_journal_is_decided_alike_by_the_rules_of_today() {
 #[test]
 fn a_stall_is_explained_with_its_cause() {
     let printed = with(&kept("stalled")).ralph(&["explain"]).done().stdout;
-    let told = "Stop at 3/5: the loop ended, stalled (no change)
+    let told = "loop ended, stalled (no change), at 3/5
   because   nothing had changed at 3 stops in a row
   progress  nothing had changed since the stop before
-  budgets   had gone on 3 of 5 times; 0 of 480 minutes
+  budgets   3 of 5 iterations; 0 of 480 min
   said      Still thinking.
 ";
     assert!(printed.contains(told), "{printed}");
@@ -80,11 +80,11 @@ fn every_difference_is_shown_with_what_was_recorded_and_what_is_today() {
     world.ralph(&["replay", &world.loop_id()]).check(
         1,
         "loop [LOOP]\n\
-         2026-11-20 16:58:38Z  PreToolUse at 0/25\n  \
+         2026-11-20 16:58:38  PreToolUse at 0/25\n  \
            ruling    recorded: denied: enter_plan; today: denied: question\n\
-         2026-11-20 16:58:39Z  Stop at 1/25\n  \
+         2026-11-20 16:58:39  Stop at 1/25\n  \
            request   recorded: none; today: made\n\
-         2026-11-20 16:58:39Z  Stop at 3/25\n  \
+         2026-11-20 16:58:39  Stop at 3/25\n  \
            verdict   recorded: go on; today: ended: complete\n  \
            phase     recorded: implementation; today: ended\n\
          8 decisions made again, 3 differ; 2 lines are not decided from a record\n",
@@ -110,9 +110,9 @@ fn records_of_another_version_are_counted_and_named() {
     world.ralph(&["replay"]).check(
         0,
         "loop [LOOP]\n\
-         2026-11-20 16:58:38Z  PreToolUse at 0/25\n  \
+         2026-11-20 16:58:38  PreToolUse at 0/25\n  \
            not decided: the command is longer than the journal keeps\n\
-         2026-11-20 16:58:39Z  Stop at 1/25\n  \
+         2026-11-20 16:58:39  Stop at 1/25\n  \
            not decided: a record of another version: missing field `before`\n\
          6 decisions made again, 0 differ; 2 lines are not decided from a record; 2 records cannot \
          be used; 1 line cannot be read\n",
@@ -150,7 +150,7 @@ fn an_unreadable_journal_of_one_loop_says_which_file_it_is() {
     world.ralph(&["replay", "nothing"]).check(
         1,
         "",
-        "ralph: there is no loop `nothing`; `ralph status --all` lists them\n",
+        "ralph: there is no loop `nothing`; `ralph status --all` lists all loops\n",
     );
 }
 
@@ -175,13 +175,13 @@ fn a_stop_is_explained_from_its_record() {
     lines.truncate(refused + 1);
     let printed = with(&lines).ralph(&["explain"]).done().stdout;
     let told = "loop [LOOP]
-2026-11-20 16:58:39Z  Stop at 2/25: the turn goes on
-  because   completion was requested and is refused: 1 of 2 criteria holds
+2026-11-20 16:58:39  next turn at 2/25
+  because   completion was requested and is refused: 1 of 2 criteria hold
   request   RALPH_COMPLETE stood alone on the last line
   criteria  AC-1 holds
             AC-2 failed (exit code 1)
   progress  nothing had changed since the stop before
-  budgets   had gone on 1 of 25 times; 0 of 480 minutes
+  budgets   1 of 25 iterations; 0 of 480 min
   said      All is done. RALPH_COMPLETE
   told      Completion was requested and is refused, because not everything holds:
             - AC-2 failed (exit code 1): `grep -q please greeting`
@@ -194,15 +194,15 @@ fn a_stop_is_explained_from_its_record() {
 fn an_ending_a_wait_and_a_refused_tool_are_explained_in_plain_words() {
     let printed = with(&recorded()).ralph(&["explain", "10"]).done().stdout;
     for told in [
-        "Stop at 3/25: the loop ended, complete\n  because   all 2 criteria hold\n",
-        "Stop at 1/25: the turn may end\n  because  background subagents are still at work\n  \
+        "loop ended, complete, at 3/25\n  because   all 2 criteria hold\n",
+        "turn over at 1/25\n  because  background subagents are still at work\n  \
          workers  still at work: find the word (ralph-worker)\n",
-        "PreToolUse at 0/25: Bash was refused\n  rule     refused command\n  command  cd /tmp && \
+        "tool call refused at 0/25: Bash\n  rule     refused command\n  command  cd /tmp && \
          ralph cancel --all\n  caller   the main conversation\n  loop     was running\n",
-        "PreToolUse at 0/25: Write was refused\n  rule    protected place\n  file    \
+        "tool call refused at 0/25: Write\n  rule    protected place\n  file    \
          /home/dev/project/.claude/settings.json\n",
         "request   RALPH_COMPLETE was in the message, but not alone on its last line",
-        "ralph verify: does not hold\n  why   1 of 2 criteria hold\n",
+        "criteria do not hold\n  why   1 of 2 criteria hold\n",
     ] {
         assert!(printed.contains(told), "{told}\n---\n{printed}");
     }

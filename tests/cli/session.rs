@@ -206,7 +206,7 @@ fn six_tasks_in_three_waves_come_to_their_end_over_a_failure_and_feedback() {
     let told = world.ralph(&["session", "feedback", "new"]).done().stdout;
     let file = told.split('`').nth(1).unwrap().to_owned();
     assert!(file.contains("/iterations/2/feedbacks/"), "{told}");
-    assert_eq!(next(&world)["status"], "awaiting_feedback", "it asks for nothing yet");
+    assert_eq!(next(&world)["status"], "awaiting_feedback", "it has no item yet");
     let text = fs::read_to_string(world.path("project").join(&file)).unwrap();
     let text = text.replace("## Quality", "- [ ] **ISS-001**: It does not open\n\n## Quality");
     fs::write(world.path("project").join(&file), text).unwrap();
@@ -358,10 +358,10 @@ fn a_stop_holds_however_often_it_is_asked() {
     world.ralph(&["session", "signal", "stop"]).done();
     for _ in 0..3 {
         let printed = world.ralph(&["session", "next"]);
-        assert!(printed.exit == 1 && printed.stdout.contains("end here"), "{printed:?}");
+        assert!(printed.exit == 1 && printed.stdout.contains("ended by STOP"), "{printed:?}");
     }
     let printed = world.ralph(&["session", "next", "--begin"]);
-    assert!(printed.exit == 1 && printed.stdout.contains("end here"), "{printed:?}");
+    assert!(printed.exit == 1 && printed.stdout.contains("ended by STOP"), "{printed:?}");
 }
 
 /// Executors and reviewers that mark the task and write no report.
@@ -481,19 +481,19 @@ fn a_name_of_another_form_is_refused_in_these_words() {
     world.ralph(&["session", "new", "--id", ID, "x"]).check(
         1,
         "",
-        &format!("ralph: there is a session {ID}; `ralph session next --id {ID}` goes on\n"),
+        &format!("ralph: orchestration {ID} exists; `ralph session next --id {ID}` continues it\n"),
     );
     let other = "260131-120001";
     world.ralph(&["session", "next", "--id", other]).check(
         1,
         "",
         &format!(
-            "ralph: there is no session {other}; `ralph session new --id {other} TASK` begins it\n"
+            "ralph: there is no orchestration {other}; `ralph session new --id {other} TASK` begins it\n"
         ),
     );
     world.ralph(&["session", "new", "--id", other, "y"]).done();
     let said =
-        format!("ralph: there are 2 sessions; say which is meant: `--id {ID}` or `--id {other}`\n");
+        format!("ralph: there are 2 orchestrations; name one: `--id {ID}` or `--id {other}`\n");
     world.ralph(&["session", "next"]).check(1, "", &said);
 }
 

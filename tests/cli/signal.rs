@@ -22,7 +22,7 @@ fn a_signal_waits_in_the_mailbox_and_the_status_says_so() {
     assert_eq!((files.len(), text.as_str()), (1, "STEER: use tabs\n"));
     assert!(world.journal().iter().any(|line| line == "ralph signal: sent"));
     world.ralph(&["cancel"]).done();
-    let status = world.ralph(&["status", "--all"]).done().stdout;
+    let status = world.ralph(&["status"]).done().stdout;
     assert!(status.contains("signals     1 never delivered"), "{status}");
 }
 
@@ -38,7 +38,7 @@ fn a_text_comes_from_standard_input_and_what_says_nothing_or_too_much_is_refused
     );
     let long = world.ralph(&["signal", "steer", &"x".repeat(1_001)]);
     assert_eq!(long.exit, 2);
-    assert!(long.stderr.contains("put the text into a file and name the file"), "{long:?}");
+    assert!(long.stderr.contains("write the text to a file and name the file"), "{long:?}");
     assert_eq!(world.ralph(&["signal", "shout", "x"]).exit, 2);
 }
 

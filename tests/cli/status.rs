@@ -120,16 +120,16 @@ fn people_get_aligned_rows_and_no_control_characters() {
     });
     world.ralph(&["status"]).check(
         0,
-        "[LOOP]  implementation  0/25\n  \
+        "[LOOP]  running  0/25\n  \
          goal        fix\\u{1b}]0;owned\\u{7} it\n  \
          project     [ROOT]/project\n  \
          session     S\n  \
          progress    no stop yet\n  \
-         used        0 of 480 minutes\n  \
+         used        0 s of 8 h\n  \
          next        `ralph verify --loop [LOOP]` runs the criteria\n  \
          criteria    0 of 2 hold\n    \
-         AC-10  never_run  a  `make\\nrm`\n    \
-         AC-T   never_run  tests  `t`\n",
+         AC-10  never run  a  `make\\nrm`\n    \
+         AC-T   never run  tests  `t`\n",
         "",
     );
 }
@@ -153,20 +153,20 @@ fn a_live_loop_says_what_holds_what_does_not_and_what_is_used_up() {
     world.ralph(&["status"]).check(
         0,
         &format!(
-            "[LOOP]  implementation  0/25\n  \
+            "[LOOP]  running  0/25\n  \
              goal        fix it\n  \
              project     [ROOT]/project\n  \
              session     S\n  \
              blocked     create the key\n  \
              progress    nothing changed at 2 stops in a row (of 3)\n  \
-             used        0 of 480 minutes, 0 of 50,000 tokens\n  \
-             checkpoint  1, all held at 2026-01-31 12:00:00Z\n  \
+             used        0 s of 8 h, 0 of 50 k tokens\n  \
+             checkpoint  1, all held at 2026-01-31 12:00:00\n  \
              note        Held already before the work, so no proof of it: AC-1.\n  \
              next        `ralph verify --loop [LOOP]` runs the criteria\n  \
              criteria    0 of 2 hold\n    \
              AC-1  stale  it is there  `test -f done`\n          \
              right changed after its last run\n          \
-             held already before the work\n    \
+             held before the work began\n    \
              AC-2  stale  {}\n          \
              `test -f right`\n          \
              right changed after its last run\n",
@@ -225,18 +225,54 @@ fn who_comes_back_after_the_end_reads_how_it_went() {
     let shown = world.ralph(&["status"]).done().stdout;
     for part in [
         "no loop is live or planned in `[ROOT]/project`",
-        "\n\n[LOOP]  ended  0/25\n",
-        "\n  ended       cancelled",
-        "\n  lasted      ",
-        "\n  achieved    Not proven: AC-1 passed in `ralph verify` only; AC-2 failed (exit\n",
-        "\n  next        `ralph explain --loop [LOOP]` tells the last",
+        "\n\n[LOOP]  cancelled  0/25\n",
+        "\n  ended       0 s ago, cancelled",
+        "\n  took        ",
+        "\n  achieved    0 of 2 criteria hold: AC-1 passed in `ralph verify` only; AC-2",
+        "\n  next        `ralph explain --loop [LOOP]` shows the last",
         "\n    AC-2  failed  it is right  `test -f right`\n",
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
     assert_eq!(world.ralph(&["status", "--json"]).done().json()["loops"], json!([]));
-    let all = world.ralph(&["status", "--all"]).done().stdout;
-    assert!(all.contains("achieved") && !all.contains("`test -f right`"), "{all}");
+    world.ralph(&["status", "--all"]).check(
+        0,
+        "LOOP                  STATE      AT    TIME     PROJECT  GOAL\n\
+         [LOOP]  cancelled  0/25  0 s ago  project  fix it\n",
+        "",
+    );
+}
+
+#[test]
+fn a_day_after_its_end_a_loop_is_no_longer_shown() {
+    let world = World::new().live_loop("S");
+    world.ralph(&["cancel"]).done();
+    world.change_ended(|state| state["ending"]["at"] = json!("2026-01-01T00:00:00Z"));
+    world.ralph(&["status"]).check(
+        0,
+        "no loop is live or planned in `[ROOT]/project`; type /ralph \"what to do\" in Claude Code, \
+         or `ralph status --all` for all loops\n",
+        "",
+    );
+    assert!(world.ralph(&["status", "--all"]).done().stdout.contains("  cancelled  "));
+}
+
+#[test]
+fn all_loops_are_listed_one_line_each_the_newest_first() {
+    let world = World::new().live_loop("S");
+    let old = world.loop_id();
+    world.change_state(|state| {
+        state["created_at"] = json!("2026-01-31T12:00:00Z");
+        state["prompt"] = json!("the first\nand more");
+    });
+    world.ralph(&["start", "--session", "T", "the second"]).done();
+    let shown = world.ralph(&["status", "--all"]).done().stdout;
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), 3, "{shown}");
+    assert!(lines[1].ends_with("project  the second"), "{shown}");
+    assert!(lines[2].ends_with("project  the first and more"), "{shown}");
+    let column = |word: &str, line: &str| line.find(word).unwrap();
+    assert_eq!(column("running", lines[1]), column("running", lines[2]), "{shown} {old}");
 }
 
 #[test]
@@ -300,8 +336,23 @@ fn a_turn_that_was_cut_without_an_event_is_seen_in_the_transcript() {
     row("2026-01-01T00:00:06Z");
     assert_eq!(only_loop(&world)["cut"], "interrupted");
     let shown = folded(&world.ralph(&["status"]).done().stdout);
-    assert!(shown.contains("at rest interrupted; /ralph in its session continues"), "{shown}");
+    assert!(shown.contains("idle interrupted; /ralph in its session continues"), "{shown}");
     world.ralph(&["pause"]).done();
     world.change_state(|state| state["phase"] = json!("paused"));
     assert_eq!(only_loop(&world)["cut"], Value::Null, "the pause says it");
+}
+
+#[test]
+fn verify_runs_the_criteria_of_the_loop_that_has_just_ended() {
+    let world = proven_half();
+    world.ralph(&["cancel"]).done();
+    let printed = world.ralph(&["verify"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    let said =
+        "loop [LOOP] ended 0 s ago (cancelled); its criteria run on the files as they are now";
+    assert!(printed.stderr.contains(said), "{printed:?}");
+    assert!(printed.stdout.ends_with("1 of 2 hold.\n"), "{printed:?}");
+    world.change_ended(|state| state["ending"]["at"] = json!("2026-01-01T00:00:00Z"));
+    let printed = world.ralph(&["verify"]);
+    assert!(printed.stderr.contains("no loop is live in"), "{printed:?}");
 }

@@ -68,7 +68,27 @@ fn the_line_says_where_the_sessions_loop_stands() {
     assert!(paused.starts_with("Ralph paused at 3/25 | tasks 0/1"), "{paused}");
     world.ralph(&["cancel"]).done();
     let ended = line(&world, &[], &given("S")).stdout;
-    assert!(ended.starts_with("Ralph ended cancelled at 3/25"), "{ended}");
+    assert!(ended.starts_with("Ralph ended: cancelled, 0 s ago"), "{ended}");
+}
+
+#[test]
+fn the_projects_last_loop_is_shown_for_a_day_and_a_stalled_one_is_red() {
+    let world = World::new().live_loop("S");
+    world.ralph(&["cancel"]).done();
+    world.change_ended(|state| state["ending"]["kind"] = json!("stalled"));
+    let in_project = |folder: &str| {
+        let mut given: serde_json::Value = serde_json::from_str(&given("another")).unwrap();
+        given["cwd"] = json!(world.path(folder));
+        given.to_string()
+    };
+    let shown = world.finish(start(&mut command(&world, &[])), &in_project("project")).done();
+    assert!(
+        shown.stdout.starts_with("\u{1b}[31mRalph ended: stalled, 0 s ago\u{1b}[0m"),
+        "{shown:?}"
+    );
+    line(&world, &[], &in_project("other")).check(0, "\n", "");
+    world.change_ended(|state| state["ending"]["at"] = json!("2026-01-01T00:00:00Z"));
+    line(&world, &[], &in_project("project")).check(0, "\n", "");
 }
 
 #[test]

@@ -121,13 +121,11 @@ fn everything_that_is_wrong_is_named_by_line_and_nothing_is_changed() {
     sync(&world, "", wrong).check(
         1,
         "",
-        "line 1: x → y → x depend on each other in a circle; leave one out\n\
-         line 4: z depends on a, which no line names, so that it would be removed; add its line, or \
-         leave it out\n\
-         line 4: z depends on nowhere, which does not exist; add it or leave it out\n\
-         line 5: z is on line 4 already; leave one out, or rename it\n\
-         line 6: no id; give it one: tasks are told apart by their ids\n\
-         ralph: there are 5 problems in the lines; nothing was changed\n",
+        "line 1: x → y → x is a dependency cycle; remove one dependency\nline 4: z depends on a, \
+         which has no line and would be removed; add its line, or remove the dependency\nline 4: \
+         z depends on nowhere, which does not exist; add that task or remove the dependency\nline \
+         5: z is on line 4 already; leave one out, or rename it\nline 6: no id; give the task a \
+         unique one\nralph: there are 5 problems in the lines; nothing was changed\n",
     );
     let malformed = "{\"id\":\"a\",\"name\":\"a\"}\n{\"id\":\n[]\n{\"id\":\"b\",\"name\":\"b\",\"deps\":\"a\"}\n";
     let printed = sync(&world, "", malformed);
@@ -141,11 +139,11 @@ fn everything_that_is_wrong_is_named_by_line_and_nothing_is_changed() {
     let printed = sync(&world, "", both);
     let expected = [
         ("line 1: ", "in `name`"),
-        ("line 1: ", "`soon` is no status"),
+        ("line 1: ", "`soon` is not a status"),
         ("line 2: ", "not JSON"),
         ("line 3: ", "b depends on nowhere, which does not exist"),
         ("line 4: ", "b is on line 3 already"),
-        ("line 5: ", "x → y → x depend on each other"),
+        ("line 5: ", "x → y → x is a dependency cycle"),
         ("line 6: ", "y has no name"),
         ("ralph: ", "there are 7 problems in the lines; nothing was changed"),
     ];
@@ -214,7 +212,7 @@ fn what_would_go_badly_is_told_beside_the_answer() {
         "no acceptance criteria",
         "a, b have no",
         "nothing reads `depends_on` of b",
-        "side by side",
+        "a and b could run in parallel",
     ] {
         assert!(printed.stderr.contains(advice), "{advice}: {}", printed.stderr);
     }

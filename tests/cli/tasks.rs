@@ -65,10 +65,10 @@ fn a_refusal_changes_nothing_and_says_what_to_do() {
         ),
         (&["task", "add", " "], "the task's name is missing; say it in words"),
         (&["task", "fail", "T-1", "--reason", " "], "the reason is missing; say it in words"),
-        (&["task", "deps", "T-1", "T-1"], "T-1 depends on itself; leave that out"),
+        (&["task", "deps", "T-1", "T-1"], "T-1 depends on itself; remove that dependency"),
         (
             &["task", "ready"],
-            "no task is ready: 0 of 2 tasks done, 1 in progress, 1 waiting for others",
+            "no ready task: 0 of 2 tasks done, 1 in progress, 1 waiting for others",
         ),
     ] {
         world.ralph(arguments).check(1, "", &format!("ralph: {stderr}\n"));
@@ -87,7 +87,7 @@ fn a_claim_ends_by_itself_and_with_nothing_ready_there_is_none() {
     world.ralph(&["task", "claim", "--owner", "b"]).check(
         1,
         "",
-        "ralph: no task is ready: 0 of 1 task done, 1 in progress\n",
+        "ralph: no ready task: 0 of 1 task done, 1 in progress\n",
     );
     world.change_state(|state| {
         let ended = json!("2026-01-01T00:00:00Z");
@@ -110,7 +110,7 @@ fn a_plan_becomes_a_planned_loop() {
         0,
         "Ralph loop [LOOP] planned\nAC-1  tests: make test\nT-1  ready    one\nT-2  waiting  two [2J  \
          (after T-1)\n0 of 2 tasks done\nType /ralph in Claude Code, in this project, to start it.\n",
-        "advice: T-1, T-2 have no `completion_condition`; say how one can tell that it is done\n",
+        "advice: T-1, T-2 have no `completion_condition`; write how to tell that it is done\n",
     );
     let state = world.state();
     assert_eq!((&state["phase"], &state["max_iterations"]), (&json!("planned"), &json!(7)));
@@ -128,9 +128,9 @@ fn the_problems_of_a_plan_are_all_named_with_their_places() {
         1,
         "",
         "acceptance_criteria[0].verification_command: `true` proves nothing: it succeeds whatever \
-         the work looks like; name a command that fails while the work is not done\n\
-         task_graph[0].deps: T-1 depends on T-7, which does not exist; add it or leave it out\n\
-         ralph: the plan has 2 problems; nothing was imported\n",
+         the work is; name a command that fails until the work is done\ntask_graph[0].deps: T-1 \
+         depends on T-7, which does not exist; add that task or remove the dependency\nralph: the \
+         plan has 2 problems; nothing was imported\n",
     );
     assert!(!world.path("ralph").exists());
 }
@@ -171,8 +171,8 @@ fn a_plan_with_a_command_that_does_not_exist_is_not_imported() {
         1,
         "",
         "AC-2: `pytset` was not found on PATH; install it, correct the name, or name a script of \
-         the project by its path (`./check.sh`), which may be written later\n\
-         ralph: the plan has 1 problem; nothing was imported\n",
+         the project by its path (`./check.sh`), which may be created later\nralph: the plan has 1 \
+         problem; nothing was imported\n",
     );
     assert!(!world.path("ralph").exists());
 }

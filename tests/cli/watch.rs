@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A person's terminal: a tmux server of its own, with a shell in it.
-struct Screen {
+pub(crate) struct Screen {
     world: World,
     tmux: PathBuf,
     /// What the session is in besides.
@@ -25,7 +25,7 @@ impl Drop for Screen {
 
 impl Screen {
     /// None where there is no tmux, and nobody insists.
-    fn of(world: World, environment: &[(&'static str, &'static str)]) -> Option<Screen> {
+    pub(crate) fn of(world: World, environment: &[(&'static str, &'static str)]) -> Option<Screen> {
         let path = std::env::var_os("PATH").unwrap();
         let tmux = std::env::split_paths(&path).map(|folder| folder.join("tmux"));
         let Some(tmux) = tmux.into_iter().find(|program| program.is_file()) else {
@@ -36,7 +36,7 @@ impl Screen {
         Some(Screen { world, tmux, environment: environment.to_vec(), n_servers: Cell::new(0) })
     }
 
-    fn tmux(&self, arguments: &[&str]) -> String {
+    pub(crate) fn tmux(&self, arguments: &[&str]) -> String {
         let mut command = self.world.command(&self.tmux, "");
         command.env("PATH", "/usr/bin:/bin").env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8");
         command.env("SHELL", "/bin/sh").envs(self.environment.iter().copied());
@@ -47,7 +47,7 @@ impl Screen {
     }
 
     /// A shell, which says what the terminal is like before and after.
-    fn open(&self, size: (u16, u16), command: &str) {
+    pub(crate) fn open(&self, size: (u16, u16), command: &str) {
         self.tmux(&["kill-server"]);
         self.n_servers.set(self.n_servers.get() + 1);
         let (width, height) = (size.0.to_string(), size.1.to_string());
@@ -59,8 +59,16 @@ impl Screen {
         self.tmux(&["new-session", "-d", "-x", &width, "-y", &height, "/bin/sh", "-c", &shell]);
     }
 
-    fn watch(&self, size: (u16, u16), arguments: &str) {
+    pub(crate) fn watch(&self, size: (u16, u16), arguments: &str) {
         self.open(size, &format!("{} watch {arguments}", env!("CARGO_BIN_EXE_ralph")));
+    }
+
+    /// All that a command prints in a terminal of this size, wrapped lines joined.
+    pub(crate) fn printed(&self, size: (u16, u16), arguments: &str) -> String {
+        self.open(size, &format!("{} {arguments}", env!("CARGO_BIN_EXE_ralph")));
+        self.shows("exit ");
+        let shown = self.tmux(&["capture-pane", "-p", "-J"]);
+        shown.split("exit ").next().unwrap_or_default().trim_end().to_owned()
     }
 
     fn shown(&self) -> String {
@@ -82,7 +90,7 @@ impl Screen {
     }
 
     #[track_caller]
-    fn shows(&self, text: &str) {
+    pub(crate) fn shows(&self, text: &str) {
         self.until(&format!("`{text}`"), |it| it.shown().contains(text));
     }
 
@@ -148,7 +156,7 @@ fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
     let shown = screen.shown();
     for part in [
         " 1 loop ",
-        &format!("> {id}  implementation"),
+        &format!("> {id}  running"),
         "3/25    1/2      1/2",
         "Understand time zones \\u{1b}[2J",
         "tool         Bash make it (for",
@@ -156,7 +164,7 @@ fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
         "iterations   [###...........................]  3 of 25",
         "minutes      [..............................]  0 of 480",
         "AC-1  held        41 tests  the tests pass  `make test`",
-        "AC-2  never_run   it is quick",
+        "AC-2  never run   it is quick",
         "ralph start: started",
     ] {
         assert!(shown.contains(part), "`{part}` is not on the screen:\n{shown}");
@@ -175,7 +183,7 @@ fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
     assert_eq!(std::fs::read_dir(inputs).unwrap().count(), 1);
 
     screen.keys(&["p"]);
-    screen.shows("paused (person)");
+    screen.shows("  paused ");
     assert_eq!(screen.state()["phase"], "paused");
     assert_eq!(screen.state()["pause"]["cause"], "person");
     screen.keys(&["r"]);
@@ -194,7 +202,7 @@ fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
     screen.keys(&["x"]);
     screen.shows("y stops it");
     screen.keys(&["y"]);
-    screen.shows("ended cancelled");
+    screen.shows("ended: cancelled");
     assert!(screen.world.loop_ids().is_empty());
     let journal = screen.world.ralph(&["explain", "9", "--loop", &id]).done().stdout;
     for done in
@@ -222,7 +230,7 @@ fn a_loop_is_chosen_with_the_keys_and_others_projects_show_on_request() {
     screen.until("the second's turn", |it| !it.shown().contains(&format!("> {first}")));
     screen.shows("the second");
     screen.keys(&["p"]);
-    screen.shows("paused (person)");
+    screen.shows("  paused ");
     let text =
         std::fs::read_to_string(screen.world.path("ralph/loops").join(&first).join("state.json"));
     assert!(text.unwrap().contains("\"implementation\""), "the other goes on");
@@ -271,7 +279,7 @@ fn ends_by(signal: rustix::process::Signal, exit: &str) {
     screen.shows("q quit");
     rustix::process::kill_process(screen.process(), signal).unwrap();
     screen.is_given_back(exit);
-    assert_eq!(screen.state()["phase"], "implementation", "no loop minds");
+    assert_eq!(screen.state()["phase"], "implementation", "the loop continues");
 }
 
 #[test]
@@ -331,8 +339,8 @@ fn a_panic_gives_the_terminal_back_before_it_is_told() {
 #[test]
 fn without_a_terminal_another_command_is_named() {
     let world = World::new();
-    let message = "ralph: `ralph watch` needs a terminal to draw on; `ralph status` says the same \
-                   once, and `ralph status --json` to a program\n";
+    let message = "ralph: `ralph watch` needs a terminal; `ralph status` shows the same once, and \
+                   `ralph status --json` prints it for a program\n";
     world.ralph(&["watch"]).check(1, "", message);
     assert!(!world.path("ralph").exists());
 }
@@ -361,4 +369,16 @@ fn what_does_not_change_is_not_drawn_again() {
     screen.until("another tick", |it| length(it) > from + 20 || before.elapsed().as_secs() > 3);
     let per_second = (length(&screen) - from) as f64 / before.elapsed().as_secs_f64().max(1.0);
     assert!(per_second < 200.0, "{per_second} bytes each second");
+}
+
+#[test]
+fn the_last_loop_stays_on_the_page_after_its_end() {
+    let world = at_work();
+    let id = world.loop_id();
+    world.ralph(&["cancel"]).done();
+    let Some(screen) = Screen::of(world, &[]) else { return };
+    screen.watch((80, 24), "");
+    screen.shows(&format!("> {id}  ended: cancelled"));
+    screen.shows(" 1 loop ");
+    screen.shows("ralph cancel: ended");
 }

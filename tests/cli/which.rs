@@ -31,7 +31,7 @@ fn with_several_they_are_listed_and_nothing_changes() {
     let stderr: Vec<&str> = printed.stderr.lines().collect();
     assert_eq!(stderr.len(), 3, "{stderr:?}");
     assert!(stderr[0].starts_with("  1  [LOOP]  implementation 0/25  session "), "{stderr:?}");
-    assert_eq!(stderr[2], "ralph: 2 loops could be meant; name one with --loop ID");
+    assert_eq!(stderr[2], "ralph: 2 loops could be meant; name one: `--loop ID`");
     assert_eq!(paused(&world), [""; 0]);
 }
 

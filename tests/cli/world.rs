@@ -51,6 +51,13 @@ impl World {
         world
     }
 
+    /// With a user whose client asks about nothing, so that headless rounds can work.
+    pub(crate) fn permissive(self) -> World {
+        let settings = r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#;
+        self.write("home/.claude/settings.json", settings);
+        self
+    }
+
     /// With `git` on `PATH`.
     pub(crate) fn with_git(self) -> World {
         let path = std::env::var_os("PATH").unwrap();
@@ -102,6 +109,7 @@ impl World {
             .env("HOME", self.path("home"))
             .env("RALPH_HOME", self.path("ralph"))
             .env("PATH", self.path("bin"))
+            .env("TZ", "UTC")
             .current_dir(self.path("project"));
         if !session.is_empty() {
             command.env("CLAUDE_CODE_SESSION_ID", session);
@@ -160,10 +168,25 @@ impl World {
         fs::write(self.state_file(), state.to_string()).unwrap();
     }
 
+    /// Changes the state of the only ended loop.
+    pub(crate) fn change_ended(&self, change: impl FnOnce(&mut Value)) {
+        let archive = self.path("ralph/archive");
+        let [folder] = &names(&archive)[..] else { panic!("there is more than one ended loop") };
+        let file = archive.join(folder).join("state.json");
+        let mut state: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        change(&mut state);
+        fs::write(file, state.to_string()).unwrap();
+    }
+
     /// A loop that runs in a session, started from a terminal.
     pub(crate) fn live_loop(self, session: &str) -> World {
         self.ralph(&["start", "--session", session, "fix it"]).done();
         self
+    }
+
+    /// Replaces the journal of the only loop.
+    pub(crate) fn write_journal(&self, lines: &str) {
+        fs::write(self.state_file().with_file_name("journal.jsonl"), lines).unwrap();
     }
 
     /// The journal of the only loop: event and decision of each line.

@@ -96,23 +96,23 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
     assert_eq!((requests.len(), stand_in.unscripted()), (12, 0));
     assert_eq!(continuations(&requests), positions(5, 25));
     for request in requests[2..=8].iter().step_by(2) {
-        assert!(request.news().contains("so it asked for nothing"), "{}", request.news());
+        assert!(request.news().contains("must stand alone on the last line"), "{}", request.news());
     }
     let refusal = "\
         <system-reminder>\n\
-        Stop hook additional context: Completion was requested and is refused, because not everything holds:\n\
+        Stop hook additional context: Ralph 5/25: completion refused, 0 of 1 criterion proven; next: \
+        fix AC-1 (done says yes): `grep -q yes done`\n\
+        </system-reminder>";
+    assert_eq!(requests[10].news(), refusal);
+    let details = "Completion was requested and is refused, because not everything holds:\n\
         - AC-1 failed (exit code 2): `grep -q yes done`\n\
         AC-1 printed last:\n\
         grep: done: No such file or directory\n\
-        Ralph loop, iteration 5/25. 0 of 1 criterion verified.\n\
-        Next: make this hold: AC-1 done says yes: `grep -q yes done`\n\
-        `ralph verify` runs the criteria. When all hold, end your message with RALPH_COMPLETE alone on its \
-        last line; Ralph then runs them itself, and only that is proof.\n\
-        </system-reminder>";
-    assert_eq!(requests[10].news(), refusal);
+        Ralph loop, iteration 5/25. 0 of 1 criterion proven.\n";
+    assert!(requests[11].news().contains(details), "{}", requests[11].news());
     let told = told_the_person(&world, run.session_id());
-    assert!(told.last().unwrap().contains("ended complete at 5/25"), "{told:#?}");
-    assert!(told.last().unwrap().contains("Proven: AC-1."), "{told:#?}");
+    assert!(told.last().unwrap().contains("Ralph: done. "), "{told:#?}");
+    assert!(told.last().unwrap().contains("The criterion is proven"), "{told:#?}");
 }
 
 fn a_token_in_the_text_of_a_subagent_asks_for_nothing() {
@@ -137,7 +137,7 @@ fn check_subagent(in_background: bool) {
         .turn(ScriptedTurn::text(&format!("Dug.\n\n{TOKEN}")));
     let script = Script::new()
         .turn(ScriptedTurn::tool("Agent", call))
-        .answer_with(|request| match request.news().contains("Ralph loop, iteration 1/25") {
+        .answer_with(|request| match request.news().contains("Ralph 1/25: ") {
             true => ScriptedTurn::text(TOKEN),
             false => ScriptedTurn::text("The digger digs, or has dug."),
         })
@@ -191,7 +191,7 @@ fn verified_written_into_the_state_counts_for_nothing() {
     }
     let refusals = refusals(&requests);
     assert_eq!(refusals.len(), 1, "{refusals:#?}");
-    assert!(refusals[0].contains("0 of 1 criterion verified"), "{}", refusals[0]);
+    assert!(refusals[0].contains("0 of 1 criterion proven"), "{}", refusals[0]);
 }
 
 /// Each line has `ralph verify` believe that the criterion holds; the request runs it as it was recorded.

@@ -101,7 +101,7 @@ fn from_the_installation_to_the_last_trace() {
     let world = &machine.world;
     let before = machine.trace();
 
-    says(&machine.install().exits(0), &["installed ralph and five hooks", "`ralph doctor` says"]);
+    says(&machine.install().exits(0), &["installed ralph and five hooks", "run `ralph doctor`"]);
     says(&machine.types(&["doctor"]).exits(0), &["all is well", "13 of 13 registered hooks"]);
 
     let gate = Gate::new();
@@ -119,7 +119,7 @@ fn from_the_installation_to_the_last_trace() {
     gate.wait_until_reached(PATIENCE).unwrap();
 
     says(&machine.types(&["status"]).exits(0), &["1/25", "AC-1", "it greets"]);
-    says(&machine.types(&["explain"]).exits(0), &["the turn goes on"]);
+    says(&machine.types(&["explain"]).exits(0), &["next turn at 1/25"]);
     says(&machine.types(&["verify"]).exits(1), &["AC-1"]);
     says(
         &machine.types(&["uninstall", "--all"]).exits(1),
@@ -128,7 +128,7 @@ fn from_the_installation_to_the_last_trace() {
 
     says(&machine.types(&["cancel"]).exits(0), &["cancelled"]);
     gate.open();
-    terminal.wait_for("the person cancelled the loop at 1/25");
+    terminal.wait_for("loop cancelled at 1/25");
     terminal.submit("An ordinary question?").wait_for("Served.");
     assert!(!world.project().join("never").exists());
     drop(terminal);

@@ -39,7 +39,7 @@ fn a_cancel_from_another_terminal_cuts_the_turn_at_its_next_tool_call() {
         (run.join().unwrap(), cancel)
     });
     let said = cancel.exits(0).stdout;
-    assert!(said.contains("ended cancelled"), "{said}");
+    assert!(said.contains("Ralph: cancelled"), "{said}");
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(world.project().join("begun").exists());
     assert!(!never.exists());

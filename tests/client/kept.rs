@@ -77,11 +77,12 @@ pub(crate) fn token_after(n: usize) -> impl Fn(usize) -> String {
 /// The positions that the stop hook has told the model, in order; each must have been told once.
 #[track_caller]
 pub(crate) fn continuations(requests: &[ApiRequest]) -> Vec<String> {
-    const BEFORE: &str = "Ralph loop, iteration ";
+    const BEFORE: &str = "Stop hook additional context: ";
     let told = requests.iter().map(ApiRequest::news).filter_map(|news| {
         let (_, rest) = news.split_once(BEFORE)?;
         assert!(!rest.contains(BEFORE), "told twice for one stop: {news}");
-        Some(rest.split_once('.')?.0.to_owned())
+        let line = rest.lines().find_map(|line| line.strip_prefix("Ralph "))?;
+        Some(line.split_once(": ")?.0.to_owned())
     });
     told.collect()
 }

@@ -66,7 +66,7 @@ fn a_token_in_a_quote_or_a_fence_ends_nothing_and_alone_it_does() {
     let requests = stand_in.requests();
     assert_eq!(requests.len(), 3);
     for request in &requests[1..] {
-        assert!(request.news().contains("not alone on its last line"), "{}", request.news());
+        assert!(request.news().contains("must stand alone on the last line"), "{}", request.news());
     }
 }
 

@@ -18,6 +18,7 @@ macro_rules! tests {
 mod builds;
 mod checks;
 mod context;
+mod defaults;
 mod driver;
 mod every_tool;
 mod evidence;
@@ -28,6 +29,7 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+mod offered;
 mod parallel;
 mod parallel_run;
 mod person;
@@ -125,6 +127,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("every_tool", every_tool::TESTS),
         ("checks", checks::TESTS),
         ("context", context::TESTS),
+        ("defaults", defaults::TESTS),
         ("driver", driver::TESTS),
         ("parallel", parallel::TESTS),
         ("person", person::TESTS),
@@ -142,6 +145,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("session_run", session_run::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
+        ("offered", offered::TESTS),
         ("interference", interference::TESTS),
         ("ralplan::facts", ralplan::facts::TESTS),
         ("ralplan::dialog", ralplan::dialog::TESTS),

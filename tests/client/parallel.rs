@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Test;
 use crate::kept::{TOKEN, installed, session_entries, the_archived, the_ended, the_live};
-use crate::support::{PATIENCE, World, executables, wait_until};
+use crate::support::{PATIENCE, Terminal, World, executables, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
     six_tasks_in_two_waves_are_carried_out_and_merged,
@@ -17,6 +17,8 @@ pub(crate) const TESTS: &[Test] = tests![
     a_worker_that_dies_is_named_and_its_task_is_done_by_the_next,
     work_that_conflicts_is_kept_out_and_done_again_on_the_new_base,
     a_cancel_while_four_work_ends_them_all,
+    a_typed_cancel_while_four_work_ends_them_all,
+    a_cancel_in_plain_words_while_four_work_ends_them_all,
     two_orchestrations_in_one_repository_merge_one_after_the_other,
     a_document_becomes_tasks_and_the_tasks_are_carried_out,
 ];
@@ -293,6 +295,26 @@ fn work_that_conflicts_is_kept_out_and_done_again_on_the_new_base() {
 }
 
 fn a_cancel_while_four_work_ends_them_all() {
+    four_are_cut(|world, _| {
+        world.ralph(&["cancel"]).exits(0);
+    });
+}
+
+fn a_typed_cancel_while_four_work_ends_them_all() {
+    four_are_cut(|_, terminal| {
+        terminal.submit("/ralph-cancel");
+    });
+}
+
+fn a_cancel_in_plain_words_while_four_work_ends_them_all() {
+    four_are_cut(|_, terminal| {
+        terminal.submit("ralph cancel");
+    });
+}
+
+/// Cancels a loop while four workers are in the middle of their turns in the background.
+#[track_caller]
+fn four_are_cut(cancel: impl FnOnce(&World, &Terminal)) {
     let world = installed();
     planned(&world, &SIX, "test -s T-6");
     let gate = Gate::new();
@@ -312,7 +334,10 @@ fn a_cancel_while_four_work_ends_them_all() {
     };
     assert!(wait_until(PATIENCE, four_wait), "{}", stand_in.subagent_requests().len());
     assert_eq!(the_live(&world).state["workers"].as_array().unwrap().len(), 4);
-    world.ralph(&["cancel"]).exits(0);
+    cancel(&world, &terminal);
+    let is_archived =
+        || world.ralph_home().join("archive").read_dir().is_ok_and(|mut it| it.next().is_some());
+    assert!(wait_until(PATIENCE, is_archived), "{}", terminal.history());
     gate.open();
     // Each worker's next call is refused, whatever the session has heard meanwhile.
     let all_cut = || the_archived(&world).n_decisions("PreToolUse", "turn cut") == 4;

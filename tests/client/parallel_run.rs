@@ -52,7 +52,7 @@ fn two_waves_are_done_two_at_a_time_and_end_complete() {
     });
     let stand_in = StandIn::start(script).unwrap();
     let run = begin(&world, &stand_in).join().unwrap().exits(0);
-    assert!(run.stdout.contains("ended complete at"), "{run:?}");
+    assert!(run.stdout.contains("Ralph: done. "), "{run:?}");
     let requests = stand_in.requests();
     let begun: Vec<&ApiRequest> =
         requests.iter().filter(|one| one.tool_results().is_empty()).collect();
@@ -98,7 +98,7 @@ fn a_cancel_ends_four_that_are_at_work() {
     assert!(said.contains("Its 4 workers end too"), "{said}");
     let run = run.join().unwrap().exits(1);
     gate.open();
-    assert!(run.stdout.contains("ended cancelled"), "{run:?}");
+    assert!(run.stdout.contains("Ralph: cancelled"), "{run:?}");
     let states = ended(&world);
     assert_eq!(states.len(), 5);
     assert!(states.iter().all(|state| state["ending"]["kind"] == "cancelled"));

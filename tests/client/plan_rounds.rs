@@ -14,12 +14,12 @@ pub(crate) const TESTS: &[Test] = tests![
 
 /// `ralph plan` beside a stand-in.
 fn plan(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
-    let mut all = vec!["plan", "--permission-mode", "bypassPermissions"];
+    let mut all = vec!["plan"];
     all.extend_from_slice(args);
     world.ralph_with_client(stand_in, &all)
 }
 
-fn sync(tasks: &[(&str, &[&str])]) -> ScriptedTurn {
+fn planned(tasks: &[(&str, &[&str])]) -> ScriptedTurn {
     let lines: Vec<String> = tasks
         .iter()
         .map(|(id, deps)| {
@@ -28,9 +28,9 @@ fn sync(tasks: &[(&str, &[&str])]) -> ScriptedTurn {
             .to_string()
         })
         .collect();
-    ScriptedTurn::bash(&format!(
-        "ralph plan-sync <<'RALPH_TASKS'\n{}\nRALPH_TASKS",
-        lines.join("\n")
+    let block = lines.join("\n");
+    ScriptedTurn::text(&format!(
+        "Planned. <promise>Tastes Like Burning.</promise>\n```jsonl\n{block}\n```"
     ))
 }
 
@@ -50,22 +50,17 @@ fn ids(world: &World) -> Vec<String> {
 fn three_rounds_grow_the_graph_and_each_is_given_it_as_it_is() {
     let world = installed();
     let script = Script::new()
-        .turn(sync(&[("T-1", &[])]))
-        .turn(ScriptedTurn::text("Planned. <promise>Tastes Like Burning.</promise>"))
+        .turn(planned(&[("T-1", &[])]))
         .turn(ScriptedTurn::text("It is right as it is."))
-        .turn(sync(&[("T-1", &[]), ("T-2", &["T-1"])]))
-        .turn(ScriptedTurn::text("Planned."));
+        .turn(planned(&[("T-1", &[]), ("T-2", &["T-1"])]));
     let stand_in = StandIn::start(script).unwrap();
     assert_eq!(world.ralph(&["task", "list", "--all", "--markdown"]).exits(0).stdout, "");
     plan(&world, &stand_in, &["-n", "3"]).exits(0);
     let requests = stand_in.requests();
-    assert_eq!((requests.len(), stand_in.unscripted()), (5, 0));
-    for result in requests.iter().flat_map(ApiRequest::tool_results) {
-        assert!(!result.is_error, "{}", result.text);
-    }
+    assert_eq!((requests.len(), stand_in.unscripted()), (3, 0));
     assert!(requests[0].all_text().contains("Ralph plan round."));
     assert_eq!(arguments(&requests[0]), "");
-    for at in [2, 3] {
+    for at in [1, 2] {
         assert!(arguments(&requests[at]).starts_with("- [ ] **T-1** name of T-1"), "{at}");
     }
     assert_eq!(ids(&world), ["T-1", "T-2"]);

@@ -26,7 +26,7 @@ const ANSWERED: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: there 
     - Recommendation: a vault\n- Trade-offs: none\n- References: README.md:1";
 
 /// What begins the prompt of each agent, as `Next:` has it.
-const GAP_FINDER: &str = "Find what this task leaves open";
+const GAP_FINDER: &str = "Find the gaps in this task";
 const PLANNER: &str = "Plan directly";
 const ARCHITECT: &str = "Answer these questions from the files";
 const CRITIC: &str = "Review the plan `";
@@ -126,12 +126,15 @@ fn plan_text(n: usize) -> String {
 /// What a conversation that obeys does now; none where no hook has told it anything.
 fn obey(request: &ApiRequest) -> Option<ScriptedTurn> {
     let news = request.news();
+    if !news.contains("Next: ") && news.contains("`ralph ralplan next` prints it") {
+        return Some(ScriptedTurn::bash("ralph ralplan next"));
+    }
     let (_, next) = news.rsplit_once("Next: ")?;
     if next.starts_with("call the Agent tool with subagent_type `") {
         return Some(ScriptedTurn::tool("Agent", call(next)));
     }
     let can_ask = request.tools().contains(&"AskUserQuestion");
-    (next.starts_with("say in a few lines") && can_ask).then(|| {
+    (next.starts_with("summarize in a few lines") && can_ask).then(|| {
         ScriptedTurn::text("It adds a line.").then_tool("AskUserQuestion", question(&news))
     })
 }

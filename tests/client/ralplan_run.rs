@@ -29,10 +29,14 @@ fn plan_text(about: &str) -> String {
 /// Who is asked, by what only that agent is told.
 fn agent(request: &ApiRequest) -> &'static str {
     let told = request.first_user_text();
-    [("Find what this task", "metis"), ("Plan directly", "planner"), ("Review the plan", "critic")]
-        .into_iter()
-        .find_map(|(words, agent)| told.contains(words).then_some(agent))
-        .unwrap_or("nobody")
+    [
+        ("Find the gaps in this task", "metis"),
+        ("Plan directly", "planner"),
+        ("Review the plan", "critic"),
+    ]
+    .into_iter()
+    .find_map(|(words, agent)| told.contains(words).then_some(agent))
+    .unwrap_or("nobody")
 }
 
 fn verdict(request: &ApiRequest) -> String {
@@ -100,7 +104,7 @@ fn each_agent_is_a_session_and_the_person_agrees_in_another_terminal() {
     world.ralph(&["ralplan", "approve"]).exits(0);
     let (output, stdout, stderr) = finish(child);
     assert_eq!(output.status.code(), Some(0), "{stdout}\n{stderr}");
-    assert!(stdout.contains("ended approved"), "{stdout}\n{stderr}");
+    assert!(stdout.contains("Ralph: plan approved"), "{stdout}\n{stderr}");
     for n in ["round 1, ralplan-metis", "round 2, ralplan-planner", "round 3, ralplan-critic"] {
         assert!(stderr.contains(n), "{n}: {stderr}");
     }
@@ -158,7 +162,7 @@ fn an_adjustment_goes_to_a_new_planner_and_what_is_no_plan_is_not_written() {
     world.ralph(&["ralplan", "discard"]).exits(0);
     let (output, stdout, stderr) = finish(child);
     assert_eq!(output.status.code(), Some(1), "{stdout}\n{stderr}");
-    assert!(stdout.contains("ended discarded"), "{stdout}\n{stderr}");
+    assert!(stdout.contains("Ralph: plan discarded"), "{stdout}\n{stderr}");
     let results: Vec<String> = stand_in
         .requests()
         .iter()

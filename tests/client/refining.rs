@@ -25,7 +25,7 @@ pub(crate) fn world() -> World {
 }
 
 pub(crate) fn refine(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
-    let mut all = vec!["refine", "loop", "--plan", "plan.md", "--permission-mode", "acceptEdits"];
+    let mut all = vec!["refine", "loop", "--plan", "plan.md"];
     all.extend_from_slice(args);
     world.ralph_with_client(stand_in, &all)
 }
@@ -156,7 +156,7 @@ fn what_a_person_writes_in_the_middle_of_a_round_stands() {
     });
     let stand_in = StandIn::start(script).unwrap();
     let run = refine(&world, &stand_in, &[]).exits(0);
-    assert!(run.stderr.contains("was edited by somebody else while round 1 ran"), "{}", run.stderr);
+    assert!(run.stderr.contains("was edited while round 1 ran"), "{}", run.stderr);
     assert_eq!((plan(&world).as_str(), &session(&world)["plateau_at"]), ("mine\n", &json!(4)));
     let history = world.ralph(&["refine", "history"]).exits(0).stdout;
     assert!(history.contains("what round 1 wrote, which is not the plan"), "{history}");
@@ -189,8 +189,8 @@ fn orchestrates(request: &ApiRequest) -> ScriptedTurn {
             "model": "opus", "run_in_background": false, "prompt": prompt});
         return ScriptedTurn::tool("Agent", input);
     }
-    if last.text.contains("ralph refine begin --session plan` opens") {
-        return ScriptedTurn::bash("ralph refine begin --session plan");
+    if last.text.contains("ralph refine begin --id plan` opens") {
+        return ScriptedTurn::bash("ralph refine begin --id plan");
     }
     if last.text.contains("Begin no other round") {
         return ScriptedTurn::text("It has settled.");
@@ -198,7 +198,7 @@ fn orchestrates(request: &ApiRequest) -> ScriptedTurn {
     let says =
         last.text.split("CHANGES: ").nth(1).and_then(|rest| rest.chars().next()).unwrap_or('?');
     ScriptedTurn::bash(&format!(
-        "ralph refine end --session plan <<'RALPH_ANSWER'\nDone.\n\nCHANGES: {says}\nSUMMARY: better\nRALPH_ANSWER"
+        "ralph refine end --id plan <<'RALPH_ANSWER'\nDone.\n\nCHANGES: {says}\nSUMMARY: better\nRALPH_ANSWER"
     ))
 }
 

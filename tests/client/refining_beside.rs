@@ -23,7 +23,7 @@ fn a_plan_that_never_settles_ends_at_its_cap() {
     let script = Script::new().answer_with(move |request| edits(request, &root, 7, &ended(7)));
     let stand_in = StandIn::start(script).unwrap();
     let run = refine(&world, &stand_in, &["--max-iterations", "4"]).exits(1);
-    let says = "ended after 4 rounds, as many as it may have, and the plan has not settled";
+    let says = "ended after 4 rounds, its limit, and the plan still changes";
     assert!(run.stdout.contains(says), "{}", run.stdout);
     assert!(run.stdout.contains("said      ████  28 changes"), "{}", run.stdout);
     let session = session(&world);
@@ -52,7 +52,7 @@ fn a_second_session_on_the_file_is_refused_while_the_first_is_at_work() {
         let first = scope.spawn(|| refine(&world, &stand_in, &["--session", "plan"]));
         gate.wait_until_reached(PATIENCE).unwrap();
         let second = refine(&world, &stand_in, &["--session", "other"]).exits(1);
-        let says = "the session `plan` is at work on `plan.md`; nothing was changed";
+        let says = "the refinement `plan` is at work on `plan.md`; nothing was changed";
         assert!(second.stderr.contains(says), "{}", second.stderr);
         let same = refine(&world, &stand_in, &[]).exits(1);
         assert!(same.stderr.contains(says), "{}", same.stderr);

@@ -43,7 +43,7 @@ fn the_sixth_agent_of_a_conversation_is_refused_by_the_guard() {
                 agent(prompt)
             }
             7 => ScriptedTurn::bash(
-                "printf 'CHANGES: 9\\nSUMMARY: a lot\\n' | ralph refine end --session plan",
+                "printf 'CHANGES: 9\\nSUMMARY: a lot\\n' | ralph refine end --id plan",
             ),
             _ => ScriptedTurn::text("That is all."),
         }
@@ -59,7 +59,7 @@ fn the_sixth_agent_of_a_conversation_is_refused_by_the_guard() {
     assert!(results[6].is_error, "{}", results[6].text);
     let why = &results[6].text;
     assert!(why.contains("A conversation has room for 5 rounds"), "{why}");
-    assert!(why.contains("ralph refine loop --session plan --max-iterations 10"), "{why}");
+    assert!(why.contains("ralph refine loop --id plan --max-iterations 10"), "{why}");
     let end = &results[7].text;
     assert!(end.contains("Begin no other round") && end.contains("a person can go on"), "{end}");
     assert_eq!(ending(&world)["kind"], "max_iterations");
@@ -82,14 +82,12 @@ fn a_conversation_that_stops_too_early_is_sent_on_to_the_end() {
         }
         if last.text.contains("opens round") {
             // Said in the turn before, and heard at its end.
-            return match is_told("Ralph refinement `plan`") {
-                true => ScriptedTurn::bash("ralph refine begin --session plan"),
+            return match is_told("next: open round") {
+                true => ScriptedTurn::bash("ralph refine begin --id plan"),
                 false => ScriptedTurn::text("I think that this is good enough."),
             };
         }
-        ScriptedTurn::bash(
-            "printf 'CHANGES: 0\\nSUMMARY: nothing\\n' | ralph refine end --session plan",
-        )
+        ScriptedTurn::bash("printf 'CHANGES: 0\\nSUMMARY: nothing\\n' | ralph refine end --id plan")
     });
     let agents = Script::new().repeat(ScriptedTurn::text("CHANGES: 0\nSUMMARY: nothing"));
     let stand_in = StandIn::start(script.subagent("# One round over the plan", agents)).unwrap();

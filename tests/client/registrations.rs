@@ -16,9 +16,10 @@ use crate::kept::{
     TOKEN, continuations, copy_executables, installed, installed_from, new_file, positions,
     the_archived, the_ended, token_after, works,
 };
-use crate::support::World;
+use crate::support::{PATIENCE, World, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
+    an_installation_starts_each_hook_once,
     settings_and_plugin_together_count_each_stop_once,
     settings_and_front_matter_together_count_each_stop_once,
     plugin_and_front_matter_together_count_each_stop_once,
@@ -37,15 +38,33 @@ const N_STOPS: usize = 30;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// The one that decides, and the one that waits for background workers: the client's "Ran 2 stop hooks" counts them.
+fn an_installation_starts_each_hook_once() {
+    let world = installed();
+    let stand_in = StandIn::start(works(new_file, token_after(2))).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit("/ralph \"Tidy the attic\"").wait_for("Ran 2 stop hooks");
+    assert!(wait_until(PATIENCE, || stand_in.requests().len() == 6));
+    let stops = || -> Vec<Vec<String>> {
+        let rows = world.transcript();
+        let stops = rows.iter().filter(|row| row["subtype"] == "stop_hook_summary");
+        stops.map(|row| sorted_origins(&row["hookInfos"])).collect()
+    };
+    assert!(wait_until(PATIENCE, || stops().len() == 3), "{:?}", stops());
+    assert_eq!(stops(), vec![["settings", "settings"]; 3]);
+    assert_eq!(the_ended(&world).ending(), "complete_unverified at 2/25");
+}
+
 fn settings_and_plugin_together_count_each_stop_once() {
     let world = installed();
-    silence_front_matter(&world);
     let plugin = make_plugin(&world);
     check_pair(&world, &["--plugin-dir", &plugin], ["plugin", "settings"]);
 }
 
 fn settings_and_front_matter_together_count_each_stop_once() {
-    check_pair(&installed(), &[], ["settings", "skill"]);
+    let world = installed();
+    copy_skills(&world);
+    check_pair(&world, &[], ["settings", "skill"]);
 }
 
 fn plugin_and_front_matter_together_count_each_stop_once() {
@@ -174,7 +193,7 @@ fn a_typed_cancel_is_answered_once_by_two_registrations() {
     let client = world.client(&silent).args(&["--plugin-dir", &plugin]);
     let run = client.args(&["--resume", cut.session_id()]).prompt("/ralph-cancel");
     let said = run.result()["result"].as_str().unwrap().to_owned();
-    assert!(said.contains("ended cancelled at 0/25"), "{said}");
+    assert!(said.contains("Ralph: cancelled after "), "{said}");
     assert!(!run.stdout.contains("had ended before"), "{}", run.stdout);
     assert!(silent.requests().is_empty());
     let kept = the_archived(&world);
@@ -187,7 +206,7 @@ fn front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says() {
     copy_skills(&world);
     let script = Script::new().answer_with(|request| match request.tool_results().len() {
         0 => start_as_the_skill_says(request),
-        _ if request.news().contains("Ralph loop, iteration 2/7") => ScriptedTurn::text(TOKEN),
+        _ if request.news().contains("Ralph 2/7: ") => ScriptedTurn::text(TOKEN),
         _ => ScriptedTurn::text("I am thinking."),
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -271,13 +290,4 @@ fn copy_skills(world: &World) {
     let skills = format!("{REPOSITORY}/skills");
     let copied = Command::new("cp").args(["-r", &skills]).arg(world.config()).status().unwrap();
     assert!(copied.success());
-}
-
-/// Takes the hooks out of the installed skill, so that only the other registrations are left.
-fn silence_front_matter(world: &World) {
-    let page = world.config().join("skills/ralph/SKILL.md");
-    let text = fs::read_to_string(&page).unwrap();
-    let (head, rest) = text.split_once("hooks:\n").unwrap();
-    let (_, body) = rest.split_once("---\n").unwrap();
-    fs::write(&page, format!("{head}---\n{body}")).unwrap();
 }

@@ -114,7 +114,12 @@ fn agent_call(call: &Called, in_background: bool) -> Value {
 
 /// What a conversation that obeys does now; none where nothing is told.
 fn obey(request: &ApiRequest, in_background: bool) -> Option<ScriptedTurn> {
-    let calls = calls_in(&request.news());
+    let news = request.news();
+    let calls = calls_in(&news);
+    if let (true, Some((_, command))) = (calls.is_empty(), news.split_once("`ralph session next")) {
+        let (options, _) = command.split_once('`').unwrap();
+        return Some(ScriptedTurn::bash(&format!("ralph session next{options}")));
+    }
     let nothing = || ScriptedTurn::of(Vec::new());
     let add = |turn: ScriptedTurn, call: &Called| {
         turn.then_tool("Agent", agent_call(call, in_background))
@@ -303,7 +308,7 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
         }
         let mut next = next.lock().unwrap();
         if next.is_empty() && calls.is_empty() {
-            return ScriptedTurn::text("I wait.");
+            return obey(request, false).unwrap_or_else(|| ScriptedTurn::text("I wait."));
         }
         let turn = n.fetch_add(1, Ordering::SeqCst);
         if turn > 0 {
@@ -346,12 +351,12 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
     world.client(&stand_in).prompt(&START.replace("--ac", "--stall-limit 1 --ac"));
     let refused = refused.lock().unwrap();
     for (at, words) in [
-        "writes no artefact of the session",
+        "must not write the orchestration's files",
         "would change the session's folder by a command",
-        "writes no artefact of the session",
+        "must not write the orchestration's files",
         "exactly one mode",
-        "not the call that comes next",
-        "not the call that comes next",
+        "not the next call",
+        "not the next call",
         "does no work of its own",
         "does no work of its own",
         "PLANNING",
@@ -391,7 +396,7 @@ fn a_model_that_asks_first_makes_the_hooks_calls_and_a_stop_reaches_executors_at
                 turn.then_tool("Agent", agent_call(&call, false))
             });
         }
-        *asked = news.contains("Next: ");
+        *asked = news.contains("Next: ") || news.contains("; next: ") || news.contains(": next: ");
         match *asked {
             true => ScriptedTurn::bash("ralph session next --json"),
             false => ScriptedTurn::text("I wait."),

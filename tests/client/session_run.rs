@@ -92,7 +92,7 @@ fn agents(
 
 fn begin(world: &World, stand_in: &StandIn, args: &[&str]) -> Child {
     let mut command = world.driver(stand_in, &["session", "run"]);
-    command.args(args).args(["--permission-mode", "bypassPermissions"]);
+    command.args(args).args(["--permission-mode", "acceptEdits"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

@@ -79,7 +79,7 @@ fn a_state_that_the_models_script_opens_to_others_binds_the_session_until_it_is_
     let ended =
         || fs::read_dir(world.ralph_home().join("archive")).is_ok_and(|all| all.count() == 1);
     assert!(wait_until(PATIENCE, ended), "{}", terminal.history());
-    wait_for_words(&terminal, "ended complete_unverified");
+    wait_for_words(&terminal, "done, without proof");
     assert!(world.project().join("allowed").exists());
     assert!(the_ended(&world).ending().starts_with("complete_unverified"));
 }
@@ -165,7 +165,7 @@ fn a_full_or_read_only_disk_is_reported_on_the_screen_and_ends_nothing() {
         assert!(the_folder(&world).join("state.json").exists(), "{disk}");
         fs::remove_file(&marker).unwrap();
         terminal.submit("/ralph");
-        wait_for_words(&terminal, "ended complete_unverified");
+        wait_for_words(&terminal, "done, without proof");
         assert!(the_ended(&world).ending().starts_with("complete_unverified"), "{disk}");
     }
 }
@@ -197,7 +197,7 @@ fn the_models_shell_ends_no_loop_whose_state_is_gone_and_a_typed_cancel_does() {
     assert_eq!(said.matches("for a person only").count(), 6, "{said}");
     assert!(!world.project().join("forbidden").exists());
     terminal.submit("/ralph-cancel");
-    wait_for_words(&terminal, "ended cancelled");
+    wait_for_words(&terminal, "Ralph: cancelled");
     assert!(!shown(&terminal).contains("no loop is live"), "{}", terminal.history());
     assert!(the_archived(&world).ending().starts_with("cancelled"));
 }

@@ -115,7 +115,7 @@ fn in_a_terminal_a_hung_worker_wakes_the_session_by_its_name() {
     let terminal = world.terminal(&story.stand_in, &[]);
     terminal.submit(START);
     story.let_end(&world);
-    terminal.wait_for("ended complete_unverified at 1/25");
+    terminal.wait_for("Ralph: done, without proof");
     story.assert_woken(&world);
 }
 
@@ -129,7 +129,7 @@ fn a_plugin_alone_wakes_the_session() {
     let terminal = world.terminal(&story.stand_in, &["--plugin-dir", &plugin]);
     terminal.submit(START);
     story.let_end(&world);
-    terminal.wait_for("ended complete_unverified at 1/25");
+    terminal.wait_for("Ralph: done, without proof");
     story.assert_woken(&world);
 }
 
@@ -151,7 +151,7 @@ fn in_a_terminal_a_worker_that_reports_wakes_nobody() {
     terminal.submit(START);
     wait_until_waited_for(&world);
     story.worker.open();
-    terminal.wait_for("ended complete_unverified at 0/25");
+    terminal.wait_for("Ralph: done, without proof");
     story.assert_left_alone(&world);
 }
 

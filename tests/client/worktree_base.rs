@@ -97,13 +97,13 @@ fn what_a_worker_has_committed_is_left_and_named() {
     let script = "touch done && git add done && git commit -q -m Done && ralph doctor";
     let seen = worker_runs(&world, &world.project(), script);
     assert!(seen.contains("ok    work trees: "), "{seen}");
-    assert!(!seen.contains("workers have left"), "it is at work:\n{seen}");
+    assert!(!seen.contains("workers left"), "it is at work:\n{seen}");
     let left = worktrees::left(&world.project()).unwrap().1;
     assert_eq!(left.len(), 1);
     doctor_says(
         &world,
         &format!(
-            "workers have left 1 in `{}/.claude/worktrees`: {}; look",
+            "workers left 1 in `{}/.claude/worktrees`: {}; look",
             world.project().display(),
             left[0]
         ),

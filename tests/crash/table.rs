@@ -25,7 +25,7 @@ const READING: &[&str] = &[
     "task waves",
     "task graph",
     "task lint",
-    "parallel plan",
+    "parallel waves",
     "parallel next",
     "ralplan status",
     "ralplan next",

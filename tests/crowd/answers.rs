@@ -78,9 +78,9 @@ fn understood(reply: &Value) -> Option<Said> {
     spoken.or_else(|| text(&specific["additionalContext"])).map(Said::Spoke)
 }
 
-/// `… iteration 7/1000. …`
+/// `Ralph 7/1000: …`
 fn iteration(text: &str) -> Option<u64> {
-    let (_, rest) = text.split_once("iteration ")?;
+    let (_, rest) = text.split_once("Ralph ")?;
     rest.split_once('/')?.0.parse().ok()
 }
 
@@ -100,8 +100,19 @@ pub(crate) fn iterations(answers: &[Answer]) -> Vec<u64> {
 /// The answers in which the person is told that the loop has ended in this way.
 pub(crate) fn announcements(answers: &[Answer], ending: &str) -> usize {
     let tells = |answer: &&Answer| match said(answer) {
-        Said::Spoke(text) => text.contains(&format!(" ended {ending} ")),
+        Said::Spoke(text) => text.contains(announcement(ending)),
         _ => false,
     };
     answers.iter().filter(tells).count()
+}
+
+/// What the user reads of an ending.
+pub(crate) fn announcement(ending: &str) -> &'static str {
+    match ending {
+        "complete" => "Ralph: done. ",
+        "complete_unverified" => "Ralph: done, without proof",
+        "cancelled" => "Ralph: cancelled",
+        "max_iterations" => "Ralph: stopped at the limit of ",
+        other => panic!("no announcement of `{other}` is known here"),
+    }
 }

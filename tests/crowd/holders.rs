@@ -172,7 +172,7 @@ fn stop_goes_on() {
     let held = held_hook(&world, "ralph-stop-hook", &stop(&world, "x"), 1);
     check_writers_gave_up(&answers_beside(everyone(&world)));
     let (out, err) = held.go_on();
-    assert!(out.contains("iteration 2/100"), "{out}{err}");
+    assert!(out.contains("Ralph 2/100: "), "{out}{err}");
     check_goes_on(&world, 3);
 }
 
@@ -185,7 +185,7 @@ fn stop_is_killed() {
 /// The next stop has this number, and the journal as many lines.
 #[track_caller]
 fn check_goes_on(world: &World, number: u64) {
-    let text = world.working_stop("next").goes_on();
+    let text = world.step(&world.working_stop("next"));
     assert!(text.contains(&format!("iteration {number}/100")), "{text}");
     assert_eq!(world.state()["iteration"], number);
     let lines = written::lines(world.state_path().parent().unwrap());
@@ -197,7 +197,7 @@ fn cancel_before_the_ending() {
     let held = held_command(&world, &["cancel"], 1);
     check_writers_gave_up(&answers_beside(everyone(&world)));
     let (out, err) = held.go_on();
-    assert!(out.contains(" ended cancelled at 1/100"), "{out}{err}");
+    assert!(out.contains("Ralph: cancelled after 2 turns, "), "{out}{err}");
     check_cancelled(&world, 1);
 }
 
@@ -208,9 +208,9 @@ fn cancel_before_the_move() {
     let answers = answers_beside(everyone_but_persons(&world));
     check_gave_up(&answers, &["stop 1", "failed", "session-end", "prompt"]);
     let cut = answers.iter().find(|answer| answer.is("tool")).unwrap();
-    assert!(cut.out.contains("the person cancelled the loop"), "{cut:?}");
+    assert!(cut.out.contains("loop cancelled at"), "{cut:?}");
     let (out, err) = held.go_on();
-    assert!(out.contains(" ended cancelled at 1/100"), "{out}{err}");
+    assert!(out.contains("Ralph: cancelled after 2 turns, "), "{out}{err}");
     check_cancelled(&world, 1);
 }
 
@@ -249,7 +249,7 @@ fn completion_before_the_move() {
     let answers = answers_beside(everyone_but_persons(&world));
     check_gave_up(&answers, &["stop 1", "failed", "session-end", "prompt"]);
     let (out, err) = held.go_on();
-    assert!(out.contains(" ended complete_unverified "), "{out}{err}");
+    assert!(out.contains("Ralph: done, without proof"), "{out}{err}");
     assert!(!world.has_entry());
     assert_eq!(said(&calls::alone(stops(&world, 1, "x").remove(0))), Said::Nothing);
     assert_eq!(world.ending(), "complete_unverified");
@@ -264,7 +264,8 @@ fn verify() {
     };
     let refused = answers_beside(vec![(request("stop refused"), 10_000)]);
     assert_eq!(said(&refused[0]), Said::WentOn(2));
-    assert!(refused[0].out.contains("being run already"), "{refused:?}");
+    let details = world.state()["details_due"].clone();
+    assert!(details.as_str().is_some_and(|text| text.contains("being run already")), "{details}");
     let others = answers_beside(vec![
         (Caller::terminal("status", &world, &["status"]), 2_000),
         (stops(&world, 1, "x").remove(0), 2_000),

@@ -216,9 +216,9 @@ impl Many {
         let answers = calls::so_many_at_a_time(WIDTH, callers);
         for answer in &answers {
             let ending = if answer.is("complete") {
-                " ended complete_unverified "
+                answers::announcement("complete_unverified")
             } else {
-                " ended cancelled "
+                answers::announcement("cancelled")
             };
             let text = match said(answer) {
                 Said::Spoke(text) | Said::Done(text) => text,
@@ -271,7 +271,10 @@ impl Many {
     fn cancel_all(&self) {
         let answer = self.terminal("cancel", &["cancel", "--all"]);
         eprintln!("cancel --all of {} loops in {:?}", self.with(Fate::Runs).len(), answer.took());
-        assert_eq!(answer.out.matches(" ended cancelled ").count(), self.with(Fate::Runs).len());
+        assert_eq!(
+            answer.out.matches(answers::announcement("cancelled")).count(),
+            self.with(Fate::Runs).len()
+        );
         check_time(&answer, self.sessions.len());
         assert_eq!((self.listed("loops"), self.listed("archive")), (0, self.sessions.len()));
     }

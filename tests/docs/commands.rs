@@ -106,7 +106,7 @@ fn a_command_that_does_not_exist_is_found() {
         "ralph verify AC-1",
         "ralph verify --parallel",
         "/ralph \"task --no-such\" --max-minutes 60",
-        "ralph task done ID --result 'x --y'",
+        "ralph task done ID --note 'x --y'",
         "ralph task …",
         "ralph checkpoint diff 2 --stat   # --nothing",
         "ralph status --json | jq --raw-output .",

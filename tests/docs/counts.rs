@@ -34,9 +34,10 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("refine/state.rs", "{LONGEST_NAME} letters", "a constant"),
     ("trouble.rs", "{n} times", "told from two on"),
     ("views/messages.rs", "{n} signals", "another arm has one"),
-    ("orchestration/which.rs", "{} sessions", "told where there are several"),
     ("signals.rs", "{LONGEST} characters", "a constant"),
     ("core/src/stop.rs", "{n} criteria", "another arm has one"),
+    ("views/messages.rs", "{n} criteria", "another arm has one"),
+    ("refine/trace.rs", "{} reports", "a verb"),
     ("orchestration/read.rs", "{MOST_FILES} files", "a constant"),
     ("stdin.rs", "{} bytes", "a constant"),
     ("cli/cancel.rs", "{n} workers", "another arm has one"),
@@ -48,7 +49,6 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("cli/refine/in_session.rs", "{MOST_IN_FOREGROUND} rounds", "a constant"),
     ("status/text.rs", "{most} agents", "a constant"),
     ("sync/say.rs", "{count} tasks", "another arm has one"),
-    ("watch/view.rs", "{n} loops", "another branch has one"),
     ("command/select_loop.rs", "{} loops", "told where there are several"),
 ];
 

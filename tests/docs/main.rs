@@ -111,6 +111,16 @@ fn every_skill_is_named_as_its_folder_and_says_what_it_does() {
     }
 }
 
+/// The client gives the descriptions of agents to the model in every session, and shows those of skills beside their
+/// names in one line.
+#[test]
+fn every_description_has_at_most_120_characters() {
+    for (name, text) in skills().into_iter().chain(agents()) {
+        let n = FrontMatter::of(&text).value("description").chars().count();
+        assert!(n <= 120, "{name}: {n}");
+    }
+}
+
 #[test]
 fn no_skill_can_be_started_by_the_model() {
     for (folder, text) in skills() {
@@ -142,8 +152,8 @@ fn the_loop_skill_speaks_the_contract_of_the_prompt_hook_and_of_start() {
             "\nralph blocked 'what a person must do",
             "The completion token is a request.",
             "ralph task claim",
-            "ralph task done ID --result",
-            "ralph task fail ID --reason",
+            "ralph task done ID --note",
+            "ralph task fail ID --note",
             "ralph doctor",
         ],
     );
@@ -291,12 +301,14 @@ fn check_keys(object: &serde_json::Value, expected: &[&str]) {
 }
 
 #[test]
-fn the_cancel_skill_only_tells_the_person_what_to_do_instead() {
-    let text = skill("ralph-cancel");
-    check_contains(&text, &["`ralph cancel` in another terminal", "ralph doctor"]);
-    let front_matter = FrontMatter::of(&text);
-    assert!(!front_matter.has("allowed-tools"));
-    assert!(!front_matter.has("hooks"));
+fn the_skills_that_a_hook_carries_out_only_tell_the_user_what_to_do_instead() {
+    for word in ["cancel", "pause"] {
+        let text = skill(&format!("ralph-{word}"));
+        check_contains(&text, &[&format!("`ralph {word}` in another terminal"), "ralph doctor"]);
+        let front_matter = FrontMatter::of(&text);
+        assert!(!front_matter.has("allowed-tools"));
+        assert!(!front_matter.has("hooks"));
+    }
 }
 
 #[test]
@@ -328,6 +340,24 @@ fn the_readme_holds_the_two_commands_where_the_checks_look_for_them() {
             "\n<!-- test command -->\n```sh\ncargo test --workspace --locked --no-fail-fast\n```\n",
         ],
     );
+}
+
+#[test]
+fn the_readme_is_short_and_in_the_order_in_which_a_new_user_asks() {
+    let readme = read(&root().join("README.md"));
+    assert!(readme.lines().count() <= 120, "{} lines", readme.lines().count());
+    let paragraphs: Vec<&str> = readme.split("\n\n").collect();
+    assert_eq!(paragraphs[0], "# Ralph");
+    assert_eq!(paragraphs[1].matches(". ").count(), 0, "one sentence says what it is");
+    assert!(paragraphs[2].starts_with("![") && paragraphs[2].ends_with("](docs/demo.svg)"));
+    let headings: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let wanted =
+        ["Try it", "Use it", "What it does to your sessions", "Compared with `/goal`", "Links"];
+    assert_eq!(headings, wanted);
+    check_contains(&readme, &["\ngit clone https://", "`context.enabled = false`"]);
+    let (_, compared) = readme.split_once("## Compared with").unwrap();
+    let rows = compared.lines().filter(|line| line.starts_with('|')).count();
+    assert_eq!(rows, 4 + 2, "four lines below the head of the table");
 }
 
 #[test]

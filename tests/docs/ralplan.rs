@@ -180,7 +180,7 @@ fn the_planner_knows_the_heads_of_what_it_is_given() {
     (plan.feedback, plan.gaps) = ("c".to_owned(), "d".to_owned());
     let said = ralplan::next(&plan, "").to_string();
     for head in
-        ["Mend these failed gates", "Mend this", "The architect answered", "The gap finder found"]
+        ["Fix these failed gates", "Fix this", "The architect answered", "The gap finder found"]
     {
         check_contains(&said, &[&format!("\n{head}:\n")]);
         check_contains(&agent("ralplan-planner"), &[&format!("\n| `{head}` |")]);

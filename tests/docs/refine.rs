@@ -50,7 +50,7 @@ fn the_skills_call_the_commands_that_there_are() {
     for (skill, commands) in [
         (
             "refine",
-            &["ralph refine begin", "ralph refine end --session NAME <<'", "at most 5 rounds"][..],
+            &["ralph refine begin", "ralph refine end --id NAME <<'", "at most 5 rounds"][..],
         ),
         (
             "ideate",

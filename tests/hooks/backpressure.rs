@@ -105,7 +105,7 @@ fn a_burst_of_edits_tells_a_finding_once() {
     let world = looping(LINT, &[]);
     assert!(write(&world, "a.txt", "BAD one\n").context().contains("BAD one"));
     let again = write(&world, "a.txt", "\nBAD one\n").context();
-    assert_eq!(again, "Ralph checked a.txt.\n1 finding that you were told of before: still there.");
+    assert_eq!(again, "Ralph checked a.txt.\n1 finding reported before: still there.");
     let more = write(&world, "a.txt", "\nBAD one\nBAD two\n").context();
     assert!(more.contains("BAD two") && !more.contains("BAD one"), "{more}");
     write(&world, "a.txt", "fine\n").silent();
@@ -158,9 +158,9 @@ command = '''sleep 1.5; awk '/BAD/ { print FILENAME ":" NR ":1: error: " $0 }' {
         said.contains("slow is too slow for an edit and runs later: when the turn ends"),
         "{said}"
     );
-    let goes_on = world.working_stop("done for now").goes_on();
+    let goes_on = world.step(&world.working_stop("done for now"));
     assert!(goes_on.contains("a.txt:1:1 error (slow): BAD one"), "{goes_on}");
-    let goes_on = world.working_stop("done again").goes_on();
+    let goes_on = world.step(&world.working_stop("done again"));
     assert!(!goes_on.contains("slow"), "{goes_on}");
 }
 
@@ -356,5 +356,8 @@ fn an_answer_is_written_into_the_journal() {
     let world = looping(LINT, &[]);
     write(&world, "a.txt", "BAD one\n").context();
     let told = world.elsewhere(&["explain", "--session", "session-1"]).text;
-    assert!(told.contains("told") && told.contains("Ralph checked a.txt: 1 new error."), "{told}");
+    assert!(
+        told.contains("checks after an edit") && told.contains("Ralph checked a.txt: 1 new error."),
+        "{told}"
+    );
 }

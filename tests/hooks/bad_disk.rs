@@ -41,7 +41,8 @@ fn on_a_read_only_disk_the_person_is_told_and_the_rules_go_on() {
     // What needs no write is still answered.
     mounted(&world, &prepare, "ralph-pre-tool-use", &tool.to_string()).denied();
     let cancel = world.payload("UserPromptExpansion", json!({"command_name": "ralph-cancel"}));
-    let reason = mounted(&world, &prepare, "ralph-user-prompt", &cancel.to_string()).blocked();
+    let reason =
+        mounted(&world, &prepare, "ralph-user-prompt", &cancel.to_string()).kept_from_model();
     assert!(reason.contains("could not"), "the person hears of it: {reason}");
     assert!(world.listing(&world.ralph_home()) == before);
 }
@@ -57,7 +58,7 @@ fn on_a_read_only_disk_a_start_is_blocked_and_says_why() {
     let prepare = format!("mount --bind '{home}' '{home}' && mount -o remount,bind,ro '{home}'");
     let start = json!({"command_name": "ralph", "command_args": "Fix it"});
     let start = world.payload("UserPromptExpansion", start).to_string();
-    let reason = mounted(&world, &prepare, "ralph-user-prompt", &start).blocked();
+    let reason = mounted(&world, &prepare, "ralph-user-prompt", &start).kept_from_model();
     assert!(reason.contains("could not make the folder"), "{reason}");
 }
 
@@ -107,7 +108,7 @@ fn a_home_that_is_a_file_blocks_a_start_and_nothing_else() {
     world.stop("x").silent();
     world.tool("Bash", json!({"command": "ls"})).silent();
     world.session_starts("startup").silent();
-    let reason = world.expansion("ralph", "Fix it").blocked();
+    let reason = world.expansion("ralph", "Fix it").kept_from_model();
     assert!(reason.contains("could not make the folder"), "{reason}");
     assert_eq!(fs::read_to_string(world.ralph_home()).unwrap(), "a file");
 }
@@ -119,5 +120,5 @@ fn a_lock_that_another_process_holds_delays_and_then_is_told_of() {
     lock.lock().unwrap();
     assert!(world.stop("RALPH_COMPLETE").message().contains("another process has held"));
     drop(lock);
-    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    world.stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
 }

@@ -110,7 +110,7 @@ fn a_start_in_a_session_that_cannot_be_named_is_refused_and_leaves_nothing() {
         let mut world = World::new();
         world.session = id.to_owned();
         world.env.remove("CLAUDE_CODE_SESSION_ID");
-        let reason = world.expansion("ralph", "Fix it").blocked();
+        let reason = world.expansion("ralph", "Fix it").kept_from_model();
         assert!(reason.contains("session"), "{reason}");
         let left = world.listing(&world.ralph_home());
         let files: Vec<_> = left.keys().filter(|path| path.is_file()).collect();
@@ -145,7 +145,7 @@ fn a_last_message_of_a_megabyte_is_read_to_its_end() {
     let world = World::looping("");
     let long = "word ".repeat(200_000);
     world.working_stop(&long).goes_on();
-    world.stop(&format!("{long}\nRALPH_COMPLETE")).ends("complete_unverified");
+    world.stop(&format!("{long}\nRALPH_COMPLETE")).ends("Ralph: done, without proof");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn an_entry_whose_loop_is_gone_binds_its_session_until_a_person_ends_the_loop() 
     let world = World::looping("");
     fs::remove_dir_all(world.state_path().parent().unwrap()).unwrap();
     may_only_read(&world, "is gone");
-    assert!(world.expansion("ralph-cancel", "").blocked().contains("ended cancelled"));
+    assert!(world.expansion("ralph-cancel", "").kept_from_model().contains("Ralph: cancelled"));
     assert_eq!(world.ending(), "cancelled");
     assert!(world.expansion("ralph", "Another").context().contains("Goal: Another"));
 }
@@ -129,15 +129,15 @@ fn a_torn_state_is_kept_and_the_last_good_copy_goes_on() {
     let torn = &text[..text.len() / 2];
     fs::write(world.state_path(), torn).unwrap();
     let ran = world.working_stop("x");
-    assert!(ran.context().contains("iteration 3/25"), "one behind, plus one: {ran:?}");
-    assert!(ran.message().contains("went on with the last good copy"), "{ran:?}");
+    assert!(ran.context().contains("Ralph 3/25: "), "one behind, plus one: {ran:?}");
+    assert!(ran.message().contains("used the last good copy"), "{ran:?}");
     let kept = fs::read_dir(world.state_path().parent().unwrap())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .find(|path| path.to_string_lossy().contains("broken"))
         .expect("the broken file is kept");
     assert_eq!(fs::read_to_string(kept).unwrap(), torn);
-    assert!(world.working_stop("x").goes_on().contains("iteration 4/25"));
+    assert!(world.step(&world.working_stop("x")).contains("Ralph 4/25: "));
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn a_torn_state_without_a_copy_is_reported_and_stays() {
         fs::write(world.state_path(), text).unwrap();
         may_only_read(&world, "there is no good copy");
         assert_eq!(fs::read_to_string(world.state_path()).unwrap(), text);
-        let reason = world.expansion("ralph-cancel", "").blocked();
-        assert!(reason.contains("ended cancelled") && reason.contains("no good copy"), "{reason}");
+        let reason = world.expansion("ralph-cancel", "").kept_from_model();
+        assert!(reason.contains("Ralph: cancelled") && reason.contains("no good copy"), "{reason}");
         assert_eq!(world.ending(), "cancelled");
     }
 }
@@ -164,21 +164,21 @@ fn an_ended_loop_that_was_not_put_away_is_put_away_by_the_next_event() {
     };
     let world = World::looping("");
     end(&world);
-    world.stop("x").ends("ended stalled");
+    world.stop("x").ends("Ralph: stalled");
     assert_eq!(world.ending(), "stalled");
     assert!(!world.has_entry());
 
     let mut world = World::looping("");
     end(&world);
     let message = world.prompt("prompt-2", "hello").message();
-    assert!(message.contains("ended stalled"), "{message}");
+    assert!(message.contains("Ralph: stalled"), "{message}");
     assert_eq!(world.ending(), "stalled");
 
     let world = World::looping("");
     end(&world);
     // A tool call only glances at the state; the stop after it finishes the ending.
     world.tool("Bash", json!({"command": "ls"})).silent();
-    world.stop("x").ends("ended stalled");
+    world.stop("x").ends("Ralph: stalled");
     assert_eq!(world.ending(), "stalled");
 }
 
@@ -187,10 +187,10 @@ fn an_ended_loop_that_was_not_put_away_is_put_away_by_the_next_event() {
 fn an_ended_loop_whose_entry_missed_the_move_is_followed_into_the_archive() {
     let world = World::looping("");
     let line = fs::read_to_string(world.entry()).unwrap();
-    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    world.stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
     fs::write(world.entry(), line).unwrap();
     mode(&world.entry(), 0o600);
-    world.stop("x").ends("complete_unverified");
+    world.stop("x").ends("Ralph: done, without proof");
     assert!(!world.has_entry());
     assert_eq!(world.ending(), "complete_unverified");
 }
@@ -230,10 +230,10 @@ fn a_newer_schema_is_left_alone_byte_for_byte() {
         let world = World::looping("");
         fs::write(world.state_path(), text).unwrap();
         may_only_read(&world, "newer Ralph");
-        world.expansion("ralph", "Another").blocked();
+        world.expansion("ralph", "Another").kept_from_model();
         assert_eq!(fs::read_to_string(world.state_path()).unwrap(), text);
         // Also a person who ends the loop loses nothing of it.
-        world.expansion("ralph-cancel", "").blocked();
+        world.expansion("ralph-cancel", "").kept_from_model();
         let kept = world.listing(&world.ralph_home().join("archive"));
         assert!(kept.values().any(|(_, content)| content == text.as_bytes()));
     }
@@ -249,7 +249,7 @@ fn a_clock_that_was_set_back_uses_nothing_up() {
     });
     world.working_stop("x").goes_on();
     world.edit_state(|state| state["started_at"] = json!("2020-01-01T00:00:00Z"));
-    world.working_stop("x").ends("ended budget at 1/25");
+    world.working_stop("x").ends("Ralph: stopped: ");
     assert_eq!(world.ending(), "budget");
 }
 
@@ -283,7 +283,7 @@ fn a_single_manifest_file_serves_its_session_and_no_other() {
     world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "clear"})).silent();
     assert!(world.listing(&world.root().join("home")) == before);
     world.become_session(&ours.0, &ours.1);
-    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    world.stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
     assert!(!single.exists());
 }
 
@@ -295,7 +295,7 @@ fn a_single_manifest_in_use_is_not_taken_from_a_live_loop() {
     world.start("");
     let line = fs::read_to_string(&single).unwrap();
     world.become_session("session-2", "prompt-2");
-    let reason = world.expansion("ralph", "Another").blocked();
+    let reason = world.expansion("ralph", "Another").kept_from_model();
     assert!(reason.contains("RALPH_MANIFEST"), "{reason}");
     assert_eq!(fs::read_to_string(&single).unwrap(), line);
 }

@@ -21,7 +21,7 @@ fn the_turn_is_cut_at_its_next_tool_call_and_hears_why_once() {
     let world = cancelled(false);
     let ran = world.tool("Read", json!({"file_path": "/x"}));
     let reason = ran.json()["stopReason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("the person cancelled the loop at 1/25"), "{reason}");
+    assert!(reason.contains("loop cancelled at 1/25"), "{reason}");
     ran.stdout(json!({
         "continue": false,
         "stopReason": reason,
@@ -56,7 +56,7 @@ fn a_turn_that_may_finish_is_not_cut() {
 #[test]
 fn a_turn_without_tool_calls_ends_at_its_stop() {
     let world = cancelled(false);
-    world.stop("x").ends("ended cancelled at 1/25");
+    world.stop("x").ends("Ralph: cancelled after 2 turns, ");
     assert!(!world.has_entry());
     world.stop("x").silent();
 }

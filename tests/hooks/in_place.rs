@@ -1,6 +1,6 @@
 //! A state that another tool wrote and `RALPH_MANIFEST` names, used where it stands.
 
-use crate::world::World;
+use crate::world::{Ran, World};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -46,6 +46,11 @@ fn status(world: &World) -> Value {
     document["loops"][0].clone()
 }
 
+/// What the model gets because this stop continues its turn.
+fn step(state: &Path, stop: &Ran) -> String {
+    format!("{}\n{}", stop.goes_on(), read(state)["details_due"].as_str().unwrap_or_default())
+}
+
 #[test]
 fn verified_in_a_state_that_is_found_in_place_counts_for_nothing_anywhere() {
     let criteria =
@@ -56,15 +61,15 @@ fn verified_in_a_state_that_is_found_in_place_counts_for_nothing_anywhere() {
     assert_eq!(told["criteria"][1]["state"], "never_run", "{told}");
     let line = world.elsewhere(&["status"]).text;
     assert!(!line.contains("1 of 2") && !line.contains("2 of 2 criteria"), "{line}");
-    let reason = world.working_stop("x").goes_on();
+    let reason = step(&state, &world.working_stop("x"));
     assert!(reason.contains("0 of 2 criteria"), "{reason}");
     assert_eq!(read(&state)["acceptance_criteria"][0]["verified"], false);
     world.write("done", "yes\n");
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = step(&state, &world.stop(TOKEN));
     assert!(reason.contains("AC-2 failed"), "{reason}");
     let said = world.working_stop("x").message();
-    assert!(said.contains("ended max_iterations at 2/2"), "{said}");
-    assert!(said.contains("Proven: AC-1.") && said.contains("Not proven: AC-2"), "{said}");
+    assert!(said.contains("Ralph: stopped at the limit of 2 iterations, after 3 turns"), "{said}");
+    assert!(said.contains("1 of 2 criteria hold: AC-2 fails"), "{said}");
     let ended = world.archived()[0].clone();
     let verified: Vec<_> =
         [0, 1].map(|at| ended["acceptance_criteria"][at]["verified"].clone()).into();
@@ -79,7 +84,7 @@ fn a_criterion_without_a_command_never_runs_and_one_that_cannot_fail_proves_noth
         criterion("AC-3", "echo ok"),
         criterion("AC-4", "grep -q no done || true"),
     ]));
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = step(&state, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 has no command, so nothing can prove it"), "{reason}");
     for id in ["AC-2", "AC-3", "AC-4"] {
         assert!(reason.contains(&format!("{id} passed and proves nothing")), "{reason}");
@@ -87,7 +92,10 @@ fn a_criterion_without_a_command_never_runs_and_one_that_cannot_fail_proves_noth
     assert_eq!(read(&state)["acceptance_criteria"][0]["receipt"], Value::Null);
     world.working_stop(TOKEN).goes_on();
     let said = world.working_stop(TOKEN).message();
-    assert!(said.contains("ended max_iterations") && !said.contains("Proven:"), "{said}");
+    assert!(
+        said.contains("stopped at the limit") && said.contains("0 of 4 criteria hold"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -97,7 +105,7 @@ fn a_state_that_names_no_project_and_no_loop_gets_both_and_every_message_names_i
     assert!(named.starts_with("20260102-030405-"), "{named}");
     // The session's shell is below the project.
     world.env.remove("CLAUDE_PROJECT_DIR");
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = step(&state, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 failed"), "{reason}");
     let kept = read(&state);
     assert_eq!(kept["project_root"], world.project().display().to_string());
@@ -116,8 +124,7 @@ fn a_state_that_names_no_project_and_no_loop_gets_both_and_every_message_names_i
     }
     world.working_stop("x").goes_on();
     let said = world.working_stop("x").message();
-    assert!(said.contains(&format!("loop {named} ended max_iterations")), "{said}");
-    assert!(said.contains(&format!("--loop {named}`")), "{said}");
+    assert!(said.contains("stopped at the limit of 2 iterations"), "{said}");
     let shown = world.elsewhere(&["status", "--loop", &named]);
     assert!(shown.success && shown.text.contains(&named), "{shown:?}");
 }
@@ -128,5 +135,5 @@ fn what_the_models_shell_verifies_in_place_finds_the_project() {
     world.write("done", "yes\n");
     let said = world.ralph(&["verify"]);
     assert!(said.success, "{said:?}");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }

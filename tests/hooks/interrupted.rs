@@ -35,7 +35,7 @@ fn after_esc_a_new_prompt_is_served_and_the_loop_rests_until_it_is_continued() {
     let text = world.type_command("ralph", "").context();
     assert!(text.contains(" continues at 3/25\n"), "{text}");
     assert!(text.contains("RALPH_COMPLETE alone on its last line"), "the whole contract: {text}");
-    assert!(world.working_stop("x").goes_on().contains("iteration 4/25"));
+    assert!(world.step(&world.working_stop("x")).contains("Ralph 4/25: "));
 }
 
 #[test]

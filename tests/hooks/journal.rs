@@ -45,11 +45,11 @@ fn a_loop_with_a_person_leaves_a_line_for_every_decision() {
     world.tool("Bash", json!({"command": "ls"})).silent();
     world.working_stop("x").goes_on();
     world.prompt = "prompt-2".to_owned();
-    world.type_command("ralph", "another task").blocked();
+    world.type_command("ralph", "another task").kept_from_model();
     world.prompt = "prompt-3".to_owned();
     world.type_command("ralph", "").context();
     world.session_starts("compact").context();
-    world.expansion("ralph-plan", "something else").blocked();
+    world.expansion("ralph-plan", "something else").kept_from_model();
     world.prompt("prompt-3", "ralph pause").kept_from_model();
     world.stop("x").exit(0);
     // Another process each time, or the session would not have been resumed.
@@ -139,7 +139,7 @@ fn a_replay_asks_the_executables_themselves_and_finds_no_difference() {
     world.tool("EnterPlanMode", json!({})).denied();
     world.stop("RALPH_COMPLETE").goes_on();
     world.write("file", "x");
-    world.stop("**RALPH_COMPLETE**").ends("complete");
+    world.stop("**RALPH_COMPLETE**").ends("Ralph: done. ");
     let said = world.elsewhere(&["replay", "--all"]);
     assert!(said.success, "{said:?}");
     assert!(said.text.contains("\n3 decisions made again, 0 differ; 1 line is not"), "{said:?}");

@@ -30,10 +30,11 @@ mod sessions;
 mod signals;
 mod spec;
 mod stall;
+mod step_details;
 mod twice;
 mod upgrade;
 mod waiting;
 mod worked;
 mod workers;
 
-use ralph_test_support::{executables, orchestrated, planning, session as world, timeless};
+use ralph_test_support::{executables, orchestrated, planning, session as world};

@@ -12,7 +12,7 @@ fn a_loop_follows_the_shell_into_a_subfolder_and_still_sees_the_whole_tree() {
         world.write("at-the-root", &n.to_string());
         world.stop("x").goes_on();
     }
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn after_a_cd_elsewhere_the_projects_tree_is_still_the_one_that_counts() {
         world.stop("x").goes_on();
     }
     fs::write(world.cwd.join("elsewhere"), "x").unwrap();
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn where_the_client_names_no_project_it_is_the_repositorys_root() {
     world.write("at-the-root", "x");
     world.stop("x").goes_on();
     world.cwd = world.root();
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_loop_in_a_linked_work_tree_looks_at_that_tree() {
         world.stop("x").goes_on();
     }
     world.write("in-the-main-tree", "x");
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_project_that_is_gone_is_no_reason_to_fail() {
     fs::remove_dir_all(world.project()).unwrap();
     world.stop("x").goes_on();
     world.stop("x").goes_on();
-    world.stop("x").ends("max_iterations");
+    world.stop("x").ends("Ralph: stopped at the limit of ");
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn files_with_strange_names_are_work_like_any_other() {
         world.write(name, "x");
         world.stop("x").goes_on();
     }
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }

@@ -49,6 +49,18 @@ fn a_new_conversation_hears_them_fenced_and_one_that_goes_on_does_not() {
 }
 
 #[test]
+fn by_default_they_have_at_most_1200_characters() {
+    let world = world();
+    for folder in 0..30 {
+        for file in 0..20 {
+            world.write(&format!("folder-{folder:02}/file-{file:02}-{}", "f".repeat(40)), "");
+        }
+    }
+    let units = begins(&world, "startup").context().encode_utf16().count();
+    assert!((900..=1_200).contains(&units), "{units}");
+}
+
+#[test]
 fn settings_switch_them_off_and_a_cloned_project_only_off() {
     let world = world();
     world.settings("[context]\nenabled = false\n");

@@ -33,7 +33,7 @@ fn a_plugins_name_of_the_command_starts_it_too() {
 fn a_wrong_flag_is_explained_and_starts_nothing() {
     let world = World::new();
     for args in ["Fix --max-iterations many", "--max-iteration 5 Fix", "Fix --max-iterations -1"] {
-        let reason = world.type_command("ralph", args).blocked();
+        let reason = world.type_command("ralph", args).kept_from_model();
         assert!(reason.contains("--max-iteration"), "{reason}");
     }
     assert!(!world.ralph_home().join("loops").exists());
@@ -43,7 +43,7 @@ fn a_wrong_flag_is_explained_and_starts_nothing() {
 fn a_criterion_whose_program_does_not_exist_is_explained_and_starts_nothing() {
     let world = World::new();
     let args = "Fix it --ac 'it works=sh check' --ac 'tests pass=no-such-runner -q'";
-    let reason = world.type_command("ralph", args).blocked();
+    let reason = world.type_command("ralph", args).kept_from_model();
     assert!(reason.contains("AC-2: `no-such-runner` was not found on PATH; "), "{reason}");
     assert!(reason.ends_with("; nothing was started"), "{reason}");
     assert!(!world.ralph_home().join("loops").exists());
@@ -53,10 +53,12 @@ fn a_criterion_whose_program_does_not_exist_is_explained_and_starts_nothing() {
 fn the_loop_goes_on_exactly_five_times_and_then_ends() {
     let world = World::looping("--max-iterations 5");
     for n in 1..=5 {
-        let text = world.working_stop("Still going.").goes_on();
-        assert!(text.starts_with(&format!("Ralph loop, iteration {n}/5.")), "{text}");
+        let text = world.step(&world.working_stop("Still going."));
+        assert!(text.starts_with(&format!("Ralph {n}/5: next: ")), "{text}");
     }
-    world.working_stop("Still going.").ends("ended max_iterations at 5/5");
+    world
+        .working_stop("Still going.")
+        .ends("Ralph: stopped at the limit of 5 iterations, after 6 turns");
     assert_eq!(world.ending(), "max_iterations");
     assert!(!world.has_entry());
     world.stop("And on.").silent();
@@ -65,7 +67,7 @@ fn the_loop_goes_on_exactly_five_times_and_then_ends() {
 #[test]
 fn the_token_alone_on_the_last_line_ends_the_loop() {
     let world = World::looping("");
-    world.stop("All done.\n\nRALPH_COMPLETE").ends("ended complete_unverified at 0/25");
+    world.stop("All done.\n\nRALPH_COMPLETE").ends("Ralph: done, without proof, after 1 turn");
     assert_eq!(world.ending(), "complete_unverified");
     assert!(!world.has_entry());
 }
@@ -76,8 +78,8 @@ fn the_token_in_any_other_place_does_not() {
     for message in
         ["I will say RALPH_COMPLETE soon.", "```\nRALPH_COMPLETE\n```", "> RALPH_COMPLETE"]
     {
-        let text = world.working_stop(message).goes_on();
-        assert!(text.starts_with("RALPH_COMPLETE was in your message"), "{text}");
+        let text = world.step(&world.working_stop(message));
+        assert!(text.contains("\nRALPH_COMPLETE was in your message"), "{text}");
     }
     assert_eq!(world.standing(), "implementation 3/25");
 }
@@ -86,7 +88,7 @@ fn the_token_in_any_other_place_does_not() {
 fn work_finished_on_the_last_iteration_is_complete_and_not_capped() {
     let world = World::looping("--max-iterations 1");
     world.working_stop("x").goes_on();
-    world.working_stop("RALPH_COMPLETE").ends("complete_unverified at 1/1");
+    world.working_stop("RALPH_COMPLETE").ends("Ralph: done, without proof, after 2 turns");
 }
 
 #[test]
@@ -96,7 +98,7 @@ fn a_client_that_is_old_or_unknown_is_answered_by_a_block() {
         world.set("AI_AGENT", agent);
         let ran = world.stop("x");
         let reason = ran.blocked();
-        assert!(reason.starts_with("Ralph loop, iteration 1/25."), "{reason}");
+        assert!(reason.starts_with("Ralph 1/25: next: "), "{reason}");
         ran.stdout(json!({"decision": "block", "reason": reason})).exit(0);
     }
 }
@@ -141,7 +143,9 @@ fn whether_a_stop_hook_was_active_makes_no_difference() {
             world.write("x", &world.standing());
             world.stop_with(json!({"stop_hook_active": active})).goes_on();
         }
-        world.stop_with(json!({"stop_hook_active": active})).ends("max_iterations");
+        world
+            .stop_with(json!({"stop_hook_active": active}))
+            .ends("Ralph: stopped at the limit of ");
     }
 }
 
@@ -182,7 +186,7 @@ fn a_second_task_is_refused_once_the_loop_has_begun() {
     let first = world.state()["loop_id"].clone();
     world.working_stop("x").goes_on();
     world.prompt = "prompt-2".to_owned();
-    let reason = world.type_command("ralph", "Another").blocked();
+    let reason = world.type_command("ralph", "Another").kept_from_model();
     assert!(reason.contains("a loop is paused in this session at 1/25"), "{reason}");
     assert_eq!(world.state()["loop_id"], first);
 }
@@ -200,7 +204,7 @@ fn a_second_task_replaces_a_loop_that_never_began() {
 
 #[test]
 fn the_command_alone_says_what_to_do_where_nothing_is_planned() {
-    let reason = World::new().type_command("ralph", "").blocked();
+    let reason = World::new().type_command("ralph", "").kept_from_model();
     assert!(reason.contains("nothing is planned here"), "{reason}");
 }
 
@@ -209,5 +213,5 @@ fn settings_that_could_not_be_used_are_told_to_the_person_who_starts() {
     let world = World::new();
     world.write(".claude/ralph.toml", "max_iteration = 3\n");
     let message = world.start("").message();
-    assert!(message.contains("max_iteration") && message.contains("was not used"), "{message}");
+    assert!(message.contains("max_iteration") && message.contains("Ralph ignored it"), "{message}");
 }

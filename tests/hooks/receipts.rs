@@ -12,9 +12,10 @@ fn looping() -> World {
 }
 
 #[track_caller]
-fn refused(ran: Ran) -> String {
-    let reason = ran.goes_on();
-    assert!(reason.starts_with("Completion was requested and is refused"), "{reason}");
+fn refused(world: &World, ran: &Ran) -> String {
+    let reason = world.step(ran);
+    assert!(reason.lines().next().unwrap().contains("completion refused"), "{reason}");
+    assert!(reason.contains("Completion was requested and is refused"), "{reason}");
     reason
 }
 
@@ -25,12 +26,12 @@ fn receipt(world: &World) -> Value {
 #[test]
 fn a_request_runs_the_criteria_and_is_granted_when_all_hold() {
     let world = looping();
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("- AC-1 failed (exit code 2): `grep -q yes done`"), "{reason}");
     assert!(reason.contains("AC-1 printed last:\ngrep: done: No such file"), "{reason}");
     assert_eq!(world.standing(), "implementation 1/25");
     world.write("done", "yes\n");
-    world.stop(TOKEN).ends("ended complete at 1/25");
+    world.stop(TOKEN).ends("Ralph: done. The criterion is proven, 2 turns");
     assert_eq!(world.ending(), "complete");
     let archived = &world.archived()[0];
     let receipt = &archived["acceptance_criteria"][0]["receipt"];
@@ -58,7 +59,7 @@ fn a_token_that_is_quoted_prefixed_fenced_or_negated_asks_for_nothing() {
         "RALPH_COMPLETE is near",
         "`RALPH_COMPLETE`",
     ] {
-        let reason = world.working_stop(message).goes_on();
+        let reason = world.step(&world.working_stop(message));
         assert!(!reason.contains("is refused"), "{message}: {reason}");
         assert_eq!(receipt(&world), Value::Null, "{message}");
     }
@@ -80,7 +81,7 @@ fn verified_set_by_hand_counts_for_nothing() {
     world.edit_state(|state| {
         state["acceptance_criteria"][0]["verified"] = json!(true);
     });
-    refused(world.stop(TOKEN));
+    refused(&world, &world.stop(TOKEN));
     assert_eq!(world.state()["acceptance_criteria"][0]["verified"], json!(false));
 }
 
@@ -96,7 +97,7 @@ fn an_edit_after_green_makes_the_receipt_stale_and_a_commit_does_not() {
     );
     world.start(&format!("--ac \"it=sh -c '{command}'\""));
     world.write("done", "yes\n");
-    refused(world.stop(TOKEN));
+    refused(&world, &world.stop(TOKEN));
     assert_eq!(count(&world), 1);
     world.write("other", "1");
     world.edit_state(|state| state["phase"] = json!("implementation"));
@@ -106,14 +107,14 @@ fn an_edit_after_green_makes_the_receipt_stale_and_a_commit_does_not() {
     world.git("add -A");
     world.git("commit -q -m all");
     assert!(world.ralph(&["status"]).text.contains("AC-1  holds"), "good after the commit");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
     assert_eq!(count(&world), 3, "a help spares the proof no run");
 
     let world = looping();
     world.write("done", "yes\n");
     assert!(world.ralph(&["verify"]).success);
     world.write("done", "no\n");
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 failed (exit code 1)"), "it was run again: {reason}");
     assert!(reason.contains("AC-1 held"), "{reason}");
     assert!(reason.contains("is red now; changed since: done."), "{reason}");
@@ -124,11 +125,11 @@ fn a_completion_on_the_last_iteration_is_complete() {
     let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes done\"");
     world.working_stop("working").goes_on();
     world.write("done", "yes\n");
-    world.stop(TOKEN).ends("ended complete at 1/1");
+    world.stop(TOKEN).ends("Ralph: done. The criterion is proven, 2 turns");
 
     let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes done\"");
     world.working_stop("working").goes_on();
-    world.stop(TOKEN).ends("ended max_iterations at 1/1");
+    world.stop(TOKEN).ends("Ralph: stopped at the limit of 1 iteration, after 2 turns");
 }
 
 #[test]
@@ -137,12 +138,10 @@ fn the_criteria_of_a_loop_that_met_its_bound_can_still_be_run() {
     world.working_stop("Not yet.").goes_on();
     world.write("done", "yes\n");
     let said = world.stop("It is written, and I forgot to say so.");
-    let said = said.ends("max_iterations at 1/1").out();
+    let said = said.ends("Ralph: stopped at the limit of 1 iteration, ").out();
     let archived = world.archived()[0].clone();
     let id = archived["loop_id"].as_str().unwrap().to_owned();
-    assert!(said.contains(&format!("`ralph verify --loop {id}` runs the criteria; ")), "{said}");
-    assert!(!world.ralph(&["verify"]).success, "an ended loop is not meant where none is named");
-
+    assert!(said.contains("The criterion holds."), "{said}");
     let verified = world.ralph(&["verify", "--loop", &id]);
     assert!(verified.success && verified.text.ends_with("It holds.\n"), "{verified:?}");
     let archived = world.archived()[0].clone();
@@ -153,10 +152,11 @@ fn the_criteria_of_a_loop_that_met_its_bound_can_still_be_run() {
 
 #[test]
 fn a_loop_without_criteria_and_the_rule_of_the_token_end_unverified() {
-    World::looping("").stop(TOKEN).ends("ended complete_unverified");
+    World::looping("").stop(TOKEN).ends("Ralph: done, without proof");
     let world = World::looping("--completion token --ac \"it=grep -q yes done\"");
-    world.stop(TOKEN).ends("ended complete_unverified");
-    assert_eq!(world.archived()[0]["acceptance_criteria"][0]["receipt"], Value::Null);
+    world.stop(TOKEN).ends("Ralph: done, without proof");
+    let receipt = world.archived()[0]["acceptance_criteria"][0]["receipt"].clone();
+    assert_eq!(receipt["passed"], false, "its ending states which criteria hold");
 }
 
 #[test]
@@ -164,11 +164,12 @@ fn the_same_failure_three_times_is_called_so() {
     let world = looping();
     for n in 0..2 {
         world.write("other", &n.to_string());
-        refused(world.stop(TOKEN));
+        refused(&world, &world.stop(TOKEN));
     }
     world.write("other", "again");
-    let message = world.stop(TOKEN).ends("ended stalled (same_failure) at 2/25").message();
-    assert!(message.contains("AC-1 failed (exit code 2)"), "{message}");
+    let message =
+        world.stop(TOKEN).ends("Ralph: stalled: completion was requested 3 times").message();
+    assert!(message.contains("The criterion does not hold: AC-1 fails."), "{message}");
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn going_back_and_forth_is_called_a_cycle() {
         world.stop("trying").goes_on();
     }
     world.write("file", "b");
-    world.stop("trying").ends("ended stalled (cycle) at 3/25");
+    world.stop("trying").ends("Ralph: stalled: the work goes round in a circle");
 }
 
 #[test]
@@ -194,7 +195,7 @@ fn one_long_task_with_real_edits_is_never_called_stalled() {
 #[test]
 fn a_check_that_rewrites_files_is_named_with_the_file() {
     let world = World::looping("--ac \"gen=date +%N > gen.txt; test -s gen.txt\"");
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 changes gen.txt each time it runs"), "{reason}");
     assert!(reason.contains("receipt_ignore"), "{reason}");
 }
@@ -202,7 +203,7 @@ fn a_check_that_rewrites_files_is_named_with_the_file() {
 #[test]
 fn a_check_that_writes_the_same_each_time_is_a_fixed_point_and_holds() {
     let world = World::looping("--ac \"fmt=echo formatted > gen.txt && test -s gen.txt\"");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn files_that_receipts_ignore_make_none_stale() {
     let world = World::new();
     world.settings("receipt_ignore = [\"*.log\"]\n");
     world.start("--ac \"it=date +%N > run.log && test -s run.log\"");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 #[test]
@@ -219,14 +220,14 @@ fn criteria_that_were_changed_after_the_start_are_not_run() {
     world.edit_state(|state| {
         state["acceptance_criteria"][0]["verification_command"] = json!("touch ran; test 1 = 1");
     });
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("not those that the person agreed to"), "{reason}");
     assert!(!world.project().join("ran").exists());
     let verify = world.ralph(&["verify"]);
     assert!(!verify.success && verify.text.contains("ralph criteria accept"), "{}", verify.text);
     assert!(!world.ralph(&["criteria", "accept"]).success, "the model may not");
     assert!(world.elsewhere(&["criteria", "accept"]).success);
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 #[test]
@@ -236,12 +237,12 @@ fn a_changed_test_file_is_told_in_the_refusal_the_status_and_the_ending() {
     world.start("--ac \"it=sh check.sh\"");
     world.write("check.sh", "grep -q maybe done\n");
     let told = "changed since the start: check.sh";
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains(told), "{reason}");
     let status = world.ralph(&["status"]).text;
     assert!(status.contains("check.sh"), "{status}");
     world.write("done", "maybe");
-    let message = world.stop(TOKEN).ends("ended complete").message();
+    let message = world.stop(TOKEN).ends("Ralph: done. ").message();
     assert!(message.contains(told), "{message}");
 }
 
@@ -261,7 +262,7 @@ fn a_command_that_hangs_ends_with_the_time_for_a_request() {
     let world = World::new();
     world.settings("verify_seconds = 1\n");
     world.start("--ac \"hang=tail -f /dev/null\"");
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 was never run"), "{reason}");
     assert!(reason.contains("did not finish in the time"), "{reason}");
 }
@@ -281,7 +282,7 @@ fn without_the_neighbour_nothing_is_proven_and_the_loop_goes_on() {
     let payload = world.payload("Stop", json!({"last_assistant_message": TOKEN}));
     let command = world.wrapped(&[hook.to_str().unwrap()]);
     let ran = crate::world::run(command, "ralph-stop-hook", payload.to_string().as_bytes());
-    let reason = refused(ran);
+    let reason = refused(&world, &ran);
     assert!(reason.contains("could not find"), "{reason}");
 }
 
@@ -323,11 +324,11 @@ fn fewer_tests_than_at_the_start_do_not_hold_until_a_person_takes_them() {
     summary(3);
     assert!(world.ralph(&["verify"]).success);
     summary(2);
-    let reason = refused(world.stop(TOKEN));
+    let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 ran 2 tests, and 3 at the start"), "{reason}");
     let taken = world.elsewhere(&["criteria", "accept"]);
     assert!(taken.text.contains("2 tests for AC-1 instead of 3"), "{}", taken.text);
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 #[test]
@@ -353,7 +354,7 @@ fn a_criterion_that_names_paths_is_stale_only_by_them() {
     let status = world.ralph(&["status"]).text;
     assert!(status.contains("AC-1  holds"), "{status}");
     assert_eq!(runs(&world), 1);
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
     assert_eq!(runs(&world), 2, "a help spares the proof no run");
 }
 

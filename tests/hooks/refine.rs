@@ -34,8 +34,7 @@ fn end(world: &World, lines: usize) -> String {
 
 fn hand_over(world: &World, answer: &str) -> String {
     let mut command = Command::new("sh");
-    let script =
-        format!("printf '%s' \"$1\" | exec {} refine end --session plan", executable("ralph"));
+    let script = format!("printf '%s' \"$1\" | exec {} refine end --id plan", executable("ralph"));
     command.args(["-c", &script, "sh", answer]);
     let output = command.env_clear().envs(&world.env).current_dir(&world.cwd).output().unwrap();
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
@@ -96,7 +95,7 @@ fn an_agent_is_called_for_a_round_that_is_open_and_by_the_conversation() {
     end(&world, 9);
     assert_eq!(world.standing(), "implementation 1/5");
     let why = refused(&calls(&world, "b"));
-    assert!(why.contains("`ralph refine begin --session plan` opens the next"), "{why}");
+    assert!(why.contains("open the next with `ralph refine begin --id plan`"), "{why}");
     begin(&world);
     let members = json!({"tool_name": "Agent", "tool_input": {"prompt": "x"}, "tool_use_id": "c",
         "agent_id": "a-1", "agent_type": "general-purpose"});
@@ -112,12 +111,12 @@ fn an_agent_is_called_for_a_round_that_is_open_and_by_the_conversation() {
 fn a_turn_that_ends_before_the_refinement_goes_on_and_its_end_lets_it_end() {
     let world = refining();
     calls(&world, "a").silent();
-    let told = world.stop("RALPH_COMPLETE").context();
+    let told = world.step(&world.stop("RALPH_COMPLETE"));
     assert!(
         told.contains("Ralph refinement `plan`: 0 of 5 rounds done, and it is not over"),
         "{told}"
     );
-    assert!(told.contains("`ralph refine end --session plan`"), "{told}");
+    assert!(told.contains("`ralph refine end --id plan`"), "{told}");
     let said = world.elsewhere(&["explain"]).text;
     for words in [
         "the refinement is not over",
@@ -128,15 +127,13 @@ fn a_turn_that_ends_before_the_refinement_goes_on_and_its_end_lets_it_end() {
     for lines in [2, 1, 0] {
         if lines < 2 {
             begin(&world);
-            calls(&world, &format!("call {lines}")).silent();
+            let ran = calls(&world, &format!("call {lines}"));
+            assert_eq!(ran.json()["hookSpecificOutput"]["permissionDecision"], Value::Null);
         }
         let said = end(&world, lines);
         if lines > 0 {
             let told = world.stop("Done.").context();
-            assert!(
-                told.contains("`ralph refine begin --session plan` opens round"),
-                "{told} {said}"
-            );
+            assert!(told.contains("with `ralph refine begin --id plan`"), "{told} {said}");
         }
     }
     assert_eq!(world.ending(), "plateau");
@@ -156,7 +153,7 @@ fn one_that_makes_no_round_ends_as_stalled() {
     world.stop("I would rather talk.");
     assert_eq!(world.ending(), "stalled");
     let said = hand_over(&world, "CHANGES: 0\nSUMMARY: nothing");
-    assert!(said.contains("was ended while round 1 ran"), "{said}");
+    assert!(said.contains("ended while round 1 ran"), "{said}");
     assert_eq!(session(&world)["history"][0]["end"], "interrupted");
 }
 
@@ -167,7 +164,7 @@ fn a_cancel_keeps_what_the_round_wrote_out_of_the_plan() {
         calls(&world, "a").silent();
         let loop_id = world.state()["loop_id"].as_str().unwrap().to_owned();
         let status = world.elsewhere(&["status"]).text;
-        assert!(status.contains("refinement  0/5"), "{status}");
+        assert!(status.contains("refinement: running  0/5"), "{status}");
         assert!(status.contains("`plan`, round 1 is open, 1 of 5 agents called"), "{status}");
         let said = match by_kill {
             true => world.elsewhere(&["refine", "kill", "plan"]),
@@ -179,10 +176,7 @@ fn a_cancel_keeps_what_the_round_wrote_out_of_the_plan() {
         assert_eq!(world.ending(), "cancelled");
         if !by_kill {
             let said = end(&world, 3);
-            assert!(
-                said.contains("`ralph refine loop --session plan` makes the round once more"),
-                "{said}"
-            );
+            assert!(said.contains("`ralph refine loop --id plan` repeats the round"), "{said}");
             let history = world.elsewhere(&["refine", "history", "--session", "plan"]).text;
             assert!(history.contains("what round 1 wrote, which is not the plan"), "{history}");
         }
@@ -199,7 +193,7 @@ fn a_session_has_one_mode_and_a_plan_one_conversation() {
     let said = world.ralph(&["refine", "begin", "--mode", "beads", "--session", "other"]);
     assert!(!said.success, "{}", said.text);
     world.prompt = "prompt-2".to_owned();
-    let said = world.expansion("ralph", "\"Fix it\"").blocked();
+    let said = world.expansion("ralph", "\"Fix it\"").kept_from_model();
     assert!(said.contains("a refinement is live in this session at 0/5"), "{said}");
     world.set("RALPH_CLAUDE", "/bin/true");
     for arguments in [
@@ -207,7 +201,7 @@ fn a_session_has_one_mode_and_a_plan_one_conversation() {
         &["refine", "once", "--session", "plan"],
     ] {
         let said = world.elsewhere(arguments);
-        let why = "the session `plan` is at work on `plan.md` in a conversation (session-1)";
+        let why = "the refinement `plan` is at work on `plan.md` in a conversation (session-1)";
         assert!(!said.success && said.text.contains(why), "{}", said.text);
     }
     world.become_session("session-2", "prompt-3");

@@ -103,7 +103,7 @@ impl Play {
             if stop.json()["hookSpecificOutput"].is_null() {
                 return;
             }
-            let next = calls_in(&stop.goes_on());
+            let next = calls_in(&self.world.step(&stop));
             assert!(!next.is_empty(), "{stop:?}");
             self.carries_out(&next);
         }
@@ -113,7 +113,7 @@ impl Play {
     /// Goes on until one of these calls comes next, and gives what was told.
     fn until(&mut self, short: &str) -> Vec<Called> {
         for _ in 0..60 {
-            let next = calls_in(&self.world.stop("I wait.").goes_on());
+            let next = calls_in(&self.world.step(&self.world.stop("I wait.")));
             if next.iter().any(|call| call.short() == short) {
                 return next;
             }
@@ -273,7 +273,7 @@ fn the_conversation_writes_no_artefact_and_calls_only_what_comes_next() {
         for tool in ["Write", "Edit", "NotebookEdit"] {
             let name = if tool == "NotebookEdit" { "notebook_path" } else { "file_path" };
             let said = world.tool(tool, json!({name: folder.join(path), "content": "x"})).denied();
-            assert!(said.contains("writes no artefact"), "{said}");
+            assert!(said.contains("must not write the orchestration's files"), "{said}");
         }
     }
     let id = folder.file_name().unwrap().to_str().unwrap();
@@ -296,14 +296,14 @@ fn the_conversation_writes_no_artefact_and_calls_only_what_comes_next() {
     world.tool("AskUserQuestion", json!({})).denied();
     world.tool("EnterPlanMode", json!({})).denied();
 
-    let next = calls_in(&world.stop("I wait.").goes_on());
+    let next = calls_in(&world.step(&world.stop("I wait.")));
     assert_eq!(next[0].short(), "brainstorm");
     let others = [
-        ("general-purpose", next[0].prompt.clone(), "no part in the session"),
-        ("Ralph-v2-Planner", next[0].prompt.clone(), "not the call that comes next"),
+        ("general-purpose", next[0].prompt.clone(), "not an agent of this orchestration"),
+        ("Ralph-v2-Planner", next[0].prompt.clone(), "not the next call"),
         (&next[0].kind, format!("{}\nMODE: research", next[0].prompt), "exactly one mode"),
-        (&next[0].kind, first[0].prompt.clone(), "not the call that comes next"),
-        (&next[0].kind, "Please brainstorm".to_owned(), "not the call that comes next"),
+        (&next[0].kind, first[0].prompt.clone(), "not the next call"),
+        (&next[0].kind, "Please brainstorm".to_owned(), "not the next call"),
     ];
     for (kind, prompt, words) in others {
         let call = Called { kind: kind.to_owned(), prompt };
@@ -314,7 +314,7 @@ fn the_conversation_writes_no_artefact_and_calls_only_what_comes_next() {
     allowed(&calls(world, "t1", &next[0]));
     allowed(&calls(world, "t1", &next[0]));
     let said = calls(world, "t2", &next[0]).denied();
-    assert!(said.contains("nobody is called now"), "the same call twice: {said}");
+    assert!(said.contains("no call is due"), "the same call twice: {said}");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn an_agent_writes_what_is_its_own_and_calls_nobody() {
     let progress = fs::read_to_string(folder.join("progress.md")).unwrap();
     allowed(&write("executor-0", "progress.md", &set_mark(&progress, "task-1", "[P]")));
     let said = write("executor-0", "progress.md", &set_mark(&progress, "task-2", "[P]")).denied();
-    assert!(said.contains("may not mark task-2"), "{said}");
+    assert!(said.contains("must not mark task-2"), "{said}");
     write("executor-0", "progress.md", &set_mark(&progress, "task-1", "[x]")).denied();
     write("executor-0", "progress.md", "# Progress\n").denied();
     let edit = |agent: &str, old: &str, new: &str| {
@@ -399,7 +399,7 @@ fn an_agent_is_known_by_the_prompt_of_its_transcript_before_its_id_was_told() {
         by(world, "a7", "Ralph-v2-Executor", "Write", input)
     };
     let said = writes().denied();
-    assert!(said.contains("only the session's own agents"), "of two it could be either: {said}");
+    assert!(said.contains("only the orchestration's agents"), "of two it could be either: {said}");
     let subagents = world.transcript().with_extension("").join("subagents");
     fs::create_dir_all(&subagents).unwrap();
     let row = json!({"type": "user", "message": {"role": "user", "content": next[1].prompt}});
@@ -435,7 +435,7 @@ fn a_replaced_task_is_kept_as_it_was_and_one_that_is_done_stays() {
         let input = json!({"file_path": folder.join(path), "content": "anew"});
         by(world, "planner", "Ralph-v2-Planner", "Write", input)
     };
-    assert!(write("tasks/task-1.md").denied().contains("is done and its file stays"));
+    assert!(write("tasks/task-1.md").denied().contains("is done and its file must not change"));
     write("plan.iteration-1.md").denied();
     let before = fs::read_to_string(folder.join("tasks/task-2.md")).unwrap();
     allowed(&write("tasks/task-2.md"));
@@ -469,14 +469,14 @@ fn an_agent_that_ends_without_its_work_is_called_again_and_later() {
         launched(world, &id, &agent, &next[0]).silent();
         ends(world, &agent, &next[0].kind);
         if number == 0 {
-            next = calls_in(&world.stop("It failed.").goes_on());
+            next = calls_in(&world.step(&world.stop("It failed.")));
             assert_eq!(next[0].short(), "INITIALIZE", "again at once");
         }
     }
-    let told = world.stop("It failed again.").goes_on();
+    let told = world.step(&world.stop("It failed again."));
     assert!(told.contains("wait until"), "{told}");
     let said = calls(world, "t3", &next[0]).denied();
-    assert!(said.contains("nobody is called now"), "{said}");
+    assert!(said.contains("no call is due"), "{said}");
 }
 
 #[test]
@@ -521,7 +521,7 @@ fn an_agent_that_vanished_counts_as_failed_at_the_next_stop() {
     let next = calls_in(&text);
     allowed(&calls(&play.world, "t", &next[0]));
     launched(&play.world, "t", "a", &next[0]).silent();
-    let again = calls_in(&play.world.stop("It is gone.").goes_on());
+    let again = calls_in(&play.world.step(&play.world.stop("It is gone.")));
     assert_eq!(again, next);
     assert!(play.world.ralph(&["explain", "5"]).text.contains("ended without"));
 }
@@ -566,7 +566,7 @@ fn a_steer_is_told_to_agents_at_work_and_with_the_calls_that_come_next() {
             .contains("SIGNAL: STEER: use oak\n  INFO: paint is in the cellar\n  STEER: and brass")
     );
     // Told again as it was, until the call is made.
-    assert_eq!(calls_in(&play.world.stop("Hm.").goes_on()), next);
+    assert_eq!(calls_in(&play.world.step(&play.world.stop("Hm."))), next);
     assert_eq!(fs::read_dir(&inputs).unwrap().count(), 3, "nobody was called with it");
     allowed(&calls(&play.world, "e2", &next[0]));
     assert_eq!(fs::read_dir(&inputs).unwrap().count(), 0);
@@ -599,7 +599,7 @@ fn a_steer_that_was_told_before_a_pause_is_told_after_it() {
     let (mut play, text) = begun("", six_tasks());
     play.carries_out(&calls_in(&text));
     assert!(play.world.elsewhere(&["session", "signal", "steer", "use oak"]).success);
-    let next = calls_in(&play.world.stop("I wait.").goes_on());
+    let next = calls_in(&play.world.step(&play.world.stop("I wait.")));
     assert!(next[0].prompt.contains("SIGNAL: STEER: use oak"), "{}", next[0].prompt);
     assert!(play.world.elsewhere(&["session", "signal", "pause"]).success);
     play.world.stop("I end.").exit(0);
@@ -619,7 +619,7 @@ fn a_steer_that_was_told_before_a_pause_is_told_after_it() {
 fn a_stop_signal_ends_it_at_the_next_stop_and_nothing_is_called_before() {
     let (mut play, text) = begun("", six_tasks());
     play.carries_out(&calls_in(&text));
-    let next = calls_in(&play.world.stop("I wait.").goes_on());
+    let next = calls_in(&play.world.step(&play.world.stop("I wait.")));
     assert!(play.world.elsewhere(&["session", "signal", "stop", "that is enough"]).success);
     let said = calls(&play.world, "t", &next[0]).denied();
     assert!(said.contains("that is enough"), "{said}");
@@ -632,21 +632,24 @@ fn a_stop_signal_ends_it_at_the_next_stop_and_nothing_is_called_before() {
 fn a_compacted_or_resumed_conversation_is_given_the_contract_again() {
     let (mut play, text) = begun("", six_tasks());
     play.carries_out(&calls_in(&text));
-    let next = calls_in(&play.world.stop("I wait.").goes_on());
+    let next = calls_in(&play.world.step(&play.world.stop("I wait.")));
     allowed(&calls(&play.world, "t", &next[0]));
     let told = play.world.session_starts("compact").context();
-    assert!(told.contains("Rules: you route") && told.contains("Task: Build a door"), "{told}");
+    assert!(
+        told.contains("Rules: you only route") && told.contains("Task: Build a door"),
+        "{told}"
+    );
     // A new process: what the old one had started is gone with it.
     play.world.another_client();
     let told = play.world.session_starts("resume").context();
-    assert!(told.contains("Rules: you route"), "{told}");
+    assert!(told.contains("Rules: you only route"), "{told}");
     assert_eq!(play.world.state()["session"]["calls"], Value::Null);
-    assert_eq!(calls_in(&play.world.stop("Hm.").goes_on()), next);
+    assert_eq!(calls_in(&play.world.step(&play.world.stop("Hm."))), next);
     let before =
         play.world.event("ralph-session-context", "PreCompact", json!({"trigger": "auto"}));
     before.silent();
-    let told = play.world.stop("Hm.").goes_on();
-    assert!(told.contains("Rules: you route") && calls_in(&told) == next, "{told}");
+    let told = play.world.step(&play.world.stop("Hm."));
+    assert!(told.contains("Rules: you only route") && calls_in(&told) == next, "{told}");
 }
 
 #[test]
@@ -660,7 +663,10 @@ fn one_that_only_talks_rests_and_is_told_so() {
         (&state["phase"], &state["pause"]["cause"]),
         (&json!("paused"), &json!("blocked_on_human"))
     );
-    assert!(state["pause"]["detail"].to_string().contains("stood still"), "{state}");
+    assert!(
+        state["pause"]["detail"].to_string().contains("no file of the orchestration changed"),
+        "{state}"
+    );
 }
 
 #[test]
@@ -682,7 +688,7 @@ fn a_damaged_progress_goes_to_the_planner_with_the_line() {
     assert_ne!(text, damaged);
     let line = damaged.lines().position(|line| line.contains("[?]")).unwrap() + 1;
     fs::write(&path, damaged).unwrap();
-    let next = calls_in(&play.world.stop("Hm.").goes_on());
+    let next = calls_in(&play.world.step(&play.world.stop("Hm.")));
     assert_eq!(next[0].short(), "REPAIR_STATE");
     assert!(next[0].prompt.contains(&format!("progress.md:{line}")), "{}", next[0].prompt);
     play.carries_out(&next);
@@ -702,15 +708,15 @@ fn a_person_who_removes_the_folder_has_ended_it() {
 fn one_thing_at_a_time() {
     let (mut play, _) = begun("", six_tasks());
     play.world.prompt = "prompt-2".to_owned();
-    let said = play.world.type_command("ralph", "\"Fix it\"").blocked();
-    assert!(said.contains("/ralph-v2 to go on"), "{said}");
-    let said = play.world.type_command("ralplan", "\"Plan it\"").blocked();
+    let said = play.world.type_command("ralph", "\"Fix it\"").kept_from_model();
+    assert!(said.contains("/ralph-v2 to continue"), "{said}");
+    let said = play.world.type_command("ralplan", "\"Plan it\"").kept_from_model();
     assert!(said.contains("is live in this session"), "{said}");
-    let said = play.world.type_command("ralph-v2", "\"Another\"").blocked();
+    let said = play.world.type_command("ralph-v2", "\"Another\"").kept_from_model();
     assert!(said.contains("/ralph-cancel"), "{said}");
-    let said = play.world.type_command("ralph-v2", "2026-01-31").blocked();
+    let said = play.world.type_command("ralph-v2", "2026-01-31").kept_from_model();
     assert!(said.contains("Session ID must follow format <YYMMDD>-<hhmmss>"), "{said}");
-    let said = play.world.type_command("ralph-cancel", "").blocked();
+    let said = play.world.type_command("ralph-cancel", "").kept_from_model();
     assert!(said.contains("cancelled"), "{said}");
     assert_eq!(play.world.ending(), "cancelled");
 }
@@ -785,7 +791,7 @@ fn what_session_next_prints_is_the_call_that_the_hooks_give_and_the_guard_takes(
     for word in ["steer", "info"] {
         assert!(play.world.elsewhere(&["session", "signal", word, "use oak"]).success);
         let asked = asks(&play.world);
-        let told = calls_in(&play.world.stop("I wait.").goes_on());
+        let told = calls_in(&play.world.step(&play.world.stop("I wait.")));
         assert_eq!(asks(&play.world)["invocations"], asked["invocations"]);
         let prompts: Vec<&str> = told.iter().map(|call| call.prompt.as_str()).collect();
         let printed = asked["invocations"].as_array().unwrap().iter();
@@ -974,7 +980,7 @@ fn a_task_that_its_reviewer_fails_without_a_report_counts_as_attempted() {
             if stop.json()["hookSpecificOutput"].is_null() {
                 break;
             }
-            let next = calls_in(&stop.goes_on());
+            let next = calls_in(&play.world.step(&stop));
             let (at, agent) = (format!("t{number}"), format!("x{number}"));
             let mark = match next[0].short().split(' ').next() {
                 Some("EXECUTE") => "[/]",
@@ -1037,8 +1043,8 @@ fn a_typed_sentence_continues_its_session_with_new_feedback() {
     ] {
         let (mut play, id) = waiting();
         let typed = words.replace("ID", &id);
-        let said = play.world.type_command("ralph-v2", &typed).blocked();
-        assert!(said.contains("has no feedback that asks for something"), "{said}");
+        let said = play.world.type_command("ralph-v2", &typed).kept_from_model();
+        assert!(said.contains("has no feedback to work on"), "{said}");
         gives_feedback(&play, &id);
         play.world.prompt = "prompt-3".to_owned();
         let text = play.world.type_command("ralph-v2", &typed).context();
@@ -1058,8 +1064,8 @@ fn the_plain_sentence_continues_a_session_where_its_conversation_waits_and_is_no
     gives_feedback(&play, &id);
     let sentence = format!("Continue session {id} with new feedback");
     let other = "Continue session 260131-120000 with new feedback";
-    let said = play.world.prompt("prompt-2", other).blocked();
-    assert!(said.contains("there is no session 260131-120000") && said.contains(&id), "{said}");
+    let said = play.world.prompt("prompt-2", other).kept_from_model();
+    assert!(said.contains("no orchestration 260131-120000 here") && said.contains(&id), "{said}");
     play.world.prompt("prompt-2", &format!("What does \"{sentence}\" mean?")).silent();
     let text = play.world.prompt("prompt-3", &sentence).context();
     assert_eq!(calls_in(&text)[0].short(), "feedback-analysis", "{text}");

@@ -77,7 +77,7 @@ fn a_cleared_conversation_takes_its_loop_along_paused() {
     world.stop("x").silent();
     world.prompt = "prompt-3".to_owned();
     assert!(world.type_command("ralph", "").context().contains("Goal: Fix it"));
-    assert!(world.working_stop("x").goes_on().contains("iteration 2/25"));
+    assert!(world.step(&world.working_stop("x")).contains("Ralph 2/25: "));
 }
 
 #[test]
@@ -154,10 +154,13 @@ fn a_compaction_makes_the_next_reason_repeat_the_contract() {
     };
     compacts(&world);
     assert_eq!(world.state()["context_lost"], true);
-    let reason = world.working_stop("x").goes_on();
+    let reason = world.step(&world.working_stop("x"));
     assert!(reason.contains(" continues at 2/25\nGoal: Fix it\n"), "{reason}");
     assert!(reason.contains("Rules: "), "{reason}");
-    assert!(!world.working_stop("x").goes_on().contains("Goal: Fix it"));
+    let read = json!({"tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": "a"}});
+    let told = world.event("ralph-pre-tool-use", "PreToolUse", read).context();
+    assert!(reason.ends_with(&told) && told.contains("Goal: Fix it"), "{told}");
+    assert!(!world.step(&world.working_stop("x")).contains("Goal: Fix it"));
     world.prompt("prompt-1", "ralph pause").exit(0);
     compacts(&world);
     assert_eq!(world.state().get("context_lost"), None, "it is given when the loop goes on");

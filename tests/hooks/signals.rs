@@ -69,7 +69,7 @@ fn a_steer_is_heard_after_the_next_tool_call_and_only_once() {
     after_a_call(&world).silent();
     let told = "STEER: use tabs; INFO: CI is down".to_owned();
     assert_eq!(delivered(&world), [(told, String::new())]);
-    assert!(!world.working_stop("x").goes_on().contains("use tabs"));
+    assert!(!world.step(&world.working_stop("x")).contains("use tabs"));
 }
 
 #[test]
@@ -90,7 +90,8 @@ fn a_call_that_failed_and_one_that_was_denied_deliver_as_well() {
 fn an_allowed_call_is_not_held_up() {
     let world = looping();
     send(&world, "steer", "use tabs");
-    world.tool("Bash", json!({"command": "ls"})).silent();
+    let ran = world.tool("Bash", json!({"command": "ls"}));
+    assert!(!ran.context().contains("use tabs"), "{ran:?}");
     assert_eq!(box_of(&world, "inputs").len(), 1);
 }
 
@@ -98,10 +99,10 @@ fn an_allowed_call_is_not_held_up() {
 fn at_a_stop_it_leads_the_reason_to_go_on_and_a_steer_comes_before_completion() {
     let world = looping();
     send(&world, "steer", "also mend the roof");
-    let reason = world.stop("All done.\nRALPH_COMPLETE").goes_on();
+    let reason = world.step(&world.stop("All done.\nRALPH_COMPLETE"));
     assert!(reason.contains("also mend the roof"), "{reason}");
-    assert!(reason.contains("iteration 2/25"), "{reason}");
-    world.working_stop("RALPH_COMPLETE").ends("complete_unverified");
+    assert!(reason.contains("Ralph 2/25: "), "{reason}");
+    world.working_stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn a_prompt_of_the_running_turn_and_a_session_that_was_compacted_deliver() {
     send(&world, "steer", "two");
     let contract = world.session_starts("compact").context();
     assert!(contract.contains("): two\n") && contract.contains("Goal: Fix it"), "{contract}");
-    assert!(contract.contains("The person said: STEER: one\n"), "{contract}");
+    assert!(contract.contains("The user said: STEER: one\n"), "{contract}");
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn a_loop_that_rests_hears_it_when_it_goes_on() {
     let mut world = looping();
     world.prompt("prompt-1", "ralph pause").exit(0);
     let said = world.elsewhere(&["signal", "steer", "use tabs"]);
-    assert!(said.text.contains("the loop rests"), "{said:?}");
+    assert!(said.text.contains("the loop is paused"), "{said:?}");
     after_a_call(&world).silent();
     world.stop("x").exit(0);
     world.prompt = "prompt-2".to_owned();

@@ -12,7 +12,7 @@ fn stops_without_any_change_end_the_loop_at_the_limit() {
     }
     world
         .stop("thinking")
-        .ends("ended stalled (no_change) at 3/25: nothing had changed at 3 stops in a row");
+        .ends("Ralph: stalled: nothing had changed at 3 stops in a row, after 4 turns");
     assert_eq!(world.ending(), "stalled");
 }
 
@@ -20,7 +20,7 @@ fn stops_without_any_change_end_the_loop_at_the_limit() {
 fn the_limit_is_the_one_that_was_asked_for() {
     let world = World::looping("--stall-limit 1");
     world.stop("x").goes_on();
-    world.stop("x").ends("stalled (no_change) at 1/25");
+    world.stop("x").ends("Ralph: stalled: nothing had changed");
 }
 
 #[track_caller]
@@ -64,7 +64,7 @@ fn files_of_ralph_itself_are_no_progress() {
         world.stop("x").goes_on();
     }
     world.write(".claude/worktrees/w/f", "x");
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn without_a_repository_a_stall_is_never_claimed() {
     for _ in 0..4 {
         world.stop("x").goes_on();
     }
-    world.stop("x").ends("max_iterations");
+    world.stop("x").ends("Ralph: stopped at the limit of ");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn without_commits_a_stall_and_a_move_are_told_apart() {
         world.stop("x").goes_on();
     }
     world.stop("x").goes_on();
-    world.stop("x").ends("stalled");
+    world.stop("x").ends("Ralph: stalled: ");
 }
 
 #[test]
@@ -99,5 +99,5 @@ fn without_git_on_the_path_the_loop_goes_on_and_claims_no_stall() {
     for _ in 0..3 {
         world.stop("x").goes_on();
     }
-    world.stop("x").ends("max_iterations");
+    world.stop("x").ends("Ralph: stopped at the limit of ");
 }

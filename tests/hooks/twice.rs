@@ -143,7 +143,7 @@ fn the_end_is_told_by_the_copy_that_counts() {
     world.stop("x").silent();
     world.prompt("prompt-2", "hello").silent();
     world.via = Some("settings");
-    world.stop("x").ends("ended cancelled at 0/25");
+    world.stop("x").ends("Ralph: cancelled after 1 turn, ");
 }
 
 #[test]

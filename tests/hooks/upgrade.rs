@@ -80,9 +80,9 @@ fn a_loop_of_every_schema_goes_on_and_loses_nothing() {
         let world = World::new();
         let before = state_of(&fixture, &world);
         lay_out(&world, &before);
-        let reason = world.working_stop("One more step.").goes_on();
+        let reason = world.step(&world.working_stop("One more step."));
         let iteration = before["iteration"].as_u64().unwrap() + 1;
-        assert!(reason.contains(&format!("iteration {iteration}/25")), "{name}: {reason}");
+        assert!(reason.contains(&format!("Ralph {iteration}/25: ")), "{name}: {reason}");
         let after = world.state();
         assert_eq!(after["iteration"], iteration, "{name}");
         let criteria = before["acceptance_criteria"].as_array().unwrap().len();

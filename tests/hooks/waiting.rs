@@ -190,7 +190,7 @@ fn a_pause_ends_the_waiting() {
 #[test]
 fn the_end_of_the_loop_ends_the_waiting() {
     ends_the_waiting(|world| {
-        world.stop("RALPH_COMPLETE").ends("complete_unverified");
+        world.stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
     });
 }
 

@@ -62,7 +62,7 @@ fn task(world: &World, place: usize) -> String {
 
 #[test]
 fn a_list_is_a_loop_with_a_task_for_each() {
-    let world = parallel("\"Add login page, Add signup page\" --max-workers 2");
+    let world = parallel("\"Add login page, Add signup page\" --workers 2");
     let state = world.state();
     assert_eq!(state["task_graph"][1]["name"], "Add signup page");
     assert_eq!(state["limits"]["max_workers"], 2);
@@ -72,13 +72,13 @@ fn a_list_is_a_loop_with_a_task_for_each() {
 #[test]
 fn a_document_is_named_and_one_that_is_missing_starts_nothing() {
     let world = World::new();
-    let said = world.type_command("ralph-parallel", "docs/prd.md").blocked();
+    let said = world.type_command("ralph-parallel", "docs/prd.md").kept_from_model();
     assert!(said.contains("there is no file `docs/prd.md`"), "{said}");
     assert!(!world.has_entry());
     world.write("docs/prd.md", "# Build it\n");
     let contract = world.type_command("ralph:ralph-parallel", "docs/prd.md").context();
     assert!(contract.contains("Carry out `docs/prd.md`"), "{contract}");
-    let step = world.working_stop("x").goes_on();
+    let step = world.step(&world.working_stop("x"));
     assert!(step.contains("there are no tasks yet"), "{step}");
 }
 
@@ -94,7 +94,7 @@ fn a_loop_for_workers_without_tasks_cannot_complete_whatever_its_criteria_say() 
         assert!(!next.success, "{}", next.text);
         assert!(next.text.contains("There are no tasks yet"), "{}", next.text);
         assert!(next.text.contains("`ralph plan-sync`"), "{}", next.text);
-        let step = world.working_stop("All done.\n\nRALPH_COMPLETE").goes_on();
+        let step = world.step(&world.working_stop("All done.\n\nRALPH_COMPLETE"));
         assert!(step.contains("refused") && step.contains("this loop has no tasks yet"), "{step}");
         assert_eq!(world.standing(), "implementation 1/25", "{options}");
     }
@@ -183,7 +183,7 @@ fn a_worker_that_is_gone_is_named_and_its_task_is_free() {
     // One is still at work, so the turn ends; the person reads what became of the other.
     let said = world.stop_with(json!({"background_tasks": there})).message();
     assert!(said.contains("T-1 is ready again: its worker (T-1) ended without a report"), "{said}");
-    let step = world.working_stop("x").goes_on();
+    let step = world.step(&world.working_stop("x"));
     assert!(step.contains("T-2 is ready again: its worker (T-2) ended without a report"), "{step}");
     assert!(step.contains("run `ralph parallel next`"), "{step}");
 }

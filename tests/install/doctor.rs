@@ -62,7 +62,7 @@ fn before_the_first_loop_it_is_well_too() {
     let world = World::new();
     world.ralph(&["install"]).exit(0);
     fs::remove_dir_all(world.path("state")).unwrap();
-    world.ralph(&["doctor"]).exit(0).says("is not there yet");
+    world.ralph(&["doctor"]).exit(0).says("does not exist yet");
     assert!(!world.exists("state"));
 }
 
@@ -102,7 +102,7 @@ fn an_entry_that_would_hold_every_stop_is_named() {
     assert_ne!(held, text);
     world.write("home/.claude/settings.json", &held);
     fails(&world, "Stop (ralph-stop-hook wait) is registered without `asyncRewake`");
-    world.ralph(&["install"]).exit(0).says("replace our older hooks: Stop");
+    world.ralph(&["install"]).exit(0).says("replace older hooks of Ralph: Stop");
     world.ralph(&["doctor"]).exit(0);
 }
 
@@ -124,7 +124,7 @@ fn a_hook_that_leaves_occasions_out_is_named() {
     assert_ne!(narrowed, text);
     world.write("home/.claude/settings.json", &narrowed);
     fails(&world, "PreToolUse (ralph-pre-tool-use) is only for `Bash`, not for `*`");
-    world.ralph(&["install"]).exit(0).says("replace our older hooks: PreToolUse");
+    world.ralph(&["install"]).exit(0).says("replace older hooks of Ralph: PreToolUse");
     world.ralph(&["doctor"]).exit(0);
 }
 
@@ -154,7 +154,7 @@ fn a_corrupt_state_is_named_with_its_good_copy() {
     world.write("state/loops/loop-1/state.json", &good[..40]);
     fails(&world, "loops/loop-1/state.json` is broken (").says("there is no good copy");
     world.write("state/loops/loop-1/state.json.last-good", &good);
-    fails(&world, "went on with the last good copy; the loop's next event mends it");
+    fails(&world, "used the last good copy; the loop's next event restores it");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_state_of_a_newer_ralph_is_named_and_left_alone() {
     let world = installed();
     let newer = "{\"schema_version\": 99, \"phase\": [\"new shape\"]}";
     world.write("state/loops/loop-1/state.json", newer);
-    fails(&world, "was written by a newer Ralph (schema 99); it was left alone: update Ralph");
+    fails(&world, "was written by a newer Ralph (schema 99); it was left unchanged: update Ralph");
     assert_eq!(world.read("state/loops/loop-1/state.json"), newer);
 }
 
@@ -170,7 +170,7 @@ fn a_state_of_a_newer_ralph_is_named_and_left_alone() {
 fn a_manifest_entry_that_leads_nowhere_is_named() {
     let world = installed();
     world.write("state/manifest/session-2", "/nowhere/state.json\n");
-    world.ralph(&["doctor"]).exit(0).says("warn  loops: `").says("session-2` leads to no loop");
+    world.ralph(&["doctor"]).exit(0).says("warn  loops: `").says("session-2` points to no loop");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_hook_gets_the_event_and_its_arguments() {
 fn a_hook_that_meddles_with_a_session_without_a_loop_is_named() {
     let world = installed();
     replace_by_script(&world, "bin/ralph-stop-hook", "echo '{\"decision\":\"block\"}'");
-    fails(&world, "Stop hook `").says("meddles with a session that has no loop");
+    fails(&world, "Stop hook `").says("interferes with a session that has no loop");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn what_is_not_ours_is_never_started() {
     assert!(!trace.exists(), "{}", world.read("started"));
     let said = said.says("was not started: it is a shell line, and `ralph install` writes none");
     let said =
-        said.says("was not started: it lies in the project, and what a project brings is not run");
+        said.says("was not started: it is in the project, whose programs doctor does not start");
     assert!(!said.stdout.lines().any(|line| line == "all is well"), "{}", said.stdout);
     assert_eq!(said.stdout.matches("was not started").count(), 2, "{}", said.stdout);
 }
@@ -333,7 +333,7 @@ fn two_live_loops_in_one_work_tree_are_mentioned() {
     let world = installed();
     put_state(&world, "loop-2", "session-2", "paused");
     put_state(&world, "loop-3", "session-3", "ended");
-    world.ralph(&["doctor"]).exit(0).says("warn  work trees: loops loop-1, loop-2 all work in `");
+    world.ralph(&["doctor"]).exit(0).says("warn  work trees: loops loop-1, loop-2 share `");
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn what_workers_begin_from_is_shown_where_there_is_a_remote() {
     world.ralph(&["doctor"]).exit(0).does_not_say("worker base");
     world.git(&["remote", "add", "origin", "/nowhere"]);
     let said = world.ralph(&["doctor"]).exit(0);
-    said.says("warn  worker base: workers of /ralph-parallel begin from the branch of `origin` and see no commit that is not pushed; run `");
+    said.says("warn  worker base: workers of /ralph-parallel begin from the branch of `origin` and do not see unpushed commits; run `");
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     world.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
     let said = world.ralph(&["doctor"]).exit(0);
@@ -366,7 +366,7 @@ fn work_trees_that_workers_have_left_are_named() {
         world.git(&["worktree", "add", "-q", &format!(".claude/worktrees/agent-{n}")]);
     }
     let said = world.ralph(&["doctor"]).exit(0);
-    let said = said.says("warn  work trees: workers have left 6 in `");
+    let said = said.says("warn  work trees: workers left 6 in `");
     let said = said.says(": agent-1, agent-2, agent-3, agent-4, agent-5 and 1 more; look at each");
     let folder = world.path("project/.claude/worktrees");
     said.says(&format!("`git worktree remove '{}/NAME'`", folder.display()));
@@ -395,10 +395,9 @@ fn of_the_work_trees_that_are_left_those_that_are_merged_are_taken_away() {
     merged["merged"] = merged["commit"].clone();
     change_state(&world, "loop-1", |state| state["workers"] = json!([merged, left]));
     let said = world.ralph(&["doctor"]).exit(0);
-    said.says("workers have left 2 in `").says("(`ralph doctor --fix` does it)");
+    said.says("workers left 2 in `").says("(or run `ralph doctor --fix`)");
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    let said =
-        said.says("fixed work trees: removed what is merged: ").says("workers have left 1 in `");
+    let said = said.says("fixed work trees: removed what is merged: ").says("workers left 1 in `");
     said.says(": agent-2; look at it").does_not_say("agent-2 (`ralph doctor");
     assert!(!world.exists("project/.claude/worktrees/agent-1"));
     assert!(world.exists("project/.claude/worktrees/agent-2/agent-2.txt"));
@@ -426,9 +425,9 @@ fn phase(world: &World, loop_id: &str) -> Value {
 fn a_fix_says_what_it_did_and_a_second_has_nothing_to_do() {
     let world = installed();
     world.chmod("state", 0o755);
-    world.ralph(&["doctor"]).exit(1).says("(`ralph doctor --fix` does it)");
+    world.ralph(&["doctor"]).exit(1).says("(or run `ralph doctor --fix`)");
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    let said = said.says("fixed state folder: `").says("is its owner's alone now");
+    let said = said.says("fixed state folder: `").says("is private now");
     assert!(said.stdout.ends_with("all is well\n"), "{}", said.stdout);
     assert_eq!(world.mode("state"), 0o700);
     world.ralph(&["doctor", "--fix"]).exit(0).does_not_say("fixed");
@@ -447,7 +446,7 @@ fn what_others_can_write_is_taken_from_them() {
     let world = installed();
     world.chmod("state/manifest", 0o777);
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    said.says("fixed state folder: others can write `").says("state/manifest` no more");
+    said.says("fixed state folder: others can no longer write to `").says("state/manifest`");
     assert_eq!(world.mode("state/manifest"), 0o755);
 }
 
@@ -458,7 +457,7 @@ fn an_executable_that_anyone_can_write_is_named_and_mended() {
     fs::copy(fixture("quiet-hook"), world.path("bin/ralph-stop-hook")).unwrap();
     world.chmod("bin/ralph-stop-hook", 0o777);
     fails(&world, "FAIL  executables: `").says("ralph-stop-hook` can be written by anyone");
-    world.ralph(&["doctor", "--fix"]).says("fixed executables: others can write `");
+    world.ralph(&["doctor", "--fix"]).says("fixed executables: others can no longer write to `");
     assert_eq!(world.mode("bin/ralph-stop-hook"), 0o755);
 }
 
@@ -482,7 +481,7 @@ fn a_broken_state_is_mended_from_its_good_copy_and_kept() {
     world.ralph(&["doctor", "--fix"]).exit(1).does_not_say("fixed");
     world.write("state/loops/loop-1/state.json.last-good", &good);
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    said.says("fixed loops: loop loop-1 has its last good state again");
+    said.says("fixed loops: loop loop-1 restored from its last good state");
     assert_eq!(phase(&world, "loop-1"), "implementation");
     let kept = fs::read_dir(world.path("state/loops/loop-1")).unwrap();
     let mut names = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -497,7 +496,8 @@ fn an_entry_that_leads_nowhere_is_removed_and_one_that_cannot_be_read_is_not() {
     world.chmod("state/manifest/session-2", 0o600);
     world.chmod("state/manifest/session-3", 0o600);
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    said.says("fixed loops: removed the entry of session session-2").says("session-3` leads to no");
+    said.says("fixed loops: removed the entry of session session-2")
+        .says("session-3` points to no");
     assert!(!world.exists("state/manifest/session-2") && world.exists("state/manifest/session-3"));
     assert!(world.exists("state/manifest/session-1"));
 }
@@ -511,7 +511,7 @@ fn a_hook_that_was_taken_out_is_registered_again_where_we_had_installed() {
     settings["model"] = json!("theirs");
     world.write("home/.claude/settings.json", &settings.to_string());
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    said.says("fixed registration: the hooks are registered as they should be");
+    said.says("fixed registration: registered the hooks again");
     let mended: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
     assert_eq!(mended["model"], "theirs");
     assert!(mended["hooks"]["PreToolUse"].is_array());
@@ -557,12 +557,12 @@ fn a_loop_whose_client_is_gone_is_named_with_the_way_on_and_paused() {
     change_state(&world, "loop-1", |state| state["client"] = gone());
     let said = world.ralph(&["doctor"]).exit(0);
     let said =
-        said.says("warn  orphans: loop loop-1 counts as running at 1/5, and its client is gone");
+        said.says("warn  orphans: loop loop-1 counts as running at 1/5, but its client is gone");
     said.says("run `ralph adopt --loop loop-1`, then type /ralph in any session");
     assert_eq!(phase(&world, "loop-1"), "implementation");
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
     let said = said.says("fixed orphans: loop loop-1 is paused at 1/5");
-    said.says("warn  orphans: loop loop-1 rests at 1/5, and its conversation is gone");
+    said.says("warn  orphans: loop loop-1 is paused at 1/5, but its conversation is gone");
     assert_eq!(phase(&world, "loop-1"), "paused");
     let journal = world.read("state/loops/loop-1/journal.jsonl");
     assert!(

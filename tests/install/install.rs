@@ -1,6 +1,6 @@
 //! What `ralph install` does to a home.
 
-use crate::world::World;
+use crate::world::{World, repository};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -26,7 +26,7 @@ fn hooks_are_registered_by_absolute_path_in_exec_form() {
     assert_eq!(
         *hook,
         json!({
-            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-v2|ralplan|rp|planloop)$",
+            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$",
             "hooks": [{
                 "type": "command",
                 "command": world.path("bin/ralph-user-prompt"),
@@ -170,7 +170,7 @@ fn an_upgrade_from_another_place_replaces_the_paths() {
         symlink(world.path("bin").join(hook), world.path("old").join(hook)).unwrap();
     }
     world.run_in("old", &["install"]).exit(0);
-    world.ralph(&["install"]).exit(0).says("replace our older hooks");
+    world.ralph(&["install"]).exit(0).says("replace older hooks of Ralph");
     let text = world.read("home/.claude/settings.json");
     assert!(!text.contains("/old/"), "{text}");
     assert_eq!(text.matches("ralph-pre-tool-use").count(), 2, "for two events");
@@ -205,7 +205,7 @@ fn a_linked_settings_file_is_written_through_and_stays_a_link() {
 fn a_link_that_leads_nowhere_is_refused() {
     let world = World::new();
     symlink("gone.json", world.settings()).unwrap();
-    world.ralph(&["install"]).exit(1).says("a link that leads nowhere; mend or remove");
+    world.ralph(&["install"]).exit(1).says("a broken link; fix or remove the link");
     assert!(!world.exists("home/.claude/gone.json"));
     assert!(!world.exists("state"));
 }
@@ -243,9 +243,9 @@ fn skills_are_copied_and_the_record_is_private() {
 fn a_skill_that_is_not_ours_is_kept_and_reported() {
     let world = World::new();
     world.write("home/.claude/skills/ralph/SKILL.md", "mine\n");
-    world.ralph(&["install"]).exit(0).says("kept skills/ralph/SKILL.md: it is not ours");
+    world.ralph(&["install"]).exit(0).says("kept skills/ralph/SKILL.md: edited, or not from Ralph");
     assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "mine\n");
-    world.ralph(&["uninstall"]).exit(0).says("skills/ralph/SKILL.md` (not ours, or edited)");
+    world.ralph(&["uninstall"]).exit(0).says("skills/ralph/SKILL.md` (edited, or not from Ralph)");
     assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "mine\n");
 }
 
@@ -261,9 +261,46 @@ fn a_skill_of_ours_that_was_edited_is_kept_and_one_that_was_not_is_brought_up_to
     let record = world.read("state/install.json");
     world.write("state/install.json", &record.replace(&digest(&shipped), &digest(&older)));
     let said = world.ralph(&["install"]).exit(0).says("kept skills/ralph/SKILL.md");
-    said.says("wrote skills/ralph-plan/SKILL.md, over our older text");
+    said.says("wrote skills/ralph-plan/SKILL.md, over an older text of Ralph");
     assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "edited\n");
     assert_eq!(world.read("home/.claude/skills/ralph-plan/SKILL.md"), shipped);
+}
+
+/// With them, each hook would run twice.
+#[test]
+fn an_installed_skill_carries_no_hooks_and_an_upgrade_takes_them_out() {
+    let world = World::new();
+    let before = world.snapshot("home");
+    world.ralph(&["install"]).exit(0);
+    let skill = "home/.claude/skills/ralph/SKILL.md";
+    let installed = world.read(skill);
+    assert!(installed.starts_with("---\nname: ralph\n") && !installed.contains("\nhooks:"));
+    // An earlier version wrote them, with the path of the executables.
+    let older = installed.replacen("\n---\n", "\nhooks:\n  Stop:\n    - hooks: []\n---\n", 1);
+    assert_ne!(older, installed);
+    world.write(skill, &older);
+    let record = world.read("state/install.json");
+    world.write("state/install.json", &record.replace(&digest(&installed), &digest(&older)));
+    world
+        .ralph(&["install"])
+        .exit(0)
+        .says("wrote skills/ralph/SKILL.md, over an older text of Ralph");
+    assert_eq!(world.read(skill), installed);
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.snapshot("home"), before);
+}
+
+#[test]
+fn skills_that_were_copied_by_hand_lose_their_hooks_to_the_settings() {
+    let world = World::new();
+    let shipped = std::fs::read_to_string(repository().join("skills/ralph/SKILL.md")).unwrap();
+    assert!(shipped.contains("\nhooks:"));
+    world.write("home/.claude/skills/ralph/SKILL.md", &shipped);
+    world.ralph(&["install"]).exit(0).says("wrote skills/ralph/SKILL.md");
+    assert!(!world.read("home/.claude/skills/ralph/SKILL.md").contains("\nhooks:"));
+    world.write("home/.claude/skills/ralph/SKILL.md", &shipped);
+    let told = world.ralph(&["doctor"]).exit(0);
+    told.says("warn  registration: also in the front matter of skills (ralph)");
 }
 
 #[test]
@@ -307,11 +344,11 @@ fn what_workers_begin_from_is_written_only_on_request() {
     world.ralph(&["install"]).exit(0);
     assert!(!world.read("home/.claude/settings.json").contains("baseRef"));
     let option = ["install", "--worker-base", "head"];
-    world.ralph(&option).exit(0).says("let workers begin from: head");
+    world.ralph(&option).exit(0).says("start workers from: head");
     let settings = parsed(&world.read("home/.claude/settings.json"));
     assert_eq!(settings["worktree"], json!({"sparsePaths": [], "baseRef": "head"}));
     let again = world.ralph(&option).exit(0).says("nothing to change");
-    again.does_not_say("which is yours");
+    again.does_not_say("kept your");
     world.ralph(&["install"]).exit(0).says("nothing to change");
     world.ralph(&["uninstall"]).exit(0);
     assert_eq!(world.read("home/.claude/settings.json"), before);
@@ -324,7 +361,7 @@ fn what_a_person_has_said_of_the_workers_base_stays_and_is_said() {
         let before = format!("{{\"worktree\": {{\"baseRef\": \"{theirs}\"}}}}");
         let world = World::new().with_settings(&before);
         let said = world.ralph(&["install", "--worker-base", "head"]).exit(0);
-        said.says(&format!("kept `worktree.baseRef`, which is yours: \"{theirs}\""));
+        said.says(&format!("kept your `worktree.baseRef`: \"{theirs}\""));
         let text = world.read("home/.claude/settings.json");
         world.write("home/.claude/settings.json", &format!("{text}\n"));
         world.ralph(&["uninstall"]).exit(0);
@@ -352,7 +389,7 @@ fn a_changed_file_loses_the_workers_base_only_if_it_is_still_ours() {
 fn a_dry_run_shows_what_workers_would_begin_from() {
     let world = World::new();
     let said = world.ralph(&["install", "--dry-run", "--worker-base", "head"]).exit(0);
-    said.says("would let workers begin from: head").says("\"baseRef\": \"head\"");
+    said.says("would start workers from: head").says("\"baseRef\": \"head\"");
     assert!(!world.exists("home/.claude/settings.json"));
 }
 

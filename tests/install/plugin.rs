@@ -166,7 +166,7 @@ fn the_doctor_names_a_plugin_that_is_not_whole() {
     world.ralph(&["doctor"]).exit(0).says("is version 0.0.1, and this `ralph` is");
     unmake(&world);
     fs::remove_dir_all(world.path("plugin")).unwrap();
-    world.ralph(&["doctor"]).says("is switched on, and the client has no folder of it");
+    world.ralph(&["doctor"]).says("is enabled, but the client has no folder for it");
 }
 
 /// One of the scripts in `bin/`, with an event, in a home with or without executables.

@@ -33,7 +33,7 @@ fn the_status_line_is_ones_own_again_also_where_others_changed_the_file_since() 
     assert!(text.contains(r#"/bin/ralph statusline --with 'say A'", "type""#), "{text}");
     world.ralph(&["install"]).exit(0).says("already registered, nothing to change");
     world.write("home/.claude/settings.json", &text.replacen('{', "{\"theme\": \"dark\", ", 1));
-    world.ralph(&["uninstall"]).exit(0).says("give back the status line");
+    world.ralph(&["uninstall"]).exit(0).says("restore your status line");
     let left = world.read("home/.claude/settings.json");
     assert!(left.contains(own) && left.contains("\"theme\": \"dark\""), "{left}");
 }
@@ -63,7 +63,7 @@ fn a_home_without_settings_has_none_afterwards() {
     let world = World::new();
     let before = world.snapshot("home");
     world.ralph(&["install"]).exit(0);
-    world.ralph(&["uninstall"]).exit(0).says("and with them the file, which was ours");
+    world.ralph(&["uninstall"]).exit(0).says("remove the file, which the installation created");
     assert_eq!(world.snapshot("home"), before);
 }
 
@@ -87,7 +87,7 @@ fn what_others_added_since_stays_even_in_our_group() {
     settings["hooks"]["Stop"][0]["hooks"].as_array_mut().unwrap().insert(0, theirs.clone());
     settings["theme"] = json!("dark");
     world.write("home/.claude/settings.json", &serde_json::to_string_pretty(&settings).unwrap());
-    world.ralph(&["uninstall"]).exit(0).says("remove our hooks: ");
+    world.ralph(&["uninstall"]).exit(0).says("remove hooks: ");
     let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
     let expected =
         json!({"model": "opus", "hooks": {"Stop": [{"hooks": [theirs]}]}, "theme": "dark"});
@@ -114,8 +114,8 @@ fn it_names_what_it_leaves_and_never_deletes_state() {
     let said = world.ralph(&["uninstall"]).exit(0);
     let (state, bin) = (world.path("state"), world.path("bin"));
     let said = said.says(&format!("`{}` (loops, and the archive", state.display()));
-    let said = said.says(&format!("`{}`/ralph and ralph-*", bin.display()));
-    said.says("(settings as they were)");
+    let said = said.says(&format!("`{}/ralph*` (the executables)", bin.display()));
+    said.says("(backup of the settings)");
     assert!(world.exists("state/archive/old/state.json"));
     assert!(world.exists("bin/ralph-stop-hook"));
 }
@@ -133,7 +133,7 @@ fn a_dry_run_does_nothing() {
 fn with_nothing_installed_it_says_so() {
     let world = World::new().with_settings("{}");
     let before = world.snapshot("home");
-    world.ralph(&["uninstall"]).exit(0).says("none of ours, nothing to change");
+    world.ralph(&["uninstall"]).exit(0).says("no hooks of Ralph, nothing to change");
     assert_eq!(world.snapshot("home"), before);
 }
 
@@ -192,7 +192,7 @@ fn with_all_the_rest_the_checkpoints_go() {
     };
     let count = |folder| refs(folder).lines().count();
     let said = world.ralph(&["uninstall", "--all", "--dry-run"]).exit(0);
-    said.says("  remove 1 ref `refs/ralph/*` of `");
+    said.says("  would remove 1 ref `refs/ralph/*` of `").does_not_say("update-ref");
     assert_eq!((count("project"), count("it's other")), (2, 2), "a dry run changes nothing");
     world.ralph(&["uninstall", "--all"]).exit(0).does_not_say("to remove them");
     for folder in ["project", "it's other"] {
@@ -213,7 +213,7 @@ fn copies_of_the_settings_go_with_all_the_rest_whenever_they_were_made() {
             world.ralph(&[first]).exit(0).says(".ralph-backup-");
             assert_eq!(world.backups("home/.claude").len(), 2);
         }
-        world.ralph(&["uninstall", "--all"]).exit(0).does_not_say("settings as they were");
+        world.ralph(&["uninstall", "--all"]).exit(0).does_not_say("backup of the settings");
         assert_eq!(world.backups("home/.claude"), Vec::<String>::new());
         let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
         assert_eq!(left, json!({"model": "sonnet"}));
@@ -232,7 +232,10 @@ fn all_of_it_goes_but_the_archive() {
     world.write("state/notes.txt", "somebody's own");
     let all = world.snapshot("");
     let said = world.ralph(&["uninstall", "--all", "--dry-run"]).exit(0);
-    said.says("  remove `").says("ralph uninstall --all");
+    let said =
+        said.says(&format!("  would remove `{}`", world.path("bin/ralph-stop-hook").display()));
+    let said = said.says("state/archive` (ended loops, plans)").does_not_say("the executables");
+    said.does_not_say("also removes").does_not_say("(backup of the settings)");
     assert_eq!(world.snapshot(""), all, "a dry run changes nothing");
     let said = world.ralph(&["uninstall", "--all"]).exit(0);
     said.says("bin/ralph-stop-hook`").says("state/archive` (ended loops, plans)");
@@ -253,7 +256,7 @@ fn with_nothing_to_keep_nothing_is_left() {
     let world = World::new();
     world.ralph(&["install"]).exit(0);
     std::fs::remove_file(world.path("bin/claude")).unwrap();
-    world.ralph(&["uninstall", "--all"]).exit(0).says("nothing is left");
+    world.ralph(&["uninstall", "--all"]).exit(0).says("nothing of Ralph remains");
     assert!(!world.exists("state") && !world.exists("bin"));
 }
 
@@ -280,7 +283,10 @@ fn folders_that_were_made_on_the_way_go_when_they_are_empty() {
     }
     world.run_in("home/.local/bin", &["install"]).exit(0).says("then type /ralph \"what to do\"");
     assert!(world.exists("home/.local/state/ralph/install.json"));
-    world.run_in("home/.local/bin", &["uninstall", "--all"]).exit(0).says("nothing is left");
+    world
+        .run_in("home/.local/bin", &["uninstall", "--all"])
+        .exit(0)
+        .says("nothing of Ralph remains");
     assert!(!world.exists("home/.local"));
     assert!(world.exists("home/.claude"), "it was there before");
 }
@@ -292,13 +298,14 @@ fn a_loop_that_has_not_ended_or_another_installation_keeps_all_of_it() {
     world.ralph(&["install", "--project", "."]).exit(0);
     let before = world.snapshot("");
     let said = world.ralph(&["uninstall", "--all"]).exit(1);
-    said.says("Ralph is installed in `").says("project/.claude/settings.json` as well");
+    said.says("Ralph is also installed in `")
+        .says("project/.claude/settings.json` and needs the executables there");
     assert_eq!(world.snapshot(""), before);
     world.ralph(&["uninstall", "--project", "."]).exit(0);
     crate::doctor::put_state(&world, "loop-1", "session-1", "planned");
     let before = world.snapshot("");
     let said = world.ralph(&["uninstall", "--all"]).exit(1);
-    said.says("loop loop-1 has not ended; `ralph cancel --loop loop-1` puts it into the archive");
+    said.says("loop loop-1 has not ended; run `ralph cancel --loop loop-1`");
     assert_eq!(world.snapshot(""), before);
     world.ralph(&["cancel", "--loop", "loop-1"]).exit(0);
     world.ralph(&["uninstall", "--all"]).exit(0);

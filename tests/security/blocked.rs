@@ -90,7 +90,7 @@ fn an_excuse_pauses_nothing() {
             said.text
         );
     }
-    assert!(world.working_stop("x").goes_on().contains("iteration 1/25"));
+    assert!(world.step(&world.working_stop("x")).contains("Ralph 1/25: "));
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_state_that_stands_elsewhere_is_private_in_the_archive() {
     std::fs::copy(line.trim_end(), &state).unwrap();
     std::fs::set_permissions(&state, PermissionsExt::from_mode(0o644)).unwrap();
     std::fs::write(&single, format!("{}\n", state.display())).unwrap();
-    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    world.stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
     for path in world.listing(&world.ralph_home().join("archive")).keys() {
         assert_eq!(mode(path) & 0o077, 0, "{}", path.display());
     }

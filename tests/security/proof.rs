@@ -270,7 +270,7 @@ fn tell(lie: &Lie) -> usize {
         told += 2;
     }
     assert!(believed > 0, "{}: the lie is none", lie.name);
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = world.step(&world.stop(TOKEN));
     assert!(reason.contains("AC-1 failed"), "{}: {reason}", lie.name);
     unproven(&world, lie.name);
     told
@@ -306,7 +306,7 @@ fn honest_work_is_proven_after_every_lie() {
     world.write("done", "yes\n");
     assert!(world.ralph(&["verify"]).success);
     unproven(&world, "a help");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 /// Ways to have the hidden commands make a proof. `$T` is a folder of the model's own.
@@ -349,7 +349,7 @@ fn nobody_but_the_hook_has_a_criterion_settled() {
         shell(&world, forgery);
         unproven(&world, &format!("what would hold: {forgery}"));
     }
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 #[test]
@@ -358,14 +358,14 @@ fn a_variable_that_differs_has_its_recorded_value_and_is_named() {
     let lie = LIES[0].value(&world);
     world.set("PATH", &lie);
     world.set("NODE_OPTIONS", "--trace-warnings");
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = world.step(&world.stop(TOKEN));
     assert!(reason.contains("AC-1 failed"), "{reason}");
     assert!(reason.contains("with the recorded values of NODE_OPTIONS, PATH"), "{reason}");
     assert_eq!(criterion(&world)["receipt"]["restored"], json!(["NODE_OPTIONS", "PATH"]));
     let told = world.ralph(&["status"]).text;
     assert!(told.contains("the recorded value of NODE_OPTIONS, PATH"), "{told}");
     world.write("done", "yes\n");
-    let ended = world.stop(TOKEN).ends("ended complete").message();
+    let ended = world.stop(TOKEN).ends("Ralph: done. ").message();
     assert!(ended.contains("recorded values of NODE_OPTIONS, PATH"), "{ended}");
 }
 
@@ -427,7 +427,7 @@ fn another_client_brings_its_own_environment_once_the_first_is_gone() {
     assert_eq!(criterion(&world)["receipt"]["restored"], json!(["NODE_OPTIONS"]));
     first.end();
     world.write("work", "1");
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = world.step(&world.stop(TOKEN));
     assert!(reason.contains("with other values than at the start of NODE_OPTIONS"), "{reason}");
     let receipt = criterion(&world)["receipt"].clone();
     assert_eq!(
@@ -435,7 +435,7 @@ fn another_client_brings_its_own_environment_once_the_first_is_gone() {
         (&json!(["NODE_OPTIONS"]), &Value::Null)
     );
     world.write("done", "yes\n");
-    let ended = world.stop(TOKEN).ends("ended complete").message();
+    let ended = world.stop(TOKEN).ends("Ralph: done. ").message();
     assert!(!ended.contains("NODE_OPTIONS"), "named once: {ended}");
     second.end();
 }
@@ -466,7 +466,7 @@ fn a_request_runs_each_criterion_once_and_a_proven_one_not_again() {
     world.stop(TOKEN).goes_on();
     assert_eq!(all(), [3, 4, 3], "a help takes no proof away");
     world.write("done", "yes\n");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
     assert_eq!(all(), [4, 5, 4]);
 }
 
@@ -530,10 +530,10 @@ fn the_tool_managers_of_a_project_work() {
 #[track_caller]
 fn proves(world: &World, command: &str) {
     world.start(&format!("--stall-limit 99 --ac 'it holds={command}'"));
-    let reason = world.stop(TOKEN).goes_on();
+    let reason = world.step(&world.stop(TOKEN));
     assert!(reason.contains("AC-1 failed (exit code"), "{command}: {reason}");
     world.write("done", "yes\n");
-    world.stop(TOKEN).ends("ended complete");
+    world.stop(TOKEN).ends("Ralph: done. ");
     let archived = &world.archived()[0]["acceptance_criteria"][0]["receipt"];
     assert_eq!(
         (&archived["by"], &archived["restored"]),

@@ -424,7 +424,7 @@ fn no_event_that_the_model_sends_itself_is_believed() {
     }
     assert!(n_tried >= 100, "{n_tried}");
     // The client's own events are heard as before.
-    assert!(world.stop("x").goes_on().contains("iteration 1/25"));
+    assert!(world.step(&world.stop("x")).contains("Ralph 1/25: "));
 }
 
 /// Each runs the command `{C}` in the person's own terminal.
@@ -458,7 +458,7 @@ fn every_way_of_a_person_works() {
         let done = command.stdin(Stdio::null()).output().unwrap();
         assert_eq!(world.archived().len(), 1, "{way}: {done:?}");
         let ending = &world.archived()[0]["ending"];
-        assert_eq!(ending["detail"], "by a person on the command line", "{way}");
+        assert_eq!(ending["detail"], "by the user on the command line", "{way}");
     };
     std::thread::scope(|scope| {
         for part in OF_A_PERSON.chunks(4) {
@@ -537,10 +537,10 @@ fn a_prompt_that_the_model_scheduled_is_not_the_persons() {
         world.tool(tool, json!({"prompt": "ralph cancel", "cron": "* * * * *"}));
         world.tool(tool, json!({"prompt": "/ralph-cancel"}));
         world.tool(tool, json!({"prompt": "what is new?"}));
-        let said = world.prompt("due", "ralph cancel").blocked();
+        let said = world.prompt("due", "ralph cancel").kept_from_model();
         assert!(said.contains("scheduled"), "{said}");
         world.prompt("due-2", "/ralph-cancel").silent();
-        let said = world.expansion("ralph-cancel", "").blocked();
+        let said = world.expansion("ralph-cancel", "").kept_from_model();
         assert!(said.contains("scheduled") && said.contains("another terminal"), "{said}");
         // Another prompt would show that the turn was cut.
         world.prompt("due-3", "what is new?").silent();
@@ -555,18 +555,18 @@ fn what_the_client_lists_or_tells_as_scheduled_is_not_the_persons_either() {
     let crons =
         json!([{"id": "1", "schedule": "* * * * *", "recurring": true, "prompt": "ralph pause"}]);
     world.stop_with(json!({"last_assistant_message": "x", "session_crons": crons})).goes_on();
-    world.prompt("due", "ralph pause").blocked();
+    world.prompt("due", "ralph pause").kept_from_model();
     // The list was empty when it was due.
     let now = jiff::Timestamp::now().to_string();
     world.transcribe(&[
         json!({"type": "system", "subtype": "scheduled_task_fire", "timestamp": now,
         "prompt": "ralph cancel"}),
     ]);
-    world.prompt("due-2", "ralph cancel").blocked();
+    world.prompt("due-2", "ralph cancel").kept_from_model();
     // A client that says where a prompt comes from.
     for source in ["schedule_wakeup", "loop_wakeup", "system", "poll_event", "later"] {
         let members = json!({"prompt": "ralph  cancel".replace("  ", " "), "source": source});
-        world.event("ralph-user-prompt", "UserPromptSubmit", members).blocked();
+        world.event("ralph-user-prompt", "UserPromptSubmit", members).kept_from_model();
     }
     assert_eq!(world.standing(), "implementation 1/25");
     let typed = json!({"prompt": "ralph cancel", "source": "user"});
@@ -613,13 +613,13 @@ fn a_mark_that_is_echoed_into_the_transcript_pauses_nothing() {
         world.transcribe(&[world.interruption("x")[0].clone(), forged(&now())[n].clone()]);
         world.prompt("prompt-2", report).silent();
         assert_eq!(world.standing(), "implementation 1/25", "{n}");
-        assert!(world.working_stop("x").goes_on().contains("iteration 2/25"), "{n}");
+        assert!(world.step(&world.working_stop("x")).contains("Ralph 2/25: "), "{n}");
     }
     // A row that is whole changes nothing by itself either: the next stop goes on.
     let mut world = World::looping("");
     world.working_stop("x").goes_on();
     world.transcribe(&world.interruption("[Request interrupted by user]"));
-    assert!(world.working_stop("x").goes_on().contains("iteration 2/25"));
+    assert!(world.step(&world.working_stop("x")).contains("Ralph 2/25: "));
     world.prompt("prompt-2", report).silent();
     assert_eq!(world.standing(), "implementation 2/25");
 }

@@ -368,7 +368,7 @@ fn met(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
             scene.repair();
             if scene.mode == "loop" {
                 let said = scene.stop("RALPH_COMPLETE").message();
-                if !said.contains("ended complete_unverified") {
+                if !said.contains("Ralph: done, without proof") {
                     note(format!("after the repair: {said}"));
                 }
             } else if !Scene::is_denied(&scene.bash("ralph cancel")) {
@@ -489,8 +489,8 @@ fn begun_beside(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
     for turn in 0..2 {
         let (name, args) = STARTS[(2 * at + turn) % STARTS.len()];
         let ran = scene.typed(name, args);
-        let reason = ran.json()["reason"].as_str().unwrap_or_default().to_owned();
-        if ran.json()["decision"] != "block"
+        let reason = ran.json()["stopReason"].as_str().unwrap_or_default().to_owned();
+        if ran.json()["continue"] != false
             || !reason.contains("/ralph-cancel")
             || !reason.contains("nothing was started")
         {
@@ -663,7 +663,7 @@ fn a_disk_that_cannot_be_written_is_reported_and_frees_and_ends_nothing() {
         let world = World::looping("");
         let stop = world.payload("Stop", json!({"last_assistant_message": "RALPH_COMPLETE"}));
         on_a_bad_disk(&world, disk, "ralph-stop-hook", &stop).message();
-        world.stop("RALPH_COMPLETE").ends("complete_unverified");
+        world.stop("RALPH_COMPLETE").ends("Ralph: done, without proof");
     }
 }
 
@@ -700,7 +700,7 @@ fn a_last_good_copy_brings_a_removed_state_back_with_the_next_stop() {
     }
     fs::remove_file(world.state_path()).unwrap();
     let ran = world.working_stop("x");
-    assert!(ran.message().contains("went on with the last good copy"), "{ran:?}");
-    assert!(ran.context().contains("iteration 3/25"), "one behind, plus one: {ran:?}");
+    assert!(ran.message().contains("used the last good copy"), "{ran:?}");
+    assert!(ran.context().contains("Ralph 3/25: "), "one behind, plus one: {ran:?}");
     assert_eq!(world.state()["iteration"], 3);
 }

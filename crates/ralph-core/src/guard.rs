@@ -382,6 +382,12 @@ const QUESTION: &str = "A Ralph loop is running and nobody is there to answer. D
 take the most reasonable choice, write the assumption into your message, and go on. If only a \
 person can do it, say so with `ralph blocked 'WHAT A PERSON MUST DO'` and stop.";
 
+/// The denial of a question while the user is there: they typed within the turn.
+pub const ASK_IN_WORDS: &str = "A Ralph loop is running, so no dialog opens. The user typed a moment \
+ago and may be reading: ask in plain words in your next message. The user can type the answer while \
+you work, or type `ralph pause` to stop the loop after this turn. Until then take the most \
+reasonable choice, write the assumption into your message, and go on.";
+
 const BASELINE: &str = "The person asked for a baseline: the criteria are run once before anything \
 changes. Run `ralph verify` now; until it is done only reading tools and `ralph` itself are let \
 through. It is no failure if criteria do not hold yet.";

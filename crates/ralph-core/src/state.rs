@@ -169,6 +169,10 @@ pub struct LoopState {
     /// True from a compaction until the model has received the whole loop prompt at a stop.
     #[serde(skip_serializing_if = "is_false")]
     pub context_lost: bool,
+    /// Text about the last stop that the model gets with its next tool call: the client shows the
+    /// user whatever a stop itself answers.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub details_due: String,
     /// The round of `ralph build` that runs in this session; absent in a session that a user
     /// started.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,6 +240,7 @@ impl Default for LoopState {
             scheduled: Vec::new(),
             let_finish: false,
             context_lost: false,
+            details_due: String::new(),
             round: None,
             parallel: false,
             workers: Vec::new(),
@@ -290,6 +295,8 @@ impl LoopState {
             self.phase = Phase::Paused;
             self.pause = Some(Pause { cause, at: now, detail: detail.into(), told: false });
             self.turn = None;
+            // The loop prompt is repeated when the loop continues.
+            self.details_due.clear();
         } else if let Some(pause) = &mut self.pause
             && pause.cause.resumes_by_itself()
             && !cause.resumes_by_itself()
@@ -310,6 +317,14 @@ impl LoopState {
         }
     }
 
+    /// Takes the text that is due with a tool call of the conversation.
+    pub fn take_details(&mut self) -> String {
+        if !self.details_due.is_empty() {
+            self.context_lost = false;
+        }
+        std::mem::take(&mut self.details_due)
+    }
+
     /// Restarts the stall detection.
     pub fn forget_progress(&mut self) {
         self.stall_hashes.clear();
@@ -320,6 +335,7 @@ impl LoopState {
         self.phase = Phase::Ended;
         self.resume_phase = None;
         self.pause = None;
+        self.details_due.clear();
         self.ending = Some(Ending { kind, at: now, detail: detail.into(), cause: None });
         if let Some(plan) = self.ralplan_mut() {
             plan.end();
@@ -490,14 +506,25 @@ pub struct DrivenTurn {
     /// True once the main conversation has used a tool since that reply.
     #[serde(skip_serializing_if = "is_false")]
     pub worked: bool,
+    /// True if the user typed the prompt, and no stop has continued the turn since.
+    #[serde(skip_serializing_if = "is_false")]
+    pub typed: bool,
+    /// True once the user has read that a pause waits for the end of the turn.
+    #[serde(skip_serializing_if = "is_false")]
+    pub pause_told: bool,
 }
 
-from_json!(DrivenTurn { prompt_id, at, worked });
+from_json!(DrivenTurn { prompt_id, at, worked, typed, pause_told });
 
 impl DrivenTurn {
     /// A turn in which no tool has been used yet.
     pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
-        DrivenTurn { prompt_id: prompt_id.into(), at, worked: false }
+        DrivenTurn { prompt_id: prompt_id.into(), at, ..DrivenTurn::default() }
+    }
+
+    /// A turn that begins with a prompt of the user.
+    pub fn typed(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
+        DrivenTurn { typed: true, ..DrivenTurn::new(prompt_id, at) }
     }
 }
 

@@ -12,7 +12,7 @@ mod at_stop;
 mod record;
 mod routed;
 
-pub use at_stop::AtStop;
+pub use at_stop::{AtStop, NextStep};
 pub use record::{RecordedOutcome, StopRecord};
 pub use routed::{Routed, RouterStep};
 
@@ -149,8 +149,8 @@ impl StopVerdict {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StopDecision {
     pub verdict: StopVerdict,
-    /// The reason to continue; empty for other verdicts.
-    pub says: String,
+    /// What the model gets if its turn continues; empty for other verdicts.
+    pub step: NextStep,
     /// The inputs of the decision.
     pub record: StopRecord,
 }
@@ -167,6 +167,17 @@ pub fn wants_proof(mode: &dyn AtStop, state: &LoopState, seen: &StopInputs) -> b
         && mode.wants_proof(state, seen)
 }
 
+/// True if the criteria run once more for a loop that has just ended, so that its ending states
+/// which of them hold. They neither decide the ending nor run after a cancel.
+pub fn wants_last_run(mode: &dyn AtStop, state: &LoopState, seen: &StopInputs) -> bool {
+    let kind = state.ending.as_ref().map(|ending| &ending.kind);
+    mode.has_criteria()
+        && kind.is_some_and(|kind| !matches!(kind, EndingKind::Complete | EndingKind::Cancelled))
+        && !state.acceptance_criteria.is_empty()
+        && seen.proof.is_none()
+        && pinned::is_as_frozen(state)
+}
+
 /// True if the model requests a completion that criteria must prove, and nothing else comes first.
 pub(crate) fn asks_for_completion(state: &LoopState, seen: &StopInputs) -> bool {
     let asks = seen.request == CompletionRequest::Made && needs_proof(state);
@@ -181,12 +192,12 @@ pub fn decide(mode: &dyn AtStop, state: &mut LoopState, seen: &StopInputs) -> St
     let verdict = rule(mode, state, &work, seen);
     let outcome = RecordedOutcome::of(&verdict, state);
     let record = StopRecord { before, work, seen: seen.clone(), outcome };
-    let mut says = String::new();
+    let mut step = NextStep::default();
     if verdict == StopVerdict::GoOn {
-        says = mode.next_step(state, seen);
-        state.context_lost = false;
+        step = mode.next_step(state, seen);
+        state.details_due.clone_from(&step.details);
     }
-    StopDecision { verdict, says, record }
+    StopDecision { verdict, step, record }
 }
 
 fn work(state: &LoopState, now: Timestamp) -> TaskProgress {

@@ -8,3 +8,4 @@ pub mod row;
 pub mod scheduled;
 pub mod stream;
 pub mod tokens;
+pub mod typed_request;

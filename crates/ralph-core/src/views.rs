@@ -1,5 +1,6 @@
 //! Output for people: messages, the status line, the report.
 
 pub mod messages;
+pub mod phrases;
 pub mod report;
 pub mod statusline;

@@ -6,7 +6,7 @@ use ralph_core::guard::{self, Caller, LoopActivity, ProtectedPaths, Ruling, Situ
 use ralph_core::modes::mode::ModeRules;
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{EndingKind, LoopState, ModeState, Phase};
-use ralph_core::stop::{self, AtStop, StopInputs, StopVerdict, TaskProgress};
+use ralph_core::stop::{self, AtStop, NextStep, StopInputs, StopVerdict, TaskProgress};
 use serde_json::json;
 
 /// Looks at two files, one in each turn.
@@ -31,8 +31,9 @@ impl AtStop for Review {
         StopVerdict::Ended(EndingKind::Approved)
     }
 
-    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> String {
-        format!("Next: review file {}.", state.iteration)
+    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
+        let line = format!("Ralph: next: review file {}.", state.iteration);
+        NextStep { line, details: String::new() }
     }
 }
 
@@ -71,9 +72,9 @@ fn its_stops_are_decided_by_its_rules_and_decided_again() {
     for _ in 0..3 {
         let decision = stop::decide(&Review, &mut state, &seen());
         assert_eq!(decision.record.decide_again(&Review), decision.record.outcome);
-        told.push((decision.verdict.describe(), decision.says));
+        told.push((decision.verdict.describe(), decision.step.line));
     }
-    let step = |n| ("go on".to_owned(), format!("Next: review file {n}."));
+    let step = |n| ("go on".to_owned(), format!("Ralph: next: review file {n}."));
     assert_eq!(told, [step(1), step(2), ("ended: approved".to_owned(), String::new())]);
 }
 

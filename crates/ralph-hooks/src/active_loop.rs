@@ -157,7 +157,7 @@ impl<S: StateView> Bound<S> {
         let loaded = Bound::<S>::taken_in(call, &file, loaded)?;
         let Loaded { state, warning, text } = loaded;
         if let Some(what) = state.strangeness() {
-            bail!("the state `{}` cannot be understood: {what}", file.path().display());
+            bail!("could not read the state `{}`: {what}", file.path().display());
         }
         if state.is_of(session_id) || state.is_of_driven(client::session_call) {
             // A loop that the last good copy shows as planned has been started since.

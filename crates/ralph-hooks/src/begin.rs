@@ -411,7 +411,7 @@ pub(crate) fn run(
     }
     state.turn = match prompt_id {
         "" => None,
-        id => Some(DrivenTurn::new(id, now)),
+        id => Some(DrivenTurn::typed(id, now)),
     };
 }
 

@@ -33,7 +33,7 @@ pub fn end_typed(
 ) -> Result<Option<(LoopState, LoopFile)>> {
     // Mark it in the same write: a loop that ends otherwise at the same moment must not look
     // acknowledged.
-    end(home, file, "by a person in this session", |state| {
+    end(home, file, "by the user in this session", |state| {
         state.cancelled_by_prompt = Some(prompt_id.to_owned());
     })
 }
@@ -67,7 +67,7 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, bound);
     if cuts {
-        bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
+        bound.note(call, "turn cut", "the user cancelled the loop", Value::Null);
     }
     if cuts && subagent {
         workers::is_gone(call, &bound.file)?;
@@ -85,10 +85,17 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
         return released.map(|_| Reply::silent());
     }
     // Cut the turn in any case. A later hook finds an entry that could not be released.
-    Ok(Reply::cut(&messages::line(&format!(
-        "the person cancelled the loop at {}",
-        bound.state.position()
-    ))))
+    Ok(Reply::cut(&messages::line(&format!("loop cancelled at {}", bound.state.position()))))
+}
+
+/// Ends the turn of a loop for a cancel command that the user typed and that the client holds back
+/// until then. The command itself ends the loop: a line in the transcript alone ends none.
+pub fn cut_for_the_command(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+    bound.note(call, "turn cut", "a typed cancel waits for the turn to end", Value::Null);
+    if call.input.from_subagent() {
+        workers::is_gone(call, &bound.file)?;
+    }
+    Ok(Reply::cut(&messages::line("the turn ends here for the cancel that you typed")))
 }
 
 fn is_cancelled_turn(call: &HookCall, bound: &Bound<Glance>) -> bool {

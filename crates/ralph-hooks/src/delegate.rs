@@ -29,7 +29,7 @@ pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
         LONGEST_ANSWER,
     )?)?;
     serde_json::from_slice(&finished.stdout)
-        .context("the answer of `ralph delegate criteria` cannot be read")
+        .context("could not read the answer of `ralph delegate criteria`")
 }
 
 /// What to check.
@@ -81,8 +81,7 @@ pub fn facts(room: usize) -> Result<String> {
 }
 
 fn ralph() -> Result<PathBuf> {
-    let here =
-        std::env::current_exe().context("could not find out where this executable stands")?;
+    let here = std::env::current_exe().context("could not find the path of this executable")?;
     let ralph = here.with_file_name("ralph");
     if !ralph.is_file() {
         bail!("could not find `{}`; run `ralph doctor`, or install Ralph again", ralph.display());

@@ -18,6 +18,7 @@ pub mod pre_tool_use;
 mod project_facts;
 pub mod session_context;
 pub mod signals;
+mod step_details;
 pub mod stop;
 pub mod typed;
 mod unreadable;

@@ -7,16 +7,19 @@
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::HookCall;
-use crate::{cancel, modes, permission_request, signals};
+use crate::{cancel, modes, permission_request, signals, step_details};
 use anyhow::Result;
 use ralph_core::guard::{
-    self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Ruling, Situation,
+    self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, Situation,
 };
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Phase, StateView};
-use ralph_core::transcript::scheduled;
+use ralph_core::transcript::{scheduled, typed_request::TypedRequest};
+use ralph_core::views::messages;
+use ralph_io::client::transcript;
 use ralph_io::store::{lock, places};
+use std::path::Path;
 use std::time::Duration;
 
 /// Below the five seconds that the client allows this hook. After that the client lets the call
@@ -45,7 +48,58 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         Phase::Paused => LoopActivity::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
-    modes::before_tool(&bound.state.mode).before_a_tool(call, &bound, standing)
+    let waiting = match bound.is_outranked(call.via) {
+        true => None,
+        false => typed_meanwhile(call, &bound)?,
+    };
+    if waiting == Some(TypedRequest::Cancel) {
+        return cancel::cut_for_the_command(call, &bound);
+    }
+    let reply = modes::before_tool(&bound.state.mode).before_a_tool(call, &bound, standing)?;
+    let reply = step_details::lead(call, &bound, reply);
+    match waiting {
+        Some(TypedRequest::Pause) => confirm_pause(&bound, reply),
+        _ => Ok(reply),
+    }
+}
+
+/// How much older than the turn a typed request may be. A stop begins the next turn of the loop, and
+/// the client may write the row of a line typed just before that stop after it. A row from before a
+/// crash of the client is older.
+const BEFORE_THE_TURN: Duration = Duration::from_secs(10);
+
+/// The request that the user has typed during this turn and that needs an answer now: a command that
+/// the client holds back, or a pause whose answer it holds back. Every other call pays only for a
+/// search of the transcript's end. With prompts as `stream-json`, the rows lack the text (measured
+/// with 2.1.328), so only the terminal's commands are found.
+fn typed_meanwhile(call: &HookCall, bound: &Bound<Glance>) -> Result<Option<TypedRequest>> {
+    let turn = bound.state.turn.as_ref();
+    let transcript = Path::new(&call.input.transcript_path);
+    let mut waiting = Vec::new();
+    if turn.is_some() && transcript::may_hold_queue_rows(transcript) {
+        let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else { return Ok(None) };
+        let of_turn =
+            state.turn.as_ref().and_then(|turn| turn.at.checked_sub(BEFORE_THE_TURN).ok());
+        let since = of_turn.max(state.started_at).unwrap_or(state.created_at);
+        waiting = transcript::typed_requests(transcript, since, &state.scheduled);
+    }
+    if waiting.contains(&TypedRequest::Cancel) {
+        return Ok(Some(TypedRequest::Cancel));
+    }
+    let pauses = waiting.contains(&TypedRequest::Pause) || bound.state.phase == Phase::Paused;
+    let untold =
+        turn.is_some_and(|turn| turn.prompt_id == call.input.prompt_id && !turn.pause_told);
+    Ok((pauses && untold && !call.input.from_subagent()).then_some(TypedRequest::Pause))
+}
+
+/// Tells the user, once, that the pause waits for the end of the turn.
+fn confirm_pause(bound: &Bound<Glance>, reply: Reply) -> Result<Reply> {
+    bound.file.update(|state| {
+        if let Some(turn) = &mut state.turn {
+            turn.pause_told = true;
+        }
+    })?;
+    Ok(reply.tell(messages::line("pausing when this turn ends; /ralph continues")))
 }
 
 /// The refusal of a call by the guard; `None` if it may run.
@@ -57,9 +111,14 @@ pub(crate) fn refusal(
     let denial = ruling(call, &bound.state, activity)?;
     // Every copy denies, since the client takes the strictest answer; one of them writes the
     // journal.
-    let reply = Reply::deny(&denial.reason);
+    let mut reply = Reply::deny(&denial.reason);
     if bound.is_outranked(call.via) {
         return Some(reply);
+    }
+    if denial.reason == guard::ASK_IN_WORDS {
+        reply = reply.tell(messages::line(
+            "a loop opens no dialog; type your answer when the model asks, or `ralph pause`",
+        ));
     }
     note(call, bound, &denial);
     Some(match bound.state.phase.is_running() {
@@ -67,6 +126,11 @@ pub(crate) fn refusal(
         true => signals::lead(call, &bound.file, &bound.state, reply),
         false => reply,
     })
+}
+
+/// True if the user typed within this turn of the main conversation.
+fn is_user_there(call: &HookCall, state: &Glance) -> bool {
+    state.turn.as_ref().is_some_and(|turn| turn.typed) && !call.input.from_subagent()
 }
 
 /// Remembers a prompt that the model schedules, since it will look as if the user had typed it.
@@ -124,7 +188,10 @@ fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Den
     };
     match guard::decide(&situation, &tool_call) {
         Ruling::Allow => None,
-        Ruling::Deny { rule, reason } => {
+        Ruling::Deny { rule, mut reason } => {
+            if rule == Rule::Question && is_user_there(call, state) {
+                guard::ASK_IN_WORDS.clone_into(&mut reason);
+            }
             Some(Denial { reason, record: DenialRecord::of(&situation, &tool_call, rule) })
         }
     }

@@ -65,6 +65,8 @@ fn before_compaction(call: &HookCall) -> Result<Reply> {
     bound.file.update(|state| {
         state.note_event(call.via);
         state.context_lost = state.is_running();
+        // The loop prompt says it all again.
+        state.details_due.clear();
     })?;
     bound.note(call, "context lost", "the conversation is compacted", Value::Null);
     Ok(Reply::silent())

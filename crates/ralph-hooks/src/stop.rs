@@ -15,7 +15,7 @@ use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, PauseCause, Phase};
 use ralph_core::stop::progress;
-use ralph_core::stop::{self, Routed, StopDecision, StopInputs, StopVerdict};
+use ralph_core::stop::{self, NextStep, Routed, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
     modes::ralplan as planning,
@@ -116,6 +116,9 @@ pub(crate) fn at_stop(
             (session.given, session.says) = (looked.given, looked.says);
         }
         let decision = stop::decide(mode::at_stop(state), state, &seen);
+        if decision.verdict == StopVerdict::GoOn {
+            state.details_due = workers::before(&gone, std::mem::take(&mut state.details_due));
+        }
         Decided {
             decision,
             gone,
@@ -128,7 +131,12 @@ pub(crate) fn at_stop(
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
         }
     })?;
-    let Some(decided) = decided else { return Ok((Reply::silent(), false)) };
+    let Some(mut decided) = decided else { return Ok((Reply::silent(), false)) };
+    if let Some(state) = &mut decided.ended
+        && stop::wants_last_run(mode::at_stop(state), state, &seen)
+    {
+        run_for_the_ending(&file, state);
+    }
     note(call, &file, &decided);
     let reply = carry_out(call, &file, &decided)?;
     // The model reads this if the loop continues; otherwise the user does.
@@ -210,6 +218,15 @@ fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
     seen.proof = Some(proof);
 }
 
+/// Runs the criteria once for an ending that they did not decide, so that it states which of them
+/// hold. Whatever goes wrong, the loop has ended.
+fn run_for_the_ending(file: &LoopFile, state: &mut LoopState) {
+    let _ = delegate::prove(file, delegate::TO_PROVE);
+    if let Ok(Some(loaded)) = file.read() {
+        *state = loaded.state;
+    }
+}
+
 /// Remembers the prompts that the client lists as scheduled.
 fn remember(known: &mut Vec<String>, call: &HookCall) {
     scheduled::remember(known, call.input.session_crons.iter().map(String::as_str));
@@ -270,7 +287,10 @@ fn note(call: &HookCall, file: &LoopFile, decided: &Decided) {
     let (decision, why) = match &decided.decision.verdict {
         StopVerdict::LetGo(why) => ("let go", why.describe().to_owned()),
         StopVerdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
-        StopVerdict::GoOn => (verdict.as_str(), decided.decision.says.clone()),
+        StopVerdict::GoOn => {
+            let NextStep { line, details } = &decided.decision.step;
+            (verdict.as_str(), format!("{line}\n{details}"))
+        }
     };
     let seen = call.input.last_assistant_message.as_deref().map_or(Value::Null, message);
     let said = JournalLine { position: &decided.position, decision, why: &why, seen };
@@ -295,9 +315,8 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
     match (&decided.decision.verdict, &decided.ended) {
         (StopVerdict::GoOn, _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
-            let says = with_late_checks(file, &decided.decision.says);
-            let says = workers::before(&decided.gone, says);
-            let reply = Reply::go_on(HookEvent::Stop, form, &says);
+            add_late_checks(file)?;
+            let reply = Reply::go_on(HookEvent::Stop, form, &decided.decision.step.line);
             let position = decided.position.clone();
             if decided.is_orchestration {
                 return Ok(reply);
@@ -314,14 +333,19 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
     }
 }
 
-/// The text for the model, with the results of checks that were too slow to run after its edits.
-fn with_late_checks(file: &LoopFile, says: &str) -> String {
+/// Adds the results of checks that were too slow to run after the model's edits to the details.
+fn add_late_checks(file: &LoopFile) -> Result<()> {
     if !checks::has_later(file.folder()) {
-        return says.to_owned();
+        return Ok(());
     }
     let found = delegate::check(CheckRequest::Late(file))
         .unwrap_or_else(|error| format!("Ralph could not run the slow checks: {error:#}"));
-    format!("{says}\n\n{}", found.trim()).trim_end().to_owned()
+    if !found.trim().is_empty() {
+        file.update(|state| {
+            state.details_due = format!("{}\n\n{}", state.details_due, found.trim());
+        })?;
+    }
+    Ok(())
 }
 
 /// An API error ended the turn. Ralph does not retry; it pauses the loop until the user continues

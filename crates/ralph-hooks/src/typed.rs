@@ -7,7 +7,7 @@ use crate::modes::{self, ralplan};
 use crate::signals;
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
-use ralph_core::protocol::reply::Reply;
+use ralph_core::protocol::{permission, reply::Reply};
 use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_core::{modes::arguments, modes::mode, modes::parallel, views::messages};
 use ralph_io::{client, process::clock, project, project::confined, store::lifecycle};
@@ -20,6 +20,12 @@ pub fn answer(call: &HookCall, mode: Mode) -> Result<Reply> {
     answer_as(call, mode, request(call))
 }
 
+/// Answers `/ralph resume`, which is `/ralph` without a task.
+pub fn resume(call: &HookCall) -> Result<Reply> {
+    active_loop::check_sender(call)?;
+    answer_as(call, Mode::default(), Ok(LoopRequest::default()))
+}
+
 /// The user waits for the answer, so an error blocks the prompt: a failed start must not look like
 /// a start.
 pub(crate) fn answer_as(
@@ -29,14 +35,14 @@ pub(crate) fn answer_as(
 ) -> Result<Reply> {
     let answered = match &request {
         Ok(request) => begun(call, mode, request),
-        Err(refusal) => Ok(Reply::block(&messages::line(refusal))),
+        Err(refusal) => Ok(Reply::keep_from_model(&messages::line(refusal))),
     };
-    answered.or_else(|error| Ok(Reply::block(&messages::line(&format!("{error:#}")))))
+    answered.or_else(|error| Ok(Reply::keep_from_model(&messages::line(&format!("{error:#}")))))
 }
 
 fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
     if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&messages::line(NO_SESSION)));
+        return Ok(Reply::keep_from_model(&messages::line(NO_SESSION)));
     }
     let begun = begin::begin(&StartRequest {
         mode,
@@ -53,9 +59,9 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
         StartOutcome::Refused(why) => {
             // The loop in the way may be unreadable, so ignore a write error.
             let _ = journal(call, "refused", &why);
-            Ok(Reply::block(&messages::line(&why)))
+            Ok(Reply::keep_from_model(&messages::line(&why)))
         }
-        StartOutcome::Planned(_) => Ok(Reply::block(&messages::line(NO_SESSION))),
+        StartOutcome::Planned(_) => Ok(Reply::keep_from_model(&messages::line(NO_SESSION))),
         StartOutcome::Started(state, told) => {
             journal(call, "started", TYPED)?;
             started(call, state, &told)
@@ -73,7 +79,8 @@ fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> 
     let announced = [&[row.announcement(&state)], told].concat().join("\n  ");
     let heading = row.started_line(&state);
     let log = state.ralplan().map(|plan| plan.log.join("\n")).unwrap_or_default();
-    Ok(contract(call, &heading, &state).tell(messages::line(&announced)).tell_also(&log))
+    let reply = contract(call, &heading, &state).tell(messages::line(&announced)).tell_also(&log);
+    Ok(reply.tell_also(&permission::dialogs(&call.input.permission_mode)))
 }
 
 fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
@@ -81,10 +88,11 @@ fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
     let heading = mode::of(&state.mode).continues_line(&state);
     let message = messages::line(heading.trim_start_matches("Ralph "));
     let reply = contract(call, &heading, &state).tell(message);
-    match lifecycle::by_id(&call.home, &state.loop_id) {
-        Some(file) => ralplan::tell_log(&file, &state, reply),
-        None => Ok(reply),
-    }
+    let reply = match lifecycle::by_id(&call.home, &state.loop_id) {
+        Some(file) => ralplan::tell_log(&file, &state, reply)?,
+        None => reply,
+    };
+    Ok(reply.tell_also(&permission::dialogs(&call.input.permission_mode)))
 }
 
 /// Parses what was typed. The error is a message for the user.
@@ -116,7 +124,7 @@ fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
 
 const NO_SESSION: &str = "the client named no session; nothing was started";
 
-const TYPED: &str = "the person typed it";
+const TYPED: &str = "the user typed it";
 
 /// Writes to the journal of the session's current loop, which a refused start may not have.
 fn journal(call: &HookCall, decision: &str, why: &str) -> Result<()> {

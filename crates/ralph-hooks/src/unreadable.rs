@@ -71,8 +71,8 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
 /// The refusal of a tool call that could not be decided about.
 pub(crate) fn undecided(why: &str) -> String {
     format!(
-        "Ralph could not decide about this call ({why}), so it is refused. Try again; if it is refused again, \
-         end your turn and tell the person to run `ralph doctor`."
+        "Ralph could not decide about this call ({why}), so it is refused. Try again; if it is \
+         refused again, end your turn and tell the user to run `ralph doctor`."
     )
 }
 
@@ -84,11 +84,11 @@ pub(crate) fn cancel(call: &HookCall, error: Error) -> Result<Reply> {
     if !error.is::<Unreadable>() {
         return Err(error);
     }
-    let how = format!("by a person in this session; its state could not be used: {error:#}");
+    let how = format!("by the user in this session; its state could not be used: {error:#}");
     let whose = LoopOwnership::Typed(&call.input.session_id, &call.input.prompt_id);
     let Some(given_up) = lifecycle::give_up(&call.home, &whose, &how)? else { return Err(error) };
     let state = &given_up.state;
     active_loop::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);
-    let folder = given_up.file.folder().display();
-    Ok(Reply::block(&format!("{} What is left of it is in {folder}", messages::ended(state))))
+    let told = messages::ended(state);
+    Ok(Reply::keep_from_model(&format!("{told} Its state could not be used: {error:#}")))
 }

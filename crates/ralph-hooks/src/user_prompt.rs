@@ -15,7 +15,8 @@ use ralph_core::modes::mode;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Registration};
-use ralph_core::{modes::build, transcript::cutoff, transcript::scheduled, views::messages};
+use ralph_core::transcript::{cutoff, scheduled, typed_request::TypedRequest};
+use ralph_core::{modes::build, text::truncate, views::messages};
 use ralph_io::{client, client::transcript, process::clock};
 use serde_json::Value;
 use std::path::Path;
@@ -33,14 +34,16 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 fn command(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let is_ours = cutoff::is_our_command(&format!("/{name}"));
-    if is_ours && name.strip_prefix("ralph:").unwrap_or(name) != "ralph-build" {
+    if is_ours && cutoff::without_prefix(name) != "ralph-build" {
         let bound = Bound::<LoopState>::find(call).ok().flatten();
         if !is_typed(call, bound.as_ref().map(|bound| &bound.state)) {
             return refuse(call, bound.as_ref());
         }
     }
-    let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralph-cancel" => cancel_command(call),
+    if let Some(request) = TypedRequest::of_command(name, &call.input.command_args) {
+        return told(requested(call, request));
+    }
+    let outcome = match cutoff::without_prefix(name) {
         "ralph-plan" => plan_command(call),
         "ralph-build" => build_command(call),
         // A plugin's commands have its prefix. Without it, an alias may belong to another plugin or
@@ -53,11 +56,73 @@ fn command(call: &HookCall) -> Result<Reply> {
             None => Ok(Reply::silent()),
         },
     };
-    // The user waits for the answer, and a failed start must not look like a start.
+    told(outcome)
+}
+
+/// Shows an error to the user, who waits for the answer: a failed start must not look like a start.
+fn told(outcome: Result<Reply>) -> Result<Reply> {
     outcome.or_else(|error| match error.is::<NotFromClient>() {
         true => Err(error),
-        false => Ok(Reply::block(&messages::line(&format!("{error:#}")))),
+        false => Ok(answer_user(&format!("{error:#}"))),
     })
+}
+
+/// Answers the user in one line, without the model.
+fn answer_user(text: &str) -> Reply {
+    Reply::keep_from_model(&messages::line(text))
+}
+
+/// Carries out a command word: `/ralph-cancel`, `/ralph status` …
+fn requested(call: &HookCall, request: TypedRequest) -> Result<Reply> {
+    match request {
+        TypedRequest::Cancel => cancel_command(call),
+        TypedRequest::Pause => pause_command(call),
+        TypedRequest::Resume => typed::resume(call),
+        TypedRequest::Status => status_command(call),
+        TypedRequest::Help => Ok(answer_user(HELP)),
+    }
+}
+
+const NO_LOOP: &str = "no loop is live in this session; `ralph status` in a terminal lists all";
+
+const HELP: &str = "\n  \
+/ralph \"TASK\"    start a loop; --ac \"DESCRIPTION=COMMAND\" adds a criterion, --max-iterations N a limit\n  \
+/ralph           continue the loop, or start the planned one\n  \
+/ralph status    show the loop of this session\n  \
+/ralph pause     pause after this turn (or type `ralph pause`)\n  \
+/ralph cancel    end the loop now (or type `ralph cancel`)\n  \
+In a terminal: `ralph --help`, `ralph watch`";
+
+/// Pauses the loop at the end of a turn, where the client runs the command.
+fn pause_command(call: &HookCall) -> Result<Reply> {
+    let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let Some(bound) = bound else { return Ok(answer_user(NO_LOOP)) };
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    if bound.state.phase == Phase::Paused {
+        return Ok(answer_user(&messages::paused(&bound.state)));
+    }
+    let message = pause(call, &bound, PauseCause::Person, "typed in the session")?;
+    Ok(Reply::keep_from_model(&message))
+}
+
+/// Shows the loop of this session.
+fn status_command(call: &HookCall) -> Result<Reply> {
+    let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let Some(Bound { state, .. }) = bound else { return Ok(answer_user(NO_LOOP)) };
+    let (what, position) = messages::what_and_where(&state);
+    let standing = match state.phase {
+        Phase::Paused => messages::paused(&state),
+        _ => format!("{what} running at {position}, {}", messages::lasted(&state, clock::now())),
+    };
+    let goal = format!(
+        "Goal: {}",
+        truncate::bounded(state.prompt.lines().next().unwrap_or_default(), 200)
+    );
+    let lines = [standing, goal, messages::achieved(&state)];
+    let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    Ok(answer_user(&lines.join("\n  ")))
 }
 
 /// Whether the user typed this prompt, as far as known: the client says so, or the model has not
@@ -77,7 +142,7 @@ fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
     if let Some(bound) = bound.filter(|bound| !bound.is_outranked(call.via)) {
         bound.note(call, "refused", &why, Value::Null);
     }
-    Ok(Reply::block(&messages::line(&why)))
+    Ok(answer_user(&why))
 }
 
 fn start_command(call: &HookCall, mode: Mode) -> Result<Reply> {
@@ -99,18 +164,14 @@ fn cancel_command(call: &HookCall) -> Result<Reply> {
         },
         Ok(found) => found,
     };
-    let Some(bound) = found else {
-        return Ok(Reply::block(&messages::line(
-            "no loop is live in this session; `ralph status` lists them",
-        )));
-    };
+    let Some(bound) = found else { return Ok(answer_user(NO_LOOP)) };
     if bound.state.ending.is_some() {
         return Ok(match cancelled_by(&bound.state, &call.input.prompt_id) {
             true => Reply::silent(),
-            false => Reply::block(&messages::ended(&bound.state)),
+            false => Reply::keep_from_model(&messages::ended(&bound.state)),
         });
     }
-    Ok(cancel(call, &bound)?.map_or(Reply::silent(), |message| Reply::block(&message)))
+    Ok(cancel(call, &bound)?.map_or(Reply::silent(), |message| Reply::keep_from_model(&message)))
 }
 
 fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
@@ -127,10 +188,10 @@ fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
                 call,
                 &state.position(),
                 "ended",
-                "the person cancelled",
+                "the user cancelled",
                 Value::Null,
             );
-            Ok(Some(format!("{} Kept in {}", messages::ended(&state), archived.folder().display())))
+            Ok(Some(messages::ended(&state)))
         }
         None => Ok(match Bound::<LoopState>::find(call)? {
             Some(now) if cancelled_by(&now.state, &call.input.prompt_id) => None,
@@ -144,9 +205,9 @@ fn build_command(call: &HookCall) -> Result<Reply> {
     let bound = Bound::<LoopState>::find(call)?;
     let Some(bound) = bound.filter(|one| one.state.is_running() && one.state.round.is_some())
     else {
-        return Ok(Reply::block(&messages::line(
+        return Ok(answer_user(
             "`ralph build` in a terminal begins this; type /ralph to work here",
-        )));
+        ));
     };
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -185,13 +246,17 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
         if !bound.is_outranked(call.via) {
             bound.note(call, "refused", &why, Value::Null);
         }
-        Reply::block(&messages::line(&why))
+        answer_user(&why)
     }))
 }
 
 fn prompt(call: &HookCall) -> Result<Reply> {
+    let request = TypedRequest::of_line(&call.input.prompt);
+    let is_command = cutoff::is_our_command(&call.input.prompt);
     let found = match Bound::<LoopState>::find(call) {
-        Err(_) if call.input.prompt.trim() == "ralph cancel" => return cancel_command(call),
+        Err(_) if request == Some(TypedRequest::Cancel) && !is_command => {
+            return cancel_command(call);
+        }
         found => found?,
     };
     let Some(bound) = found else { return orchestration::prompted_without_a_loop(call) };
@@ -204,12 +269,12 @@ fn prompt(call: &HookCall) -> Result<Reply> {
     if !bound.state.is_live() {
         return Ok(Reply::silent());
     }
-    match call.input.prompt.trim() {
-        "ralph cancel" | "ralph pause" if !is_typed(call, Some(&bound.state)) => {
-            refuse(call, Some(&bound))
-        }
-        "ralph cancel" => typed_cancel(call, &bound),
-        "ralph pause" => typed_pause(call, &bound),
+    match request {
+        // The expansion follows, and ends the loop.
+        Some(TypedRequest::Cancel) if is_command => Ok(Reply::silent()),
+        Some(_) if !is_command && !is_typed(call, Some(&bound.state)) => refuse(call, Some(&bound)),
+        Some(TypedRequest::Cancel) => typed_cancel(call, &bound),
+        Some(TypedRequest::Pause) if !is_command => typed_pause(call, &bound),
         _ => match modes::on_prompt(&bound.state.mode.word()).prompted(call, &bound.state)? {
             Some(reply) => Ok(reply),
             None => other_prompt(call, &bound),
@@ -231,18 +296,17 @@ fn drives(state: &LoopState, prompt_id: &str) -> bool {
     state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
 }
 
-/// In mid-turn, the next tool call cuts the turn and the user reads the answer then; otherwise at
-/// once. The model reads the words in neither case.
+/// Answers `ralph cancel`. In mid-turn, the client holds the answer back, and the next tool call
+/// cuts the turn. The model never reads the words.
 fn typed_cancel(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    let mid_turn = drives(&bound.state, &call.input.prompt_id);
-    let Some(message) = cancel(call, bound)? else { return Ok(Reply::silent()) };
-    Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
+    Ok(cancel(call, bound)?.map_or(Reply::silent(), |message| Reply::keep_from_model(&message)))
 }
 
+/// Answers `ralph pause`. In mid-turn, the client holds the answer back, so the next tool call
+/// confirms it.
 fn typed_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    let mid_turn = drives(&bound.state, &call.input.prompt_id);
     let message = pause(call, bound, PauseCause::Person, "typed in the session")?;
-    Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
+    Ok(Reply::keep_from_model(&message))
 }
 
 /// Pauses the loop and marks the user as told. Returns the message for the user.
@@ -274,6 +338,16 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     if state.phase == Phase::Paused {
         return tell_of_pause(call, bound);
     }
+    if let Some(turn) = state.turn.as_ref().filter(|turn| !turn.typed)
+        && turn.prompt_id == *prompt_id
+        && !call.input.is_task_notification()
+    {
+        bound.file.update(|state| {
+            if let Some(turn) = &mut state.turn {
+                turn.typed = true;
+            }
+        })?;
+    }
     let heard = || {
         let reply = match call.input.is_task_notification() {
             true => modes::on_prompt(&state.mode.word()).woken(call)?,
@@ -299,7 +373,8 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
         _ if cutoff::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
             // No turn was outstanding, so the loop continues in this turn.
-            let turn = DrivenTurn::new(prompt_id.clone(), clock::now());
+            let mut turn = DrivenTurn::new(prompt_id.clone(), clock::now());
+            turn.typed = !call.input.is_task_notification();
             bound.file.update(|state| {
                 state.note_event(call.via);
                 state.turn = Some(turn);

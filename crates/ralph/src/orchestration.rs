@@ -54,13 +54,14 @@ impl OrchestrationContext {
 }
 
 /// The message if the project has no orchestration.
-pub(crate) const NONE: &str = "there is no session here; `ralph session new TASK` begins one";
+pub(crate) const NONE: &str = "there is no orchestration here; `ralph session new TASK` begins one";
 
 pub(crate) fn named(name: &str) -> Result<OrchestrationId> {
     OrchestrationId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
 }
 
 pub(crate) fn missing(id: &OrchestrationId) -> anyhow::Error {
-    let what = format!("there is no session {id}; `ralph session new --id {id} TASK` begins it");
+    let what =
+        format!("there is no orchestration {id}; `ralph session new --id {id} TASK` begins it");
     refused(Exit::No, what)
 }

@@ -16,7 +16,7 @@ fn a_round_that_goes_well_tells_what_it_used_and_shows_what_it_did() {
         world.args(0),
         "-p|Work.|--output-format|stream-json|--verbose|--session-id|an-id|--permission-mode|acceptEdits|--model|x|"
     );
-    let shown = "round 1/1: begins\nround 1/1: Bash cargo test\nround 1/1: finished\n";
+    let shown = "round 1/1: begins\nround 1/1: Bash cargo test\n";
     assert_eq!(answer.shown, shown);
 }
 

@@ -18,7 +18,7 @@ fn a_page_replaces_a_page_and_nothing_else() {
         (exit, said.as_str()),
         (
             1,
-            "ralph: `notes.html` is there and is no report of Ralph; say another name, or remove it first\n"
+            "ralph: `notes.html` exists and is not a report of Ralph; name another file, or remove it first\n"
         )
     );
     assert_eq!(fs::read_to_string(&mine).unwrap(), "<!doctype html>\nmy notes\n");
@@ -40,7 +40,7 @@ fn a_link_stays_one_and_what_is_no_file_is_left_alone() {
     assert!(!fs::read_to_string(&page).unwrap().contains("<!-- old -->"));
     for (name, words) in [
         ("../project", "is not a regular file"),
-        ("nowhere.html", "is a link that leads nowhere"),
+        ("nowhere.html", "is a broken link"),
         ("no/such/folder.html", "could not write"),
     ] {
         if name == "nowhere.html" {
@@ -74,13 +74,13 @@ fn a_live_loop_has_a_report_and_says_that_it_is_not_over() {
 #[test]
 fn who_names_nothing_that_is_there_is_told_what_is() {
     let place = Place::new();
-    let none = "ralph: there is no loop in `[ROOT]/project`; `ralph status --all` lists the others, \
-                --loop ID names one";
+    let none = "ralph: there is no loop in `[ROOT]/project`; type `/ralph \"TASK\"` in Claude Code to \
+                start one";
     assert_eq!(place.refused(&["report"]), (1, format!("{none}\n")));
     place.done(&["session", "new", "--id", Place::SESSION, "Build a door"]);
-    let hint = format!("{none}; for a session: `ralph report --id {}`\n", Place::SESSION);
+    let hint = format!("{none}; for an orchestration: `ralph report --id {}`\n", Place::SESSION);
     assert_eq!(place.refused(&["report"]), (1, hint));
-    assert_eq!(place.refused(&["report", "--id", "../../etc"]).0, 2);
+    assert_eq!(place.refused(&["report", "--id", "../../etc"]).0, 1);
     assert_eq!(place.refused(&["report", "no-such-loop"]).0, 1);
     let said = place.done(&["report", "--id", Place::SESSION]);
     assert!(said.starts_with("### Ralph: ⏳ in progress\n"), "{said}");
@@ -104,4 +104,39 @@ fn what_it_reports_on_is_not_changed() {
     place.done(&["report", ID]);
     assert_eq!(seen(), before);
     assert_eq!(fs::read_dir(place.at("project")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_report_shows_what_the_loop_changed() {
+    let world = crate::world::World::new().under_git();
+    let git = |arguments: &[&str]| {
+        let mut command = world.command(std::path::Path::new("git"), "");
+        let names = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+        assert!(command.args(names).args(arguments).output().unwrap().status.success());
+    };
+    world.write("project/kept", "one\ntwo\n");
+    git(&["add", "."]);
+    git(&["commit", "-qm", "Before the loop"]);
+    let criterion = ["--ac", "it is there=test -f done"];
+    world.ralph(&[&["start", "--session", "S", "fix it"], &criterion[..]].concat()).done();
+    world.write("project/kept", "one\nthree\nfour\n");
+    git(&["commit", "-qam", "Fix the numbers"]);
+    world.write("project/done", "yes\n");
+    let shown = world.ralph(&["report"]).done().stdout;
+    for part in [
+        "**Changed:** 2 files, +3 -1, 1 commit; from the start until this report was made\n",
+        "- <code>&#43;1 -0</code> done\n",
+        "- <code>&#43;2 -1</code> kept\n",
+        "</code> Fix the numbers\n",
+    ] {
+        assert!(shown.contains(part), "`{part}` is not in\n{shown}");
+    }
+    assert!(!shown.contains("Before the loop"), "{shown}");
+    // After the end it is the same, and outside of a repository it says so.
+    world.ralph(&["cancel"]).done();
+    assert!(world.ralph(&["report"]).done().stdout.contains("**Changed:** 2 files, +3 -1"));
+    let outside = crate::world::World::new().live_loop("S");
+    let shown = outside.ralph(&["report"]).done().stdout;
+    let unknown = "**Changed:** unknown, because the project is not a git repository\n";
+    assert!(shown.contains(unknown), "{shown}");
 }

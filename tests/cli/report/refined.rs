@@ -184,11 +184,11 @@ fn a_refinement_is_named_where_there_is_no_loop() {
     let place = Place::with_refinement(&Refined::told());
     let (exit, said) = place.refused(&["report"]);
     assert_eq!(exit, 1);
-    assert!(said.ends_with("; for a refinement: `ralph report --refine limits`\n"), "{said}");
-    let (exit, said) = place.refused(&["report", "--refine", "other"]);
+    assert!(said.ends_with("; for a refinement: `ralph report --id limits`\n"), "{said}");
+    let (exit, said) = place.refused(&["report", "--id", "other"]);
     assert_eq!(
         (exit, said.as_str()),
-        (1, "ralph: there is no session `other`; there are `limits`\n")
+        (1, "ralph: there is no refinement `other`; there are `limits`\n")
     );
     assert_eq!(place.refused(&["report", "--refine", "limits", "--id", "x"]).0, 2);
     assert_eq!(place.refused(&["report", ID, "--refine", "limits"]).0, 2);
@@ -216,9 +216,8 @@ fn one_that_is_not_over_says_so_and_how_it_goes_on() {
     assert!(said.contains("**Why:** round 2 was cut: its client was ended by signal 9"), "{said}");
     assert!(
         said.contains("**Next:** <code>ralph refine loop &#45;")
-            || said.contains(
-                "**Next:** <code>ralph refine loop --session limits</code> goes on with it"
-            ),
+            || said
+                .contains("**Next:** <code>ralph refine loop --id limits</code> goes on with it"),
         "{said}"
     );
     assert!(

@@ -314,7 +314,9 @@ impl Story {
             StopVerdict::Ended(kind) => {
                 ("ended", format!("{kind}: {}", self.state.ending.as_ref().unwrap().detail))
             }
-            StopVerdict::GoOn => ("go on", decided.says.clone()),
+            StopVerdict::GoOn => {
+                ("go on", format!("{}\n{}", decided.step.line, decided.step.details))
+            }
         };
         let record = serde_json::to_value(&decided.record).unwrap();
         self.note("Stop", decision, &why, json!({"message": message}), Some(record));

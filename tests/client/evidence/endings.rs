@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = tests![
     turns_of_words_alone_end_as_idle_before_the_client_cuts_them,
     work_that_goes_back_and_forth_ends_as_a_cycle,
     a_loop_ends_when_its_tokens_are_used_up,
+    a_stop_shows_one_line_and_the_model_gets_the_details_with_its_next_tool_call,
     a_model_that_needs_a_person_says_so_and_the_loop_waits,
 ];
 
@@ -41,7 +42,7 @@ fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
     let rows = world.transcript_of(run.session_id());
     assert!(!rows.iter().any(|row| row.to_string().contains("blocked the turn from ending")));
     let told = told_the_person(&world, run.session_id());
-    assert!(told.last().unwrap().contains("ended stalled (idle) at 3/25"), "{told:#?}");
+    assert!(told.last().unwrap().contains("Ralph: stalled: "), "{told:#?}");
 }
 
 fn work_that_goes_back_and_forth_ends_as_a_cycle() {
@@ -64,8 +65,27 @@ fn a_loop_ends_when_its_tokens_are_used_up() {
     let run = world.client(&stand_in).prompt(&format!("{START} --max-tokens 1500"));
     assert_eq!(the_ended(&world).ending(), "budget at 2/25");
     let told = told_the_person(&world, run.session_id());
-    assert!(told.last().unwrap().contains("ended budget at 2/25"), "{told:#?}");
+    assert!(told.last().unwrap().contains("Ralph: stopped: "), "{told:#?}");
     assert!(told.last().unwrap().contains("of at most 1500 tokens"), "{told:#?}");
+}
+
+fn a_stop_shows_one_line_and_the_model_gets_the_details_with_its_next_tool_call() {
+    let world = installed();
+    let script = Script::new()
+        .turn(ScriptedTurn::text(TOKEN))
+        .turn(ScriptedTurn::bash("echo yes > done"))
+        .turn(ScriptedTurn::text(TOKEN));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START).wait_for("Ralph: done. The criterion is proven, 2 turns");
+    let shown = terminal.history();
+    assert!(shown.contains("Ralph 1/25: completion refused"), "{shown}");
+    for hidden in ["Completion was requested", "on its last line", "printed last", "iteration 1/25"]
+    {
+        assert!(!shown.contains(hidden), "`{hidden}` was shown:\n{shown}");
+    }
+    let details = "Completion was requested and is refused";
+    assert!(stand_in.requests()[2].news().contains(details), "they come with the tool call");
 }
 
 fn a_model_that_needs_a_person_says_so_and_the_loop_waits() {
@@ -84,7 +104,7 @@ fn a_model_that_needs_a_person_says_so_and_the_loop_waits() {
     assert_eq!(kept.state["pause"]["cause"], "blocked_on_human");
     let said = &stand_in.requests()[1].tool_results()[0];
     assert!(said.text.contains("Stop now"), "{}", said.text);
-    terminal.submit("/ralph").wait_for("ended complete at 0/25");
+    terminal.submit("/ralph").wait_for("Ralph: done. ");
     let requests = stand_in.requests();
     assert!(requests[2].news().contains("continues at 0/25"), "{}", requests[2].news());
     assert_eq!((requests.len(), stand_in.unscripted()), (4, 0));

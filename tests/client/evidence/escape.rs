@@ -93,6 +93,6 @@ fn escape_ends_the_checks_of_a_request_with_all_that_they_started() {
     terminal.wait_for("paused at 0/25");
     let kept = the_live(&world);
     assert_eq!(kept.state["pause"]["cause"], "interrupted", "{:#}", kept.state);
-    terminal.submit("/ralph").wait_for("ended complete at 0/25");
+    terminal.submit("/ralph").wait_for("Ralph: done. ");
     assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
 }

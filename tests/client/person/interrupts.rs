@@ -59,7 +59,7 @@ fn a_question_after_escape_is_answered_and_not_captured() {
     let paused = wait_for_phase(&world, "paused");
     assert_eq!(paused["pause"]["cause"], "interrupted");
     wait_for_stops(&world, &["go on", "let go"]);
-    terminal.submit("/ralph").wait_for("ended complete_unverified at 1/5");
+    terminal.submit("/ralph").wait_for("Ralph: done, without proof");
     let requests = stand_in.requests();
     assert_eq!((requests.len(), stand_in.unscripted()), (5, 0));
     assert!(requests[4].news().contains("continues at 1/5"), "{}", requests[4].news());
@@ -105,7 +105,7 @@ fn a_cleared_loop_follows_paused_and_continues_with_its_contract() {
     let after = wait_for_phase(&world, "paused");
     assert_eq!(after["pause"]["cause"], "cleared");
     assert_ne!(after["session_id"], before);
-    terminal.submit("/ralph").wait_for("ended complete_unverified at 1/5");
+    terminal.submit("/ralph").wait_for("Ralph: done, without proof");
     let contract = stand_in.requests().last().unwrap().all_text();
     for part in
         ["continues at 1/5", "Goal: Write the two files", "RALPH_COMPLETE alone on its last line"]
@@ -129,7 +129,7 @@ fn questions_and_plan_mode_are_refused_until_the_loop_is_paused() {
     gate.wait_until_reached(PATIENCE).unwrap();
     let results = stand_in.requests()[2].tool_results();
     assert!(results.iter().all(|result| result.is_error), "{results:#?}");
-    assert!(results[0].text.contains("Decide yourself"), "{results:#?}");
+    assert!(results[0].text.contains("ask in plain words"), "{results:#?}");
     assert!(results[1].text.contains("Do not enter plan mode"), "{results:#?}");
     assert!(!terminal.history().contains("Which colour is it?"), "{}", terminal.history());
     terminal.key("Escape").wait_for("Interrupted");

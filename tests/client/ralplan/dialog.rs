@@ -101,7 +101,7 @@ fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
     let terminal = world.terminal_in(&stand_in, "acceptEdits", "accept edits on");
     terminal.submit(START);
     choose(&terminal, "1. Proceed");
-    terminal.wait_for("the person agreed to the plan").wait_for("the person types /ralph");
+    terminal.wait_for("the user agreed to the plan").wait_for("the person types /ralph");
     assert!(wait_until(PATIENCE, || endings(&world) == ["approved"]), "{:?}", endings(&world));
     assert_untouched(&world);
     // What woke the conversation named the next step as well.
@@ -114,7 +114,7 @@ fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
     );
     assert!(requests.iter().map(ApiRequest::news).any(|news| woken(&news)));
     terminal.submit("/ralph").wait_for("AC-1: grep -q Login README.md");
-    terminal.wait_for("ended complete at");
+    terminal.wait_for("Ralph: done. ");
     assert_eq!(endings(&world), ["approved", "complete"]);
     assert_eq!(stand_in.unscripted(), 0);
 }
@@ -133,7 +133,7 @@ fn proceed_and_start_carries_the_plan_out_at_once() {
     terminal.submit(START);
     choose(&terminal, "2. Proceed and start");
     // The person sees what is run, and has typed nothing more.
-    terminal.wait_for("AC-1: grep -q Login README.md").wait_for("ended complete at");
+    terminal.wait_for("AC-1: grep -q Login README.md").wait_for("Ralph: done. ");
     let both = || endings(&world) == ["approved", "complete"];
     assert!(wait_until(PATIENCE, both), "{:?}", endings(&world));
     assert_eq!(stand_in.unscripted(), 0);
@@ -146,7 +146,7 @@ fn each_step_is_shown_to_the_person_once() {
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
     choose(&terminal, "4. Discard");
-    terminal.wait_for("the person discarded the plan");
+    terminal.wait_for("the user discarded the plan");
     assert!(wait_until(PATIENCE, || endings(&world) == ["discarded"]), "{:?}", endings(&world));
     let screen = terminal.history();
     for line in [
@@ -157,7 +157,7 @@ fn each_step_is_shown_to_the_person_once() {
         "[RALPLAN] Invoking Critic for plan review",
         "[RALPLAN] Critic verdict: OKAY",
         "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.",
-        "[RALPLAN] Cancelled: the person discarded the plan",
+        "[RALPLAN] Cancelled: the user discarded the plan",
     ] {
         assert_eq!(screen.matches(line).count(), 1, "{line}:\n{screen}");
     }
@@ -201,7 +201,7 @@ fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     choose(&terminal, "3. Adjust");
     wait_for_phase(&world, "planner_planning");
     choose(&terminal, "4. Discard");
-    terminal.wait_for("the person discarded the plan");
+    terminal.wait_for("the user discarded the plan");
     assert!(wait_until(PATIENCE, || endings(&world) == ["discarded"]), "{:?}", endings(&world));
     let prompts = planners(&stand_in);
     let has_words = |prompt: &String| prompt.contains("use less code");
@@ -223,7 +223,7 @@ fn in_plan_mode_the_critic_is_not_left_out_and_no_dialog_of_the_clients_is_conse
             0 if news.contains("subagent_type `ralplan-critic`") => ScriptedTurn::tool("Agent", again)
                 .then_tool("AskUserQuestion", ask)
                 .then_tool("ExitPlanMode", json!({"plan": "Add a login"})),
-            3 if news.contains("say in a few lines") => {
+            3 if news.contains("summarize in a few lines") => {
                 ScriptedTurn::tool("ExitPlanMode", json!({"plan": "Add a login"}))
                     .then_tool("Write", json!({"file_path": readme, "content": "Login"}))
             }

@@ -31,7 +31,7 @@ const PLACES: [(&str, &str); 5] = [
     (CONVERSATION, "awaiting_user_approval"),
 ];
 
-const CONVERSATION: &str = "Next: say in a few lines";
+const CONVERSATION: &str = "Next: summarize in a few lines";
 
 /// A planning that waits at the gate as soon as it is where `place` works.
 fn waiting_at(world: &World, place: &'static str, gate: &Gate) -> StandIn {

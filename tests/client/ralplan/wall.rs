@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{Cast, START, assert_untouched, obey, phase};
@@ -83,7 +83,7 @@ fn check(mode: &str) {
     let conversation = Script::new().answer_with(move |request| {
         let news = request.news();
         match n_stops.load(Ordering::SeqCst) {
-            0 if news.contains("Next: say in a few lines") => {
+            0 if news.contains("Next: summarize in a few lines") => {
                 n_stops.store(1, Ordering::SeqCst);
                 let bash = |turn: ScriptedTurn, command: &&str| {
                     turn.then_tool("Bash", json!({"command": command}))
@@ -103,8 +103,12 @@ fn check(mode: &str) {
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
     world.client(&stand_in).args(&["--permission-mode", mode]).prompt(START).result();
     assert_eq!(phase(&world), "awaiting_user_approval");
-    let results = stand_in.requests().last().unwrap().tool_results();
-    let results = &results[results.len() - READS.len() - CHANGES.len() - 3..];
+    let tried = READS.len() + CHANGES.len() + 3;
+    // Other calls come before the many of one turn, and after them.
+    let requests = stand_in.requests();
+    let mut results = requests.iter().map(ApiRequest::tool_results);
+    let results = results.find(|results| results.len() >= tried).expect("all were tried");
+    let results = &results[results.len() - tried..];
     let (reads, changes) = results.split_at(READS.len());
     for (command, read) in READS.iter().zip(reads) {
         assert!(!read.is_error, "{mode}: {command}: {}", read.text);

@@ -150,13 +150,13 @@ pub(super) const CASES: &[Case] = &[
             assert!(world.elsewhere(&["task", "add", "one"]).success);
             world
         },
-        act: |_| person(&["build", "-n", "1"]),
+        act: |_| person(&["build", "-n", "1", "--permission-mode", "acceptEdits"]),
         // One round does not complete it.
         code: 1,
         // Whatever it was in the middle of, the next one takes the task up; a client that crashes three
         // times gets it given up.
         then: |w, _| {
-            assert!(!w.elsewhere(&["build"]).success);
+            assert!(!w.elsewhere(&["build", "--permission-mode", "acceptEdits"]).success);
             let listed = w.elsewhere(&["task", "list", "--all"]).text;
             assert!(listed.contains("failed") || listed.contains("ready"), "{listed}");
         },
@@ -168,14 +168,15 @@ pub(super) const CASES: &[Case] = &[
         set: || {
             let mut world = World::new();
             let client = world.root().join("client");
-            fs::write(&client, "#!/bin/sh\necho '{\"type\":\"result\",\"result\":\"x\"}'\n")
-                .unwrap();
+            let answer =
+                r#"{"type":"result","result":"```jsonl\n{\"id\":\"T-1\",\"name\":\"one\"}\n```"}"#;
+            fs::write(&client, format!("#!/bin/sh\nprintf '%s\\n' '{answer}'\n")).unwrap();
             fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
             world.set("RALPH_CLAUDE", client.to_str().unwrap());
             world
         },
         act: |_| person(&["plan"]),
-        // It writes logs alone; the next run has its own.
+        // The next run has logs of its own, and hands the same task over.
         then: |w, _| assert!(w.elsewhere(&["plan"]).success),
         ..CASE
     },
@@ -199,11 +200,11 @@ pub(super) const CASES: &[Case] = &[
             assert!(world.elsewhere(&["task", "add", "one"]).success);
             world
         },
-        act: |_| person(&["parallel", "run", "-n", "1"]),
+        act: |_| person(&["parallel", "run", "-n", "1", "--permission-mode", "acceptEdits"]),
         // Whatever it was in the middle of, the next one ends where an untouched one would, and leaves
         // neither a loop of a worker nor a session that is bound to one.
         then: |w, answered| {
-            let said = w.elsewhere(&["parallel", "run"]);
+            let said = w.elsewhere(&["parallel", "run", "--permission-mode", "acceptEdits"]);
             let read = |id: &String| {
                 let path = w.ralph_home().join("loops").join(id).join("state.json");
                 serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap()
@@ -651,7 +652,7 @@ fn sent(world: &World, answered: bool, kind: &str) {
     if !answered {
         assert!(world.elsewhere(&["signal", kind, "use tabs"]).success);
     }
-    let reason = world.working_stop("x").goes_on();
+    let reason = world.step(&world.working_stop("x"));
     let n = reason.matches("use tabs").count();
     assert!(n == 1 || n == 2 && !answered, "{reason}");
     goes_on_from(world, 2);

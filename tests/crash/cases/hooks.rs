@@ -192,7 +192,7 @@ pub(super) const CASES: &[Case] = &[
             if !answered {
                 w.event("ralph-session-context", "PreCompact", json!({"trigger": "auto"})).exit(0);
             }
-            let reason = w.working_stop("x").goes_on();
+            let reason = w.step(&w.working_stop("x"));
             assert!(reason.contains("Goal: Fix it"), "{reason}");
             goes_on_from(w, 2);
         },
@@ -385,7 +385,7 @@ pub(super) const CASES: &[Case] = &[
         then: |w, _| {
             let said = w.event("ralph-backpressure", "PostToolUse", edited(w)).context();
             // Told already, if the answer was lost after that was written down.
-            assert!(said.contains("a.json:1:") || said.contains("told of before"), "{said}");
+            assert!(said.contains("a.json:1:") || said.contains("reported before"), "{said}");
             let text = fs::read_to_string(w.project().join("a.json")).unwrap();
             assert_eq!(text, BROKEN);
             goes_on_from(w, 0);
@@ -497,8 +497,8 @@ fn prompted(world: &World, text: &str) -> Act {
 #[track_caller]
 pub(super) fn goes_on_from(world: &World, counted: u64) {
     assert_eq!(world.state()["iteration"], counted);
-    let text = world.working_stop("x").goes_on();
-    assert!(text.contains(&format!("iteration {}/25", counted + 1)), "{text}");
+    let text = world.step(&world.working_stop("x"));
+    assert!(text.contains(&format!("Ralph {}/25: ", counted + 1)), "{text}");
 }
 
 /// Counted exactly once, or not at all where nothing was answered.

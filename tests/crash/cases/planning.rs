@@ -23,7 +23,7 @@ pub(super) const CASES: &[Case] = &[
             w.expansion("ralplan", "\"Add a login\"").exit(0);
             assert_eq!(phase(w), "planner_planning");
             assert_eq!(mirror(w)["task_description"], "Add a login");
-            let said = w.stop("x").goes_on();
+            let said = w.step(&w.stop("x"));
             assert!(said.contains("ralplan-metis"), "{said}");
         },
         has_family: true,

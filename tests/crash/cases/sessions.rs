@@ -112,7 +112,7 @@ pub(super) const CASES: &[Case] = &[
                 .collect();
             assert!(!answered || files.len() == 1, "{files:?}");
             assert!(files.iter().all(|text| text.contains("## Artifacts Index")), "{files:?}");
-            // What asks for nothing yet begins nothing.
+            // What has no item yet begins nothing.
             assert_eq!(next(w)["iteration"], 1);
             assert!(w.elsewhere(&["session", "feedback", "new"]).success);
         },

@@ -6,9 +6,13 @@ use std::process::{Command, Stdio};
 pub(super) fn page() -> String {
     let mut page = "# Commands\n\n\
         <!-- Written by the tests from the code: RALPH_UPDATE=1 cargo test -p ralph --test docs reference -->\n\n\
-        Every command of `ralph`, with its `--help`. Exit codes: 0 done, or yes; 1 the answer is no; 2 the command\n\
-        line cannot be understood; 3 a file is broken, or not ours to change; 4 a needed program is missing or failed.\n\n"
+        Every command of `ralph`, with its `--help`.\n\n\
+        | exit code | in all commands |\n|---|---|\n"
         .to_owned();
+    for (code, cause) in ralph::cli::EXIT_CODES {
+        writeln!(page, "| {code} | {cause} |").unwrap();
+    }
+    page.push('\n');
     let mut all = vec!["ralph".to_owned()];
     let mut command = ralph::cli::command();
     command.build();

@@ -83,7 +83,7 @@ fn plan() -> String {
     ];
     screen.world.write("tasks.jsonl", &tasks.join("\n"));
     screen.printed("ralph plan-sync < tasks.jsonl");
-    screen.runs("ralph parallel plan");
+    screen.runs("ralph parallel waves");
     screen.text()
 }
 

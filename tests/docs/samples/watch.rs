@@ -11,7 +11,7 @@ fn status_line() -> String {
     for name in ["Read the dates", "Parse the dates", "Name the line"] {
         screen.printed(&format!("ralph task add '{name}'"));
     }
-    for command in ["claim T-1", "done T-1 --result 'read'", "claim T-2"] {
+    for command in ["claim T-1", "done T-1 --note 'read'", "claim T-2"] {
         let words: Vec<&str> = ["task"].into_iter().chain(command.split(' ')).collect();
         assert!(screen.world.ralph(&words).success, "{command}");
     }

@@ -5,13 +5,16 @@ use crate::world::World;
 use std::fs;
 use std::process::Command;
 
-/// A project whose client notes its arguments, one on each line, and says the sentinel.
+/// A planner's list of one task, as it stands in a JSON string.
+const HANDOVER: &str = r#"```jsonl\n{\"id\":\"T-9\",\"name\":\"z\"}\n```"#;
+
+/// A project whose client notes its arguments, one on each line, hands a task over and says the sentinel.
 fn world() -> World {
     let mut world = World::new();
     let sentinel = example("plan-loop/sentinel.txt");
     let script = format!(
         "printf '%s\\n' \"$@\" >>\"$HOME/called\"; echo == >>\"$HOME/called\"\n\
-         echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"{}\",\"session_id\":\"s\"}}'",
+         printf '%s\\n' '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"{}\\n{HANDOVER}\",\"session_id\":\"s\"}}'",
         sentinel.trim()
     );
     program(&mut world, "claude", &script);
@@ -128,14 +131,12 @@ fn the_installed_skill_studies_the_specs_and_may_bring_its_tasks_and_claims_none
     let skill =
         fs::read_to_string(world.root().join("home/.claude/skills/ralph-plan/SKILL.md")).unwrap();
     let (_, round) = skill.split_once("## A plan round").unwrap();
-    assert!(
-        round.contains("Read `specs/`, every file of it") && round.contains("ralph plan-sync <<"),
-        "{round}"
-    );
-    assert!(skill.contains("allowed-tools: Bash(ralph plan-sync *)"), "{skill}");
+    assert!(round.contains("Read `specs/`, every file of it"), "{round}");
+    // It brings its tasks in its last message, for which it needs no permission.
+    assert!(!skill.contains("plan-sync"), "{skill}");
     assert!(!round.contains("ralph task claim"), "{round}");
     // Its lines work as they stand there, and again change nothing.
-    let lines = round.split("RALPH_TASKS'\n").nth(1).unwrap().split("RALPH_TASKS").next().unwrap();
+    let lines = round.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
     for changed in ["1 added", "1 kept"] {
         let said = terminal(&world, &["plan-sync"], lines).done();
         assert!(said.stdout.contains(changed), "{said:?}");

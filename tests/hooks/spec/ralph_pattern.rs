@@ -58,7 +58,7 @@ fn a_plan_is_made_with_the_person_and_carried_out_by_a_second_command() {
         assert!(example("ralph-pattern/architecture.txt").contains(phase));
         at += skill[at..].find(heading).unwrap_or_else(|| panic!("{heading} does not follow"));
     }
-    let said = world.type_command(&run, &none).blocked();
+    let said = world.type_command(&run, &none).kept_from_model();
     assert!(said.contains("nothing is planned") || said.contains("no plan"), "{said}");
     world.prompt = "prompt-2".to_owned();
     world.type_command(&plan, &about).silent();
@@ -107,7 +107,7 @@ fn cancel_archives_the_state_below_ralphs_own_home_and_leaves_nothing() {
     assert_eq!(form.trim(), "/tmp/ralph_archive_<timestamp>.json");
     let world = World::looping("");
     world.working_stop("x").goes_on();
-    world.type_command(&name, "").blocked();
+    world.type_command(&name, "").kept_from_model();
     assert_eq!(world.ending(), "cancelled");
     world.stop("RALPH_COMPLETE").silent();
     let archive: Vec<String> = fs::read_dir(world.ralph_home().join("archive"))
@@ -303,7 +303,7 @@ fn each_rule_of_the_stop_hook_decides_as_the_document_orders_them() {
     let world = World::new();
     stores_plan(&world);
     world.type_command("ralph", "").context();
-    let told = world.working_stop("x").goes_on();
+    let told = world.step(&world.working_stop("x"));
     assert!(told.contains("0 of 1 task done, 0 of 1 criteri"), "{told}");
     assert_eq!(world.standing(), "implementation 1/25");
 }
@@ -486,7 +486,7 @@ fn each_command_of_the_documents_own_verification_does_what_it_verifies() {
     );
     // 7
     let (name, _) = command(7);
-    world.type_command(&name, "").blocked();
+    world.type_command(&name, "").kept_from_model();
     assert_eq!(world.ending(), "cancelled");
     // 8: no more than four at once.
     let (name, _) = command(8);

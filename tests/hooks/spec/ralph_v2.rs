@@ -678,6 +678,6 @@ fn the_documents_sentence_continues_that_session() {
     assert_eq!(folders.filter(|folder| folder.as_ref().unwrap().path().is_dir()).count(), 1);
     // One that there is not begins nothing.
     let world = World::new();
-    let said = world.type_command("ralph-v2", &format!("\"{sentence}\"")).blocked();
+    let said = world.type_command("ralph-v2", &format!("\"{sentence}\"")).kept_from_model();
     assert!(said.contains(ID) && !world.has_entry(), "{said}");
 }

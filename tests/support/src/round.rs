@@ -122,6 +122,7 @@ fn round(order: &Value) -> ClientRound {
     let text = |name: &str| order[name].as_str().map(str::to_owned);
     let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
     ClientRound {
+        allowed: Vec::new(),
         prompt: text("prompt").unwrap(),
         session_id: text("session_id"),
         resume: text("resume"),

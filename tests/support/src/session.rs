@@ -349,6 +349,15 @@ impl World {
         serde_json::from_str(&fs::read_to_string(self.state_path()).unwrap()).unwrap()
     }
 
+    /// What the model gets because this stop continues its turn: the line that the user sees as
+    /// well, and the details that follow with the next tool call.
+    #[track_caller]
+    pub fn step(&self, stop: &Ran) -> String {
+        let line = stop.goes_on();
+        assert!(line.lines().last().unwrap().starts_with("Ralph "), "{line}");
+        format!("{line}\n{}", self.state()["details_due"].as_str().unwrap_or_default())
+    }
+
     /// Changes the state behind Ralph's back.
     pub fn edit_state(&self, change: impl FnOnce(&mut Value)) {
         let mut state = self.state();
@@ -580,7 +589,9 @@ impl Ran {
             "permissionDecision": "deny",
             "permissionDecisionReason": reason,
         }});
-        assert_eq!(self.json(), expected, "{self:?}");
+        let mut said = self.json();
+        said.as_object_mut().map(|members| members.remove("systemMessage"));
+        assert_eq!(said, expected, "{self:?}");
         self.text(&reason)
     }
 

@@ -1,8 +1,9 @@
-//! Explains to the model and the user why completion is refused: what is wrong with each criterion,
-//! and the end of the first failing command's output.
+//! Explains to the model and the user why completion is refused: the failing tests first, then what
+//! is wrong with each criterion, and the end of the first failing command's output.
 
 use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
+use crate::evidence::tests_run::without_frames;
 use crate::state::{Criterion, LoopState, Receipt};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
@@ -43,22 +44,23 @@ const TAIL_LIMIT: usize = 600;
 /// In UTF-16 units; the text after the refusal may be as long again.
 const LIMIT: usize = 1_300;
 
-/// The first part of the reason to continue after a refused completion request.
+/// The first part of the details after a refused completion request.
 pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
-    let mut text =
-        "Completion was requested and is refused, because not everything holds:\n".to_owned();
+    let nothing = Proof::default();
+    let proof = proof.unwrap_or(&nothing);
+    let failed = first_failed(state, Some(proof));
+    let mut text = failed.map_or(String::new(), failing_tests);
+    text.push_str("Completion was requested and is refused, because not everything holds:\n");
     if let Some(withheld) = Withheld::of(state) {
         let _ = writeln!(text, "- {}", withheld.describe());
         return text;
     }
     if !pinned::is_as_frozen(state) {
         text.push_str(
-            "- the criteria are not those that the person agreed to when the loop started; a \
-             person can take them with `ralph criteria accept` in another terminal\n",
+            "- the criteria are not those that the user agreed to when the loop started; the user \
+             can accept them with `ralph criteria accept` in another terminal\n",
         );
     }
-    let nothing = Proof::default();
-    let proof = proof.unwrap_or(&nothing);
     let open: Vec<(&Criterion, ReceiptStatus)> = state
         .acceptance_criteria
         .iter()
@@ -82,12 +84,59 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     if !environments.is_empty() {
         let _ = writeln!(text, "{environments}");
     }
-    let failed = open.iter().find(|(_, standing)| *standing == ReceiptStatus::Failed);
-    text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
-    // The rest of the reason to continue must fit after it.
+    text.push_str(&failed.map_or(String::new(), tail));
+    // The rest of the details must fit after it.
     let mut text = bounded(text.trim_end(), LIMIT);
     text.push('\n');
     text
+}
+
+/// The first criterion whose last run failed, on this tree if `proof` is known.
+pub fn first_failed<'a>(state: &'a LoopState, proof: Option<&Proof>) -> Option<&'a Criterion> {
+    let standing = |one: &Criterion| match proof {
+        Some(proof) => proof.standing(one),
+        None => receipt::standing(one, None),
+    };
+    state.acceptance_criteria.iter().find(|one| standing(one) == ReceiptStatus::Failed)
+}
+
+/// The tests that failed in a criterion's last run, or else the error that it printed; one line.
+pub fn failing_tests(criterion: &Criterion) -> String {
+    const SHOWN: usize = 4;
+    let Some(receipt) = &criterion.receipt else { return String::new() };
+    let id = &criterion.id;
+    match receipt.failing.as_slice() {
+        [] if receipt.error.is_empty() => String::new(),
+        [] => format!("{id} fails: {}\n", receipt.error),
+        tests => {
+            let mut shown: Vec<String> =
+                tests.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+            let others = receipt.tests_failed.max(tests.len() as u64) - shown.len() as u64;
+            if others > 0 {
+                shown.push(format!("and {others} more"));
+            }
+            format!("{id} fails: {}\n", shown.join(", "))
+        }
+    }
+}
+
+/// What to fix in a criterion that failed, in a few words: a test, an error or the command.
+pub fn what_to_fix(criterion: &Criterion) -> String {
+    let named = named(criterion);
+    let receipt = criterion.receipt.as_ref();
+    match receipt.map(|receipt| (receipt.failing.first(), receipt.error.as_str())) {
+        Some((Some(test), _)) => format!("fix `{}` of {named}", bounded(test, 100)),
+        Some((None, error)) if !error.is_empty() => format!("fix {named}: {}", bounded(error, 100)),
+        _ => format!("fix {named}: `{}`", bounded(&criterion.verification_command, 80)),
+    }
+}
+
+/// A criterion by its id and description: `AC-1 (it works)`.
+pub fn named(criterion: &Criterion) -> String {
+    match criterion.description.trim() {
+        "" => criterion.id.clone(),
+        description => format!("{} ({})", criterion.id, bounded(description, 60)),
+    }
 }
 
 /// A criterion on one line: its id, what is wrong, its command.
@@ -115,12 +164,12 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
         },
         ReceiptStatus::Vacuous => format!("passed and proves nothing ({})", receipt.vacuous),
         ReceiptStatus::RewroteTree => format!(
-            "changes {} each time it runs; make it leave them alone, or have a person list them \
+            "changes {} each time it runs; make it leave them alone, or ask the user to list them \
              under `receipt_ignore` in ralph.toml",
             if receipt.rewrote.is_empty() { "files".to_owned() } else { names(&receipt.rewrote) }
         ),
         ReceiptStatus::FewerTests => format!(
-            "{}, and {} at the start; bring the others back, or have a person take it \
+            "{}, and {} at the start; bring the others back, or ask the user to accept it \
              with `ralph criteria accept`",
             match receipt.tests_run {
                 Some(ran) => format!("ran {ran} {}", noun(ran, "test", "tests")),
@@ -130,11 +179,11 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
         ),
         ReceiptStatus::ProvesLess if criterion.meaning_changed.is_empty() => format!(
             "exited with 0 although its own summary reports failures ({}); make the command fail \
-             with them, or have a person take it with `ralph criteria accept`",
+             with them, or ask the user to accept it with `ralph criteria accept`",
             receipt.tests_failed
         ),
         ReceiptStatus::ProvesLess => format!(
-            "passed and may prove less than at the start: {}; undo that, or have a person take it \
+            "passed and may prove less than at the start: {}; undo that, or ask the user to accept it \
              with `ralph criteria accept`",
             names(&criterion.meaning_changed)
         ),
@@ -246,12 +295,13 @@ pub fn regressions(state: &LoopState) -> String {
     text
 }
 
-/// The end of a failing command's output.
+/// The end of a failing command's output, without the runner's stack frames.
 pub fn tail(criterion: &Criterion) -> String {
-    let Some(receipt) = criterion.receipt.as_ref().filter(|one| !one.tail.trim().is_empty()) else {
+    let printed = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());
+    let text = without_frames(printed);
+    if text.is_empty() {
         return String::new();
-    };
-    let text = receipt.tail.trim_end();
+    }
     let begins = text.char_indices().rev().take(TAIL_LIMIT).last().map_or(0, |(at, _)| at);
     let cut = if begins > 0 { "…" } else { "" };
     format!("{} printed last:\n{cut}{}\n", criterion.id, &text[begins..])
@@ -347,7 +397,7 @@ mod tests {
         state.changed_tests = vec!["tests/a.py".to_owned()];
         state.acceptance_criteria[0].verification_command = "true".to_owned();
         let text = refusal(&state, Some(&proof));
-        assert!(text.contains("not those that the person agreed to"), "{text}");
+        assert!(text.contains("not those that the user agreed to"), "{text}");
         assert!(text.contains("changed since the start: tests/a.py."), "{text}");
         assert!(refusal(&state, None).contains("AC-4 was never run"));
     }
@@ -415,13 +465,13 @@ mod tests {
         check_why(
             ReceiptStatus::RewroteTree,
             &[],
-            "changes files each time it runs; make it leave them alone, or have a person list \
+            "changes files each time it runs; make it leave them alone, or ask the user to list \
              them under `receipt_ignore` in ralph.toml",
         );
         check_why(
             ReceiptStatus::FewerTests,
             &[],
-            "ran 7 tests, and 9 at the start; bring the others back, or have a person take it \
+            "ran 7 tests, and 9 at the start; bring the others back, or ask the user to accept it \
              with `ralph criteria accept`",
         );
         check_why(
@@ -457,5 +507,25 @@ mod tests {
         assert_eq!(printed(&most), format!("AC-1 printed last:\n{most}\n"));
         assert_eq!(printed(&format!("b{most}")), format!("AC-1 printed last:\n…{most}\n"));
         assert_eq!(super::tail(&criterion("AC-1", None)), "");
+    }
+
+    #[test]
+    fn the_failing_tests_come_first_and_no_stack_frame_at_all() {
+        let printed =
+            include_str!("../../../../tests/fixtures/runners/node/fail-spec.txt").to_owned();
+        let receipt = Receipt {
+            tail: printed,
+            failing: vec!["parses ISO weeks".to_owned(), "b".to_owned()],
+            tests_failed: 7,
+            ..on("t", false)
+        };
+        let acceptance_criteria = vec![criterion("AC-2", Some(receipt))];
+        let state = LoopState { acceptance_criteria, ..LoopState::default() };
+        let trees = [("AC-2".to_owned(), "t".to_owned())].into();
+        let text = refusal(&state, Some(&Proof { trees, ..Proof::default() }));
+        let first = "AC-2 fails: `parses ISO weeks`, `b`, and 5 more\nCompletion was requested";
+        assert!(text.starts_with(first), "{text}");
+        assert!(!text.contains("node:internal") && !text.contains("    at "), "{text}");
+        assert_eq!(what_to_fix(&state.acceptance_criteria[0]), "fix `parses ISO weeks` of AC-2");
     }
 }

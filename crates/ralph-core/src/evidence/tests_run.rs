@@ -10,6 +10,7 @@ mod cargo;
 mod ctest;
 mod deno;
 mod dotnet;
+mod failures;
 mod go;
 mod gradle;
 mod jest;
@@ -27,6 +28,8 @@ mod unittest;
 mod vitest;
 mod words;
 
+pub(crate) use failures::without_frames;
+pub use failures::{FailureScanner, Failures};
 use lines::Lines;
 use serde::{Deserialize, Serialize};
 

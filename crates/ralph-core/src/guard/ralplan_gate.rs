@@ -122,7 +122,7 @@ fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
     let line = input.command.as_deref().unwrap_or_default();
     super::only_reads(line).map_err(|why| {
         let next = gate.next();
-        format!("Before the person agreed to the plan a command may only read: {why}. {next}")
+        format!("Before the user agreed to the plan a command may only read: {why}. {next}")
     })?;
     match gate.git_elsewhere {
         None => Ok(()),
@@ -157,8 +157,8 @@ fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
 /// loads.
 pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
     format!(
-        "Until the person agreed to the plan, only the skills `ralplan`, `rp` and `planloop` load, and only with the \
-         text that Ralph ships; a skill runs commands when it loads. {}",
+        "Until the user agreed to the plan, only the skills `ralplan`, `rp` and `planloop` load, \
+         and only with the text that Ralph ships; a skill runs commands when it loads. {}",
         gate.next()
     )
 }
@@ -166,8 +166,8 @@ pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
 /// The denial for a truncated command, which cannot be read.
 pub(super) fn cut(gate: &PlanGate<'_>) -> String {
     format!(
-        "This command is longer than {} KiB and cannot be read whole, and before the person agreed to \
-         the plan a command may only read. {}",
+        "This command is longer than {} KiB and cannot be read whole, and before the user agreed \
+         to the plan a command may only read. {}",
         LONGEST >> 10,
         gate.next()
     )

@@ -20,7 +20,7 @@ pub const FLAGS: [&str; 9] = [
     "--max-minutes",
     "--max-tokens",
     "--stall-limit",
-    "--max-workers",
+    "--workers",
     "--completion",
     "--ac",
     "--session",
@@ -159,6 +159,10 @@ fn flag_name(word: &ArgumentWord) -> Result<Option<&'static str>, ArgumentError>
     if word.quoted || !typed.starts_with(DASHES) {
         return Ok(None);
     }
+    if typed == "--max-workers" {
+        // The former name.
+        return Ok(Some("--workers"));
+    }
     let known =
         FLAGS.iter().find(|flag| flag.trim_start_matches('-') == typed.trim_start_matches(DASHES));
     match known {
@@ -200,7 +204,7 @@ impl<'a> ArgumentReader<'a> {
                 let value = self.number(LimitFlag::StallLimit, word)?;
                 once(name, &mut self.options.stall_limit, u32::try_from(value).unwrap_or(u32::MAX))
             }
-            "--max-workers" => {
+            "--workers" => {
                 let value = self.number(LimitFlag::MaxWorkers, word)?;
                 once(name, &mut self.options.max_workers, u32::try_from(value).unwrap_or(u32::MAX))
             }

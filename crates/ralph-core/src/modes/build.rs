@@ -18,6 +18,18 @@ use std::fmt::Write;
 /// The owner recorded on a task claimed by `ralph build`.
 pub const OWNER: &str = "ralph build";
 
+/// The commands of `ralph` that a round may call, whatever the permission mode asks about.
+pub const COMMANDS: [&str; 8] = [
+    "task done",
+    "task fail",
+    "task block",
+    "task show",
+    "task list",
+    "verify",
+    "check",
+    "blocked",
+];
+
 /// Rounds that a task may take before it is given up.
 const MOST_ATTEMPTS: u32 = 3;
 
@@ -82,6 +94,13 @@ fn bind(state: &mut LoopState, session_id: &str, round: BuildRound) {
     // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;
+}
+
+/// True if nobody has closed the round's task.
+pub fn is_open(state: &LoopState) -> bool {
+    let id = state.round.as_ref().map(|round| round.task.as_str());
+    let task = state.task_graph.iter().find(|task| Some(task.id.as_str()) == id);
+    task.is_none_or(|task| task.status == TaskStatus::InProgress)
 }
 
 /// Ends the round. A task that its client left open becomes ready again, with the reason, or is

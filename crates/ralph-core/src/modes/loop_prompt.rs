@@ -1,12 +1,14 @@
-//! The text that the model receives: the loop's contract, and the next step at each stop.
+//! The text that the model receives: the loop prompt, and at each stop one line and its details.
 //!
 //! The whole contract is repeated whenever the model may have lost it (start, continue, resume,
 //! compaction, `/clear`), so its length is limited. The goal is cut before the rules are.
 
-use crate::evidence::completion_feedback;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
+use crate::evidence::tests_run::without_frames;
+use crate::evidence::{completion_feedback, pinned};
 use crate::modes::mode;
 use crate::state::{Completion, Criterion, LoopState, Progress, Signal, Task, Worker};
+use crate::stop::NextStep;
 use crate::stop::progress::in_a_row;
 use crate::tasks::graph::Graph;
 use crate::text::plural::{counted, noun};
@@ -18,7 +20,7 @@ use std::fmt::Write;
 /// Maximum length of the whole contract, in bytes.
 pub const CONTRACT_LIMIT: usize = 2_048;
 
-/// Maximum length of the next step, in UTF-16 units. An older client sends it twice.
+/// Maximum length of the details after a stop, in UTF-16 units.
 pub const STEP_LIMIT: usize = 2_000;
 
 /// Maximum length of the goal in bytes, if there is room and if there is little.
@@ -51,12 +53,12 @@ pub(super) fn of_loop(
     let mut rest = criteria(state);
     if state.baseline_pending {
         rest.push_str(
-            "First of all run `ralph verify`: the person asked for a baseline before anything changes.\n",
+            "First of all run `ralph verify`: the user asked for a baseline before anything changes.\n",
         );
     }
     rest.push_str(&tasks(state, now));
     for steer in steers {
-        let _ = writeln!(rest, "The person said: STEER: {}", one_line(steer, STEER_LIMIT));
+        let _ = writeln!(rest, "The user said: STEER: {}", one_line(steer, STEER_LIMIT));
     }
     rest.push_str(&failed_last(state));
     within(CONTRACT_LIMIT, heading, state, &rest)
@@ -110,10 +112,12 @@ fn failed_last(state: &LoopState) -> String {
     let Some((_, criterion, tail)) = failed.max_by_key(|(at, ..)| *at) else {
         return String::new();
     };
-    let tail = truncate::tail(tail, TAIL_LIMIT);
-    match tail.as_str() {
-        "" => format!("Failed last: {}.\n", criterion.id),
-        tail => format!("Failed last: {}, which printed at its end: {tail}\n", criterion.id),
+    let failing = completion_feedback::failing_tests(criterion);
+    let tail = truncate::tail(&without_frames(tail), TAIL_LIMIT);
+    match (failing.as_str(), tail.as_str()) {
+        ("", "") => format!("Failed last: {}.\n", criterion.id),
+        ("", tail) => format!("Failed last: {}, which printed at its end: {tail}\n", criterion.id),
+        (failing, _) => format!("Failed last: {failing}"),
     }
 }
 
@@ -146,7 +150,7 @@ fn rules(state: &LoopState) -> String {
     let work = match of_round {
         Some(id) => format!(
             "This session is for task {id} alone: do it, check it, then `ralph task done {id} \
-             --result TEXT` (or `ralph task fail {id} --reason TEXT`) and stop."
+             --note TEXT` (or `ralph task fail {id} --note TEXT`) and stop."
         ),
         None if state.parallel => format!(
             "Workers do the tasks, at most {} at once, each in a worktree of its own; you start them and \
@@ -156,17 +160,15 @@ fn rules(state: &LoopState) -> String {
         None if state.task_graph.is_empty() => {
             "Work in small steps; after each, check that it works.".to_owned()
         }
-        None => {
-            "Take tasks in order: `ralph task claim`, do the work, `ralph task done ID --result \
-                 TEXT` (or `ralph task fail ID --reason TEXT`)."
-                .to_owned()
-        }
+        None => "Take tasks in order: `ralph task claim`, do the work, `ralph task done ID --note \
+                 TEXT` (or `ralph task fail ID --note TEXT`)."
+            .to_owned(),
     };
     format!(
-        "Rules: nobody is there to answer, so decide yourself and write down what you assumed. {work} \
+        "Rules: the user is away, so decide yourself and write down what you assumed. {work} \
          You are kept going until the work is done, at most {max}; {stall} \
-         the loop. If you cannot go on without a person, say \
-         `ralph blocked 'WHAT A PERSON MUST DO'` and stop. {end}",
+         the loop. If you cannot go on without the user, run \
+         `ralph blocked 'WHAT THE USER MUST DO'` and stop. {end}",
         max = counted(state.max_iterations as usize, "time", "times"),
         stall = match state.stall_limit {
             1 => "1 stop without any change ends".to_owned(),
@@ -176,7 +178,7 @@ fn rules(state: &LoopState) -> String {
     )
 }
 
-/// The reason given at a stop: the loop's position and the next step.
+/// What the model gets at a stop of a plain loop: one line, and the details.
 ///
 /// If the model requested completion and the loop still goes on, the request was refused; `proof`
 /// is the result of the checks, if they could be run.
@@ -185,8 +187,107 @@ pub fn next_step(
     request: CompletionRequest,
     proof: Option<&Proof>,
     now: Timestamp,
-) -> String {
+) -> NextStep {
     let graph = Graph::new(&state.task_graph, now);
+    NextStep::new(
+        &state.position(),
+        &progress(state, request, &graph),
+        &next_in_the_line(state, request, proof, &graph),
+        details(state, request, proof, &graph, now),
+    )
+}
+
+/// The progress in a few words, with what was wrong with the last turn.
+fn progress(state: &LoopState, request: CompletionRequest, graph: &Graph<'_>) -> String {
+    let Progress { signal, standing, same_failure, .. } = &state.progress;
+    let mut parts = Vec::new();
+    match request {
+        CompletionRequest::Made => parts.push("completion refused".to_owned()),
+        CompletionRequest::OnlyMentioned => {
+            parts.push(format!("{} must stand alone on the last line", state.completion_token));
+        }
+        CompletionRequest::None => {}
+    }
+    match signal {
+        Signal::SameFailure => parts.push(format!("the same failure {}", in_a_row(*same_failure))),
+        Signal::NoChange | Signal::Idle => {
+            let limit = counted(state.stall_limit as usize, "stop", "stops");
+            parts.push(format!("no change at {standing} of {limit}"));
+        }
+        _ => {}
+    }
+    let counts = standing_of(state, graph);
+    if !counts.is_empty() {
+        parts.push(counts);
+    }
+    parts.join(", ")
+}
+
+/// What to do next, short enough for the line that the user reads as well.
+fn next_in_the_line(
+    state: &LoopState,
+    request: CompletionRequest,
+    proof: Option<&Proof>,
+    graph: &Graph<'_>,
+) -> String {
+    if state.parallel {
+        if state.task_graph.is_empty() {
+            return "add tasks with `ralph plan-sync`".to_owned();
+        }
+        if awaits_workers(state, graph) {
+            return "run `ralph parallel next`".to_owned();
+        }
+    }
+    let was_refused = request == CompletionRequest::Made;
+    if was_refused && !pinned::is_as_frozen(state) {
+        return "`ralph criteria accept` in another terminal, because the criteria changed"
+            .to_owned();
+    }
+    let failed = || completion_feedback::first_failed(state, proof);
+    if let Some(criterion) = was_refused.then(failed).flatten() {
+        return completion_feedback::what_to_fix(criterion);
+    }
+    if let Some(task) = graph.current() {
+        return format!("{} {}", task.id, one_line(&task.name, LINE_LIMIT));
+    }
+    if let Some(criterion) = failed() {
+        return completion_feedback::what_to_fix(criterion);
+    }
+    let open = state.acceptance_criteria.iter().find(|criterion| !criterion.verified);
+    let last = state
+        .acceptance_criteria
+        .iter()
+        .all(|criterion| receipt::standing(criterion, None) == ReceiptStatus::Holds);
+    match open {
+        Some(_) if last && !was_refused => {
+            format!(
+                "finish, then end your message with {} alone on its last line",
+                state.completion_token
+            )
+        }
+        Some(criterion) if was_refused => {
+            let nothing = Proof::default();
+            let proof = proof.unwrap_or(&nothing);
+            let first = state.acceptance_criteria.iter().find(|one| !proof.proves(one));
+            let criterion = first.unwrap_or(criterion);
+            let why = completion_feedback::why(criterion, proof.standing(criterion), &[]);
+            format!("{} {}", completion_feedback::named(criterion), bounded(&why, 160))
+        }
+        Some(criterion) => {
+            format!("make {} hold: {}", criterion.id, one_line(&criterion.description, 80))
+        }
+        None => one_line(&state.prompt, LINE_LIMIT),
+    }
+}
+
+/// The text that follows with the next tool call, which the user does not see.
+fn details(
+    state: &LoopState,
+    request: CompletionRequest,
+    proof: Option<&Proof>,
+    graph: &Graph<'_>,
+    now: Timestamp,
+) -> String {
     let mut text = match request {
         CompletionRequest::Made => completion_feedback::refusal(state, proof),
         CompletionRequest::OnlyMentioned | CompletionRequest::None => String::new(),
@@ -196,7 +297,7 @@ pub fn next_step(
     if request == CompletionRequest::OnlyMentioned {
         let _ = writeln!(
             text,
-            "{token} was in your message, but not alone on its last line, so it asked for nothing.",
+            "{token} was in your message, but not alone on its last line, so it requested nothing.",
             token = state.completion_token
         );
     }
@@ -211,10 +312,12 @@ pub fn next_step(
         .trim_start()
         .to_owned();
     }
-    let heading =
-        format!("Ralph loop, iteration {}. {}", state.position(), standing(state, &graph));
-    let _ = writeln!(text, "{}", heading.trim_end());
-    let _ = writeln!(text, "{}", next(state, &graph));
+    let counts = match standing_of(state, graph).as_str() {
+        "" => String::new(),
+        counts => format!(" {counts}."),
+    };
+    let _ = writeln!(text, "Ralph loop, iteration {}.{counts}", state.position());
+    let _ = writeln!(text, "{}", next(state, graph));
     let last = how_to_end(state);
     // The last part must not be cut.
     let room = STEP_LIMIT.saturating_sub(last.encode_utf16().count() + 1);
@@ -228,13 +331,13 @@ fn warning(state: &LoopState) -> String {
     match signal {
         Signal::SameFailure => format!(
             "This is the same failure as before, {}; at {limit} the \
-             loop ends. Work in another way than so far.\n",
+             loop ends. Try another way.\n",
             in_a_row(*same_failure)
         ),
         Signal::NoChange | Signal::Idle => format!(
             "Nothing has changed since the stop before ({standing} of {limit} such {}; \
-             the last ends the loop). Do the next step with your tools, or say with \
-             `ralph blocked 'WHAT'` what a person must do.\n",
+             the last ends the loop). Do the next step with your tools, or tell the user with \
+             `ralph blocked 'WHAT'` what they must do.\n",
             noun(limit, "stop", "stops in a row")
         ),
         _ => String::new(),
@@ -256,7 +359,8 @@ fn how_to_end(state: &LoopState) -> String {
     )
 }
 
-fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
+/// `1 of 3 tasks done, 1 of 2 criteria proven`; empty if the loop has neither.
+fn standing_of(state: &LoopState, graph: &Graph<'_>) -> String {
     let criteria = &state.acceptance_criteria;
     let verified = criteria.iter().filter(|criterion| criterion.verified).count();
     let mut parts = Vec::new();
@@ -265,11 +369,16 @@ fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
     }
     if !criteria.is_empty() {
         parts.push(format!(
-            "{verified} of {} verified",
+            "{verified} of {} proven",
             counted(criteria.len(), "criterion", "criteria")
         ));
     }
-    if parts.is_empty() { String::new() } else { format!("{}.", parts.join(", ")) }
+    parts.join(", ")
+}
+
+/// True while workers have tasks to do or work to be merged.
+fn awaits_workers(state: &LoopState, graph: &Graph<'_>) -> bool {
+    !graph.summary().all_done() || state.workers.iter().any(Worker::awaits_merge)
 }
 
 fn next(state: &LoopState, graph: &Graph<'_>) -> String {
@@ -277,8 +386,7 @@ fn next(state: &LoopState, graph: &Graph<'_>) -> String {
         if state.task_graph.is_empty() {
             return NO_TASKS_YET.to_owned();
         }
-        let is_over = graph.summary().all_done() && !state.workers.iter().any(Worker::awaits_merge);
-        if !is_over {
+        if awaits_workers(state, graph) {
             return NEXT_OF_WORKERS.to_owned();
         }
     }
@@ -287,7 +395,7 @@ fn next(state: &LoopState, graph: &Graph<'_>) -> String {
     }
     match state.acceptance_criteria.iter().find(|criterion| !criterion.verified) {
         Some(criterion) => format!("Next: make this hold: {}", criterion_line(criterion)),
-        None => format!("Next: go on with the goal: {}", one_line(&state.prompt, GOAL_LIMIT)),
+        None => format!("Next: continue with the goal: {}", one_line(&state.prompt, GOAL_LIMIT)),
     }
 }
 
@@ -357,7 +465,7 @@ mod tests {
         let text = of_loop(&Plain.started_line(&state), &state, &[], NOW);
         assert!(text.contains("1 of 3 tasks done. Next: run `ralph parallel next`"), "{text}");
         assert!(text.contains("do no task yourself") && !text.contains("T-2 lexer"), "{text}");
-        let step = |state: &LoopState| next_step(state, CompletionRequest::None, None, NOW);
+        let step = |state: &LoopState| next_step(state, CompletionRequest::None, None, NOW).details;
         assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
         state.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
         assert!(step(&state).contains("Next: make this hold: AC-1"), "{}", step(&state));
@@ -427,13 +535,13 @@ mod tests {
         state.acceptance_criteria[0].verified = true;
         state.acceptance_criteria.push(open);
         let next = |state: &LoopState| {
-            let text = next_step(state, CompletionRequest::None, None, NOW);
+            let text = next_step(state, CompletionRequest::None, None, NOW).details;
             text.lines().find(|line| line.starts_with("Next: ")).map(str::to_owned)
         };
         let criterion = "Next: make this hold: AC-2 tests pass: `cargo test`";
         assert_eq!(next(&state).as_deref(), Some(criterion));
         state.acceptance_criteria[1].verified = true;
-        assert_eq!(next(&state).as_deref(), Some("Next: go on with the goal: Fix the parser"));
+        assert_eq!(next(&state).as_deref(), Some("Next: continue with the goal: Fix the parser"));
     }
 
     #[test]
@@ -442,7 +550,8 @@ mod tests {
             let mut state = state();
             state.progress =
                 Progress { signal, standing: 1, same_failure: 2, ..Progress::default() };
-            next_step(&state, CompletionRequest::None, None, NOW).lines().next().unwrap().to_owned()
+            let details = next_step(&state, CompletionRequest::None, None, NOW).details;
+            details.lines().next().unwrap().to_owned()
         };
         for (signal, begins) in [
             (Signal::SameFailure, "This is the same failure as before, 2 times in a row; at 3 the"),
@@ -465,7 +574,7 @@ mod tests {
         for criterion in &mut long.acceptance_criteria {
             criterion.turned_red = Some(crate::state::Regression::default());
         }
-        let text = next_step(&long, CompletionRequest::Made, None, NOW);
+        let text = next_step(&long, CompletionRequest::Made, None, NOW).details;
         assert_eq!(text.encode_utf16().count(), STEP_LIMIT);
         assert!(text.ends_with(&format!("\n{}", how_to_end(&long))));
     }
@@ -485,22 +594,23 @@ mod tests {
         assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
         assert!(
             next_step(&long, CompletionRequest::OnlyMentioned, None, NOW)
+                .details
                 .contains("RALPH_COMPLETE alone")
         );
     }
 
     #[test]
     fn the_next_step_says_where_the_loop_stands() {
-        let text = next_step(&state(), CompletionRequest::None, None, NOW);
+        let text = next_step(&state(), CompletionRequest::None, None, NOW).details;
         assert!(text.starts_with(
-            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion verified."
+            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion proven."
         ));
         assert!(text.contains("Next: T-2"));
     }
 
     #[test]
     fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
-        let text = next_step(&LoopState::default(), CompletionRequest::None, None, NOW);
+        let text = next_step(&LoopState::default(), CompletionRequest::None, None, NOW).details;
         assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
     }
 
@@ -508,6 +618,7 @@ mod tests {
     fn a_token_in_the_wrong_place_is_explained() {
         assert!(
             next_step(&state(), CompletionRequest::OnlyMentioned, None, NOW)
+                .details
                 .starts_with("RALPH_COMPLETE was in your message")
         );
     }
@@ -541,7 +652,7 @@ mod tests {
     #[test]
     fn the_contract_repeats_what_the_person_has_said_since() {
         let text = of_loop("", &state(), &["use\ntabs".to_owned()], NOW);
-        assert!(text.contains("\nThe person said: STEER: use tabs\n"), "{text}");
+        assert!(text.contains("\nThe user said: STEER: use tabs\n"), "{text}");
     }
 
     #[test]
@@ -552,7 +663,7 @@ mod tests {
         for lost in [false, true] {
             state.context_lost = lost;
             let text = match lost {
-                true => next_step(&state, CompletionRequest::Made, None, NOW),
+                true => next_step(&state, CompletionRequest::Made, None, NOW).details,
                 false => of_loop("", &state, &["目".repeat(900)], NOW),
             };
             assert!(text.len() <= CONTRACT_LIMIT, "{}", text.len());
@@ -592,20 +703,89 @@ mod tests {
         for criterion in &mut state.acceptance_criteria {
             criterion.description = "d".repeat(500);
         }
-        let text = next_step(&state, CompletionRequest::Made, None, NOW);
+        let text = next_step(&state, CompletionRequest::Made, None, NOW).details;
         assert_eq!(text.len(), STEP_LIMIT, "{text}");
     }
 
     #[test]
     fn after_a_compaction_the_next_step_is_the_contract_under_what_must_be_said_first() {
         let lost = LoopState { context_lost: true, ..ran(false, "x") };
-        let text = next_step(&lost, CompletionRequest::Made, None, NOW);
+        let text = next_step(&lost, CompletionRequest::Made, None, NOW).details;
         assert!(text.starts_with("Completion was requested and is refused"), "{text}");
         assert!(
             text.contains("\nRalph loop L continues at 3/25\nGoal: Fix the parser\n"),
             "{text}"
         );
-        let quiet = next_step(&lost, CompletionRequest::None, None, NOW);
+        let quiet = next_step(&lost, CompletionRequest::None, None, NOW).details;
         assert!(quiet.starts_with("Ralph loop L continues at 3/25\n"), "{quiet}");
+    }
+
+    #[track_caller]
+    fn check_line(state: &LoopState, request: CompletionRequest, expected: &str) {
+        assert_eq!(next_step(state, request, None, NOW).line, expected);
+    }
+
+    #[test]
+    fn the_line_is_what_a_user_understands_and_a_model_can_act_on() {
+        let (none, made) = (CompletionRequest::None, CompletionRequest::Made);
+        let tasks = "1 of 3 tasks done, 0 of 1 criterion proven";
+        check_line(&state(), none, &format!("Ralph 3/25: {tasks}; next: T-2 lexer"));
+        let alone = |state: LoopState| LoopState { task_graph: Vec::new(), ..state };
+        let open = alone(state());
+        check_line(
+            &open,
+            none,
+            "Ralph 3/25: 0 of 1 criterion proven; next: make AC-1 hold: tests pass",
+        );
+        let mut failed = alone(ran(false, "x"));
+        check_line(
+            &failed,
+            none,
+            "Ralph 3/25: 0 of 1 criterion proven; next: fix AC-1 (tests pass): `cargo test`",
+        );
+        let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
+        receipt.error = "error: x".to_owned();
+        check_line(
+            &failed,
+            none,
+            "Ralph 3/25: 0 of 1 criterion proven; next: fix AC-1 (tests pass): error: x",
+        );
+        let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
+        receipt.failing = vec!["parses\nISO weeks".to_owned(), "b".to_owned()];
+        receipt.tests_failed = 3;
+        let fix = "0 of 1 criterion proven; next: fix `parses ISO weeks` of AC-1 (tests pass)";
+        check_line(&failed, none, &format!("Ralph 3/25: {fix}"));
+        failed.progress =
+            Progress { signal: Signal::SameFailure, same_failure: 2, ..Progress::default() };
+        let same = format!("the same failure 2 times in a row, {fix}");
+        check_line(&failed, none, &format!("Ralph 3/25: {same}"));
+        let passed = alone(ran(true, ""));
+        let finish = "finish, then end your message with RALPH_COMPLETE alone on its last line";
+        check_line(&passed, none, &format!("Ralph 3/25: 0 of 1 criterion proven; next: {finish}"));
+        let goal = LoopState { acceptance_criteria: Vec::new(), ..alone(state()) };
+        check_line(&goal, none, "Ralph 3/25: next: Fix the parser");
+        let token = "RALPH_COMPLETE must stand alone on the last line; next: Fix the parser";
+        check_line(&goal, CompletionRequest::OnlyMentioned, &format!("Ralph 3/25: {token}"));
+        let refused =
+            "completion refused, 0 of 1 criterion proven; next: AC-1 (tests pass) was never run";
+        check_line(&open, made, &format!("Ralph 3/25: {refused}"));
+    }
+
+    #[test]
+    fn the_line_is_one_line_of_at_most_300_characters() {
+        let mut long = ran(false, "");
+        long.task_graph.clear();
+        let receipt = long.acceptance_criteria[0].receipt.as_mut().unwrap();
+        receipt.failing = vec!["目\n".repeat(5_000)];
+        let mut task = state();
+        task.task_graph[2].name = "n\n".repeat(5_000);
+        let goal = LoopState { prompt: "g\n".repeat(5_000), ..LoopState::default() };
+        for state in [long, task, goal] {
+            for request in [CompletionRequest::Made, CompletionRequest::None] {
+                let NextStep { line, details } = next_step(&state, request, None, NOW);
+                assert!(line.encode_utf16().count() <= 300 && !line.contains('\n'), "{line}");
+                assert!(details.encode_utf16().count() <= STEP_LIMIT, "{details}");
+            }
+        }
     }
 }

@@ -34,6 +34,11 @@ pub trait ModeRules: AtStop {
         state.position()
     }
 
+    /// Whether an iteration is a turn of the conversation; other modes count rounds or rejections.
+    fn counts_turns(&self) -> bool {
+        false
+    }
+
     /// The line by which the skill recognizes that a loop was started for it.
     fn started_line(&self, state: &LoopState) -> String {
         format!("Ralph loop {} started", state.loop_id)
@@ -164,7 +169,7 @@ mod tests {
                 assert_eq!(is_alias(name), row.aliases().contains(&name), "{name}");
             }
         }
-        let others = ["ralph-plan", "ralph-build", "ralph-cancel"];
+        let others = ["ralph-plan", "ralph-build", "ralph-cancel", "ralph-pause"];
         for name in COMMANDS {
             assert_eq!(of_command(name).is_none(), others.contains(&name), "{name}");
         }

@@ -214,11 +214,11 @@ mod tests {
         assert_eq!((state.max_iterations, state.stall_limit), (5, 9));
         assert_eq!(state.limits.max_minutes, 480);
         assert!(announcement(&state).contains("complete_unverified"));
-        let message = "could not use `ralph.toml`:\n  unknown field; it was not used".to_owned();
+        let message = "could not use `ralph.toml`:\n  unknown field; Ralph ignored it".to_owned();
         let errors = vec![LoopError { at: Timestamp::UNIX_EPOCH, message }];
         let text = announcement(&LoopState { errors, ..state });
         assert!(
-            text.ends_with("could not use `ralph.toml`: unknown field; it was not used"),
+            text.ends_with("could not use `ralph.toml`: unknown field; Ralph ignored it"),
             "{text}"
         );
     }

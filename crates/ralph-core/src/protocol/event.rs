@@ -35,6 +35,9 @@ pub struct Input {
     /// The subagent's type; compaction runs as a subagent with an empty type.
     #[serde(deserialize_with = "text")]
     pub agent_type: String,
+    /// Prompt and tool events: the session's permission mode.
+    #[serde(deserialize_with = "text")]
+    pub permission_mode: String,
     /// SessionStart: `startup`, `resume`, `fork`, `clear` or `compact`. UserPromptSubmit, in
     /// clients that report it: `user` and `sdk` for typed prompts, other words for prompts that the
     /// client sends itself.

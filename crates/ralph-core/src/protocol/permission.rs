@@ -4,6 +4,7 @@
 //! client knows more harmless commands than we do. A command that we do not know counts as one that
 //! needs permission, so the list errs on the long side.
 
+pub mod arguments;
 pub mod asked;
 mod commands;
 mod rules;
@@ -28,7 +29,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    const ALL: [(&'static str, Mode); 7] = [
+    /// The client's names, with their modes.
+    pub const ALL: [(&'static str, Mode); 7] = [
         ("default", Mode::Default),
         ("acceptEdits", Mode::AcceptEdits),
         ("plan", Mode::Plan),
@@ -43,11 +45,28 @@ impl Mode {
         Mode::ALL.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
     }
 
+    /// True if the client opens dialogs in this mode, in a session at a terminal.
+    fn opens_dialogs(self) -> bool {
+        matches!(self, Mode::Default | Mode::AcceptEdits | Mode::Plan)
+    }
+
     /// All mode names in backticks, separated by commas.
     pub fn names() -> String {
         let all: Vec<String> = Mode::ALL.iter().map(|(name, _)| format!("`{name}`")).collect();
         all.join(", ")
     }
+}
+
+/// Tells the user at the start of a loop that dialogs will hold it; empty if none will.
+pub fn dialogs(mode: &str) -> String {
+    let asks = |mode: &str| Mode::named(mode).is_some_and(Mode::opens_dialogs);
+    if !asks(mode) {
+        return String::new();
+    }
+    format!(
+        "Permission mode `{mode}` will ask you and hold the loop at each dialog; \
+         `claude --permission-mode bypassPermissions` does not ask"
+    )
 }
 
 /// A call that a round will need to make.
@@ -77,6 +96,22 @@ pub enum Obstacle {
     Plan,
     /// A model decides, so the outcome is unknown.
     Unknown,
+}
+
+impl Obstacle {
+    /// True for a rule, which no permission mode overrules.
+    pub fn is_rule(&self) -> bool {
+        matches!(self, Obstacle::AskRule(_) | Obstacle::DenyRule(_))
+    }
+}
+
+/// The narrowest mode in which all calls simply run. `None` if rules stand against one of them in
+/// every mode.
+pub fn mode_for(needs: &[Need], rules: &Rules) -> Option<&'static str> {
+    let runs = |mode: &&str| {
+        Mode::named(mode).is_some_and(|mode| preflight(needs, mode, rules).is_empty())
+    };
+    ["default", "acceptEdits", "bypassPermissions"].into_iter().find(runs)
 }
 
 /// Returns the calls that would not be allowed outright and why, in the order of the needs.

@@ -122,14 +122,9 @@ impl Reply {
         Reply { action, message: None }
     }
 
-    /// Stops a prompt or a command before it reaches the model; the user reads the reason.
-    pub fn block(reason: &str) -> Reply {
-        Reply { action: Action::Block(words(reason, REASON_LIMIT)), message: None }
-    }
-
-    /// Answers text that was typed mid-turn. The client holds the text until the turn ends, then
-    /// shows this answer to the user instead of asking the model. A block would show nothing, and a
-    /// plain message would let the text start a turn of its own.
+    /// Answers a prompt or a command without the model; the user reads the answer in one line. The
+    /// client holds back text typed mid-turn until the turn ends, and then shows this answer. A block
+    /// would look like a failure, and a plain message would let the text start a turn.
     pub fn keep_from_model(answer: &str) -> Reply {
         Reply { action: Action::KeepFromModel(words(answer, REASON_LIMIT)), message: None }
     }
@@ -180,6 +175,11 @@ impl Reply {
             Action::KeepFromModel(_) | Action::Allow(_) | Action::Permit | Action::Withhold(_) => {}
         }
         self
+    }
+
+    /// True if the event proceeds and the reply can carry a text for the model.
+    pub fn takes_context(&self) -> bool {
+        matches!(self.action, Action::Nothing | Action::Context(..))
     }
 
     /// Sets the message that the user sees and the model does not.
@@ -269,6 +269,10 @@ fn words(text: &str, limit: usize) -> String {
 mod tests {
     use super::*;
 
+    fn blocked(reason: &str) -> Reply {
+        Reply::go_on(HookEvent::Stop, GoOnForm::Block, reason)
+    }
+
     #[test]
     fn silence_prints_nothing() {
         assert_eq!(Reply::silent().render(), None);
@@ -290,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_block_never_carries_continue_false() {
-        let reply = Reply::block("no").tell("told").render().unwrap();
+        let reply = blocked("no").tell("told").render().unwrap();
         assert_eq!(reply, r#"{"decision":"block","reason":"no","systemMessage":"told"}"#);
     }
 
@@ -318,7 +322,6 @@ mod tests {
         for reply in [
             Reply::context(HookEvent::Stop, bad),
             Reply::go_on(HookEvent::Stop, GoOnForm::Block, bad),
-            Reply::block(bad),
             Reply::keep_from_model(bad),
             Reply::deny(bad),
             Reply::cut(bad),
@@ -362,7 +365,7 @@ mod tests {
             &led(Reply::context(HookEvent::PostToolUse, "x")),
             Some(&format!(r#"{context}"w\n\nx","hookEventName":"PostToolUse"}}}}"#)),
         );
-        check(&led(Reply::block("x")), Some(r#"{"decision":"block","reason":"w\n\nx"}"#));
+        check(&led(blocked("x")), Some(r#"{"decision":"block","reason":"w\n\nx"}"#));
         check(
             &led(Reply::deny("x")),
             Some(
@@ -379,12 +382,12 @@ mod tests {
         assert_eq!(add(Reply::silent(), "x"), context("x"));
         assert_eq!(add(Reply::silent().tell("m"), "x"), context("x").tell("m"));
         assert_eq!(add(context("a"), "x"), context("a\n\nx"));
-        for reply in [Reply::silent(), context("a"), Reply::block("no"), Reply::deny("no")] {
+        for reply in [Reply::silent(), context("a"), blocked("no"), Reply::deny("no")] {
             assert_eq!(add(reply.clone(), ""), reply);
         }
-        assert_eq!(add(Reply::block("no"), "x"), Reply::block("no"));
+        assert_eq!(add(blocked("no"), "x"), blocked("no"));
         assert_eq!(Reply::silent().room_for_context(), CONTEXT_LIMIT);
-        assert_eq!(Reply::block("no").room_for_context(), 0);
+        assert_eq!(blocked("no").room_for_context(), 0);
         let before = context("€€😀");
         let room = before.room_for_context();
         assert_eq!(room, CONTEXT_LIMIT - 6);

@@ -21,12 +21,12 @@ pub fn needed(command: &str) -> Vec<String> {
 /// The error for a program that was not found.
 pub fn not_found(name: &str) -> String {
     let what = match name.starts_with('/') {
-        true => format!("`{name}` is not there or cannot be executed"),
+        true => format!("`{name}` does not exist or cannot be executed"),
         false => format!("`{name}` was not found on PATH"),
     };
     format!(
         "{what}; install it, correct the name, or name a script of the project by its path \
-         (`./check.sh`), which may be written later"
+         (`./check.sh`), which may be created later"
     )
 }
 
@@ -191,10 +191,10 @@ mod tests {
     #[test]
     fn what_was_not_found_is_told_with_a_way_out() {
         let ways = "; install it, correct the name, or name a script of the project by its path \
-                    (`./check.sh`), which may be written later";
+             (`./check.sh`), which may be created later";
         let name = format!("`pytset` was not found on PATH{ways}");
         assert_eq!(not_found("pytset"), name);
-        let path = format!("`/bin/x` is not there or cannot be executed{ways}");
+        let path = format!("`/bin/x` does not exist or cannot be executed{ways}");
         assert_eq!(not_found("/bin/x"), path);
     }
 

@@ -23,8 +23,8 @@ impl Vacuous {
     pub fn reason(self) -> &'static str {
         match self {
             Vacuous::Empty => "there is no command",
-            Vacuous::CannotFail => "it succeeds whatever the work looks like",
-            Vacuous::HidesFailure => "what follows the real command hides its failure",
+            Vacuous::CannotFail => "it succeeds whatever the work is",
+            Vacuous::HidesFailure => "the rest of the line hides the command's failure",
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{
     Brief, ClientProcess, EndingKind, LoopState, Mode, Phase, PlanPhase, Registration,
     SCHEMA_VERSION,
 };
+use jiff::Timestamp;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -25,6 +26,7 @@ pub struct Glance {
     pub touched: bool,
     pub let_finish: bool,
     pub baseline_pending: bool,
+    pub details_due: String,
     pub project_root: String,
     pub document: String,
     pub ralplan: Option<GlancePlan>,
@@ -56,6 +58,7 @@ impl Default for Glance {
             touched: false,
             let_finish: false,
             baseline_pending: false,
+            details_due: String::new(),
             project_root: String::new(),
             document: String::new(),
             ralplan: None,
@@ -80,6 +83,8 @@ pub struct GlancePlan {
 pub struct GlanceTurn {
     pub prompt_id: String,
     pub worked: bool,
+    pub typed: bool,
+    pub pause_told: bool,
 }
 
 /// The part of [`super::Ending`] that a tool call needs.
@@ -87,6 +92,7 @@ pub struct GlanceTurn {
 #[serde(default)]
 pub struct GlanceEnding {
     pub kind: EndingKind,
+    pub at: Option<Timestamp>,
 }
 
 /// A view of the state document: the whole document or a [`Glance`].

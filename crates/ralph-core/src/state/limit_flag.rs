@@ -18,7 +18,7 @@ impl LimitFlag {
             LimitFlag::MaxMinutes => "--max-minutes",
             LimitFlag::MaxTokens => "--max-tokens",
             LimitFlag::StallLimit => "--stall-limit",
-            LimitFlag::MaxWorkers => "--max-workers",
+            LimitFlag::MaxWorkers => "--workers",
         }
     }
 

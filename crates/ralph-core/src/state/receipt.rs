@@ -31,6 +31,12 @@ pub struct Receipt {
     /// Skipped tests according to the runner's summary.
     #[serde(skip_serializing_if = "is_none")]
     pub tests_skipped: u64,
+    /// Names of failed tests, as the runner printed them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// The first line of the output that states an error.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub error: String,
     /// Changes to the meaning of the command at the time of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meaning_changed: Vec<String>,
@@ -123,6 +129,8 @@ from_json!(Receipt {
     tests_reported,
     tests_failed,
     tests_skipped,
+    failing,
+    error,
     meaning_changed,
     vacuous,
     started_at,

@@ -56,7 +56,10 @@ pub fn refused(text: &str) -> Option<String> {
     }
     let units = text.trim().encode_utf16().count();
     (units > LONGEST).then(|| {
-        format!("a signal has at most {LONGEST} characters, not {units}; put the text into a file and name the file")
+        format!(
+            "a signal has at most {LONGEST} characters, not {units}; write the text to a file \
+             and name the file"
+        )
     })
 }
 
@@ -100,11 +103,11 @@ pub fn told(signals: &[SentSignal]) -> String {
     let says = |kind: SignalKind| signals.iter().any(|signal| signal.kind == kind);
     text.push_str(match (says(SignalKind::Stop), says(SignalKind::Steer)) {
         (true, _) => {
-            "Stop and report: begin nothing more, leave no file half written, write what is done and what is left \
-             open into the file that is yours to write, set no mark for what is not done, and end."
+            "Stop and report: begin nothing more, leave no file half written, write the finished \
+             and the open work into your own file, mark nothing unfinished as done, and end."
         }
-        (false, true) => "Work by it from now on. What counts as done is as it was.",
-        (false, false) => "This is for you to know; go on with the work.",
+        (false, true) => "Follow it from now on. The criteria do not change.",
+        (false, false) => "This is information; continue the work.",
     });
     text
 }
@@ -155,8 +158,8 @@ mod tests {
         let info = read("note", "CI is down");
         assert_eq!(
             told(&[steer, info.clone()]),
-            "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\n\
-             INFO: CI is down\nWork by it from now on. What counts as done is as it was."
+            "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\nINFO: CI is \
+             down\nFollow it from now on. The criteria do not change."
         );
         let stop = SentSignal { kind: SignalKind::Stop, text: "enough".to_owned(), at: None };
         let text = told(&[info.clone(), stop]);
@@ -164,6 +167,6 @@ mod tests {
             text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"),
             "{text}"
         );
-        assert!(told(&[info]).ends_with("\nThis is for you to know; go on with the work."));
+        assert!(told(&[info]).ends_with("\nThis is information; continue the work."));
     }
 }

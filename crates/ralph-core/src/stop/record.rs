@@ -65,6 +65,7 @@ pub(super) fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
         prompt: std::mem::take(&mut state.prompt),
         lineage: std::mem::take(&mut state.lineage),
         errors: std::mem::take(&mut state.errors),
+        details_due: std::mem::take(&mut state.details_due),
         acceptance_criteria: std::mem::take(&mut state.acceptance_criteria),
         ..LoopState::default()
     };
@@ -85,6 +86,7 @@ pub(super) fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
     state.prompt = bulk.prompt;
     state.lineage = bulk.lineage;
     state.errors = bulk.errors;
+    state.details_due = bulk.details_due;
     state.acceptance_criteria = bulk.acceptance_criteria;
     slim
 }

@@ -338,8 +338,10 @@ fn a_record_of_a_quiet_stop_does_not_mention_commands_and_one_of_a_typed_command
 fn a_refusal_is_told_and_counts_as_an_iteration() {
     let mut state = proven(Receipt::default());
     let decision = super::decide(mode::at_stop(&state), &mut state, &request_on("t"));
-    assert!(decision.says.starts_with("Completion was requested and is refused"));
-    assert!(decision.says.ends_with("Ralph then runs them itself, and only that is proof."));
+    let details = &decision.step.details;
+    assert!(details.starts_with("Completion was requested and is refused"), "{details}");
+    assert!(details.ends_with("Ralph then runs them itself, and only that is proof."));
+    assert_eq!(state.details_due, *details, "they follow with the next tool call");
     assert_eq!(state.iteration, 4);
 }
 
@@ -416,11 +418,15 @@ fn a_compaction_is_made_up_for_at_the_next_reason_to_go_on() {
     state.prompt = "the goal of it all".to_owned();
     state.context_lost = true;
     state.acceptance_criteria = vec![Criterion { id: "AC-1".to_owned(), ..Criterion::default() }];
-    let says = |state: &mut LoopState| super::decide(plain(), state, &seen("x")).says;
-    let first = says(&mut state);
-    assert!(first.contains("the goal of it all") && first.contains("Rules: "), "{first}");
+    let details = |state: &mut LoopState| super::decide(plain(), state, &seen("x")).step.details;
+    for _ in 0..2 {
+        // A turn without a tool call leaves them due.
+        let first = details(&mut state);
+        assert!(first.contains("the goal of it all") && first.contains("Rules: "), "{first}");
+    }
+    assert!(state.take_details().contains("Rules: ") && state.take_details().is_empty());
     assert!(!state.context_lost);
-    assert!(!says(&mut state).contains("Rules: "));
+    assert!(!details(&mut state).contains("Rules: "));
 }
 
 #[test]

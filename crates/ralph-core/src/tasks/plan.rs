@@ -162,15 +162,16 @@ fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> 
             flaws.push((at, "id", what));
         }
         if criterion.description.trim().is_empty() {
-            flaws.push((at, "description", "empty; say what must be true".to_owned()));
+            flaws.push((at, "description", "empty; write what must be true".to_owned()));
         }
         let command = criterion.verification_command.as_str();
         if let Some(why) = vacuous::refuse(command) {
             let what = match command.trim() {
-                "" => format!("{why}; name one that fails while the work is not done"),
+                "" => format!("{why}; name a command that fails until the work is done"),
                 command => {
                     format!(
-                        "`{command}` proves nothing: {why}; name a command that fails while the work is not done"
+                        "`{command}` proves nothing: {why}; name a command that fails until the \
+                         work is done"
                     )
                 }
             };
@@ -184,7 +185,7 @@ fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> 
 fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
     tasks.iter().enumerate().filter_map(|(at, task)| match &task.status {
         TaskStatus::Other(word) => {
-            Some((at, format!("`{word}` is no status; write `pending` or `done`, or leave it out")))
+            Some((at, format!("`{word}` is not a status; write `pending` or `done`, or omit it")))
         }
         _ => None,
     })

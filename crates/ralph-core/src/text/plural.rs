@@ -23,6 +23,25 @@ pub fn noun<'a, N: PartialEq + From<u8>>(n: N, one: &'a str, many: &'a str) -> &
     if n == N::from(1) { one } else { many }
 }
 
+/// `940`, `12 k`, `1.2 M`: a number that is read at a glance.
+pub fn rounded(number: u64) -> String {
+    let (unit, letter) = match number {
+        0..10_000 => return grouped(number),
+        10_000..1_000_000 => return format!("{} k", number / 1_000),
+        1_000_000..1_000_000_000 => (1_000_000, 'M'),
+        _ => (1_000_000_000, 'G'),
+    };
+    match number / (unit / 10) % 10 {
+        0 => format!("{} {letter}", grouped(number / unit)),
+        tenth => format!("{}.{tenth} {letter}", grouped(number / unit)),
+    }
+}
+
+/// `1.2 M tokens`, `1 token`.
+pub fn tokens(number: u64) -> String {
+    format!("{} {}", rounded(number), noun(number, "token", "tokens"))
+}
+
 /// Formats a duration in seconds: `40 s`, `12 min`, `7 h 5 min`, `8 h`.
 pub fn lasted(seconds: i64) -> String {
     match (seconds / 3600, seconds / 60 % 60) {
@@ -44,6 +63,9 @@ mod tests {
         {
             assert_eq!(counted(n, "task", "tasks"), text);
         }
+        let told = [1, 9_999, 12_400, 1_349_999, 2_000_000_000].map(tokens);
+        let expected = ["1 token", "9,999 tokens", "12 k tokens", "1.3 M tokens", "2 G tokens"];
+        assert_eq!(told, expected);
         assert_eq!([0_u32, 1, 2].map(|n| noun(n, "is", "are")), ["are", "is", "are"]);
     }
 }

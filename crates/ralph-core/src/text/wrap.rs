@@ -1,6 +1,6 @@
 //! Wraps text at whole words.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Returns lines of at most `others` columns, the first of at most `first`. A wider word gets its
 /// own line, and a command between backticks is one word, so that it can be copied.
@@ -17,6 +17,31 @@ pub fn wrap(text: &str, first: usize, others: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The columns that the text takes on a terminal.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// The beginning of the text in at most `columns` columns.
+pub fn cut(text: &str, columns: usize) -> String {
+    const MORE: &str = "...";
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let more = if columns > MORE.len() { MORE } else { "" };
+    let mut kept = String::new();
+    let mut left = columns - more.len();
+    for letter in text.chars() {
+        let wide = letter.width().unwrap_or(0);
+        if wide > left {
+            break;
+        }
+        left -= wide;
+        kept.push(letter);
+    }
+    kept.trim_end().to_owned() + more
 }
 
 fn words(text: &str) -> Vec<String> {

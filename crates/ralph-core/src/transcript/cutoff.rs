@@ -4,6 +4,7 @@ use crate::protocol::registration::COMMANDS;
 use crate::state::PauseCause;
 use crate::transcript::row::TranscriptRow;
 use crate::transcript::scheduled;
+use crate::transcript::typed_request::TypedRequest;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 /// parsed.
 pub fn telling(line: &[u8]) -> Option<TranscriptRow> {
     const TELLING: [&[u8]; 5] = [
-        b"queue-operation",
+        QUEUE_ROW,
         b"[Request interrupted by user",
         b"A hook blocked the turn from ending",
         b"max_turns_reached",
@@ -35,17 +36,41 @@ pub fn holds(rows: &[u8], text: &str) -> bool {
     memchr::memmem::find(rows, text.as_bytes()).is_some()
 }
 
+/// The mark of a row about the queue of typed input.
+pub const QUEUE_ROW: &[u8] = b"queue-operation";
+
 /// False if none of the rows is about the queue of typed input, as at nearly every stop; one pass.
 pub fn may_hold_queue_rows(text: &[u8]) -> bool {
-    memchr::memmem::find(text, b"queue-operation").is_some()
+    memchr::memmem::find(text, QUEUE_ROW).is_some()
 }
 
 /// True if the queue of typed input holds a `/ralph…` command, with any prefix, that the model has
-/// not scheduled.
+/// not scheduled. Old clients also hold back `ralph cancel`, typed as a prompt. A command that only
+/// shows something does not end the turn.
 pub fn command_waits(rows: impl Iterator<Item = TranscriptRow>, scheduled: &[String]) -> bool {
-    queue(rows)
-        .iter()
-        .any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
+    queue(rows).iter().map(content).any(|waiting| {
+        let ends_the_turn = match TypedRequest::of_line(waiting) {
+            Some(request) => request.needs_the_turn(),
+            None => is_our_command(waiting),
+        };
+        ends_the_turn && !scheduled::is_one(scheduled, waiting)
+    })
+}
+
+/// The requests in the queue of typed input that were put there at or after `since`, each with its
+/// text. A row without a time is not the client's.
+pub fn requests(
+    rows: impl Iterator<Item = TranscriptRow>,
+    since: Timestamp,
+) -> Vec<(TypedRequest, String)> {
+    let waiting = queue(rows);
+    let in_time = waiting.iter().filter(|row| row.time().is_some_and(|at| at >= since));
+    let texts = in_time.map(content);
+    texts.filter_map(|text| Some((TypedRequest::of_line(text)?, text.to_owned()))).collect()
+}
+
+fn content(row: &TranscriptRow) -> &str {
+    row.text(&["content"])
 }
 
 /// True if the queue is not empty: it may hold a typed prompt or a background worker's report.
@@ -53,14 +78,14 @@ pub fn anything_waits(rows: impl Iterator<Item = TranscriptRow>) -> bool {
     !queue(rows).is_empty()
 }
 
-/// Replays the queue operations and returns the remaining entries.
-fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<String> {
-    let mut queue: Vec<String> = Vec::new();
+/// Replays the queue operations and returns the rows of the remaining entries.
+fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<TranscriptRow> {
+    let mut queue: Vec<TranscriptRow> = Vec::new();
     for row in rows.filter(|row| row.kind() == "queue-operation") {
         match row.text(&["operation"]) {
-            "enqueue" => queue.push(row.text(&["content"]).to_owned()),
+            "enqueue" => queue.push(row),
             "dequeue" if !queue.is_empty() => drop(queue.remove(0)),
-            "remove" => match queue.iter().position(|waiting| waiting == row.text(&["content"])) {
+            "remove" => match queue.iter().position(|waiting| content(waiting) == content(&row)) {
                 Some(at) => drop(queue.remove(at)),
                 None => drop(queue.pop()),
             },
@@ -76,10 +101,13 @@ fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<String> {
 pub fn is_our_command(prompt: &str) -> bool {
     let name =
         prompt.trim_start().strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
-    name.is_some_and(|name| {
-        let name = name.strip_prefix("ralph:").unwrap_or(name);
-        COMMANDS.contains(&name) || name.starts_with("ralph-")
-    })
+    name.map(without_prefix)
+        .is_some_and(|name| COMMANDS.contains(&name) || name.starts_with("ralph-"))
+}
+
+/// A command's name without the plugin's prefix.
+pub fn without_prefix(name: &str) -> &str {
+    name.strip_prefix("ralph:").unwrap_or(name)
 }
 
 /// How the turn was cut, from the latest mark between `since` and `now`. A mark without a time is
@@ -178,10 +206,52 @@ mod tests {
         check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "other")], false);
         check(&[("enqueue", "/ralph"), ("popAll", "")], false);
         check(&[("enqueue", "/ralph"), ("other", "/ralph")], true);
+        check(&[("enqueue", "ralph cancel")], true);
         check(
-            &[("enqueue", "ralph cancel"), ("enqueue", "/ralphael"), ("enqueue", "/clear")],
+            &[("enqueue", "ralph cancel it"), ("enqueue", "/ralphael"), ("enqueue", "/clear")],
             false,
         );
+        check(&[("enqueue", "/ralph status"), ("enqueue", "/ralph help")], false);
+    }
+
+    #[test]
+    fn a_request_counts_while_it_waits_and_only_if_it_is_of_this_time() {
+        let row = |change: Value| {
+            let mut row = serde_json::json!({"type": "queue-operation", "operation": "enqueue",
+                "timestamp": "2026-01-01T00:00:05Z", "content": "/ralph-cancel"});
+            row.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            row.to_string()
+        };
+        let found = |text: &str| {
+            let since = "2026-01-01T00:00:05Z".parse().unwrap();
+            let found = requests(rows(text).into_iter(), since).into_iter();
+            found.map(|(one, _)| one).collect::<Vec<_>>()
+        };
+        let nothing: Vec<TypedRequest> = Vec::new();
+        let typed = row(serde_json::json!({}));
+        assert_eq!(found(&typed), [TypedRequest::Cancel]);
+        let paused = row(serde_json::json!({"content": "ralph pause"}));
+        assert_eq!(
+            found(&format!("{paused}\n{typed}")),
+            [TypedRequest::Pause, TypedRequest::Cancel]
+        );
+        for (what, text) in [
+            ("dequeued", format!("{typed}\n{}", row(serde_json::json!({"operation": "dequeue"})))),
+            ("removed", format!("{typed}\n{}", row(serde_json::json!({"operation": "remove"})))),
+            ("popped", format!("{typed}\n{}", row(serde_json::json!({"operation": "popAll"})))),
+            ("older", row(serde_json::json!({"timestamp": "2026-01-01T00:00:04Z"}))),
+            ("without a time", row(serde_json::json!({"timestamp": null}))),
+            ("of the model", row(serde_json::json!({"type": "assistant"}))),
+            (
+                "quoted in a result",
+                serde_json::json!({"type": "user", "timestamp": "2026-01-01T00:00:06Z",
+                "message": {"content": [{"type": "tool_result", "content": typed.clone()}]}})
+                .to_string(),
+            ),
+            ("another command", row(serde_json::json!({"content": "/ralph \"cancel\""}))),
+        ] {
+            assert_eq!(found(&text), nothing, "{what}");
+        }
     }
 
     #[test]

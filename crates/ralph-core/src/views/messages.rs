@@ -2,7 +2,7 @@
 
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::modes::mode;
-use crate::state::{Criterion, EndingKind, LoopState, PauseCause};
+use crate::state::{Criterion, Ending, EndingKind, LoopState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph, text::plural};
 use jiff::Timestamp;
 
@@ -37,28 +37,68 @@ pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
     (mode.noun(), mode.position(state))
 }
 
-/// How the loop ended, what was and was not achieved, how long it took, and what to do next.
+/// How the loop ended, which criteria hold, how long it took, and what to do next:
+/// `Ralph: done. Both criteria proven, 1 turn, 2 min.`
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
-    let kind = match &ending.cause {
-        Some(cause) => format!("{} ({cause})", ending.kind),
-        None => ending.kind.to_string(),
+    let mut facts = vec![lasted(state, ending.at)];
+    // `ralph build` counts rounds.
+    if mode::of(&state.mode).counts_turns() && state.round.is_none() {
+        facts.insert(0, plural::counted(state.iteration as usize + 1, "turn", "turns"));
+    }
+    let facts = facts.join(", ");
+    let how = how_it_ended(state, ending);
+    let mut text = match (&ending.kind, achieved(state)) {
+        (EndingKind::Complete, achieved) if !achieved.is_empty() => {
+            line(&format!("{how}. {achieved}, {facts}."))
+        }
+        (EndingKind::Cancelled, _) if state.started_at.is_none() && state.iteration == 0 => {
+            line(&format!("{how} before it started."))
+        }
+        (EndingKind::Cancelled, _) => line(&format!("{how} after {facts}.")),
+        (_, achieved) if achieved.is_empty() => line(&format!("{how}, after {facts}.")),
+        (_, achieved) => line(&format!("{how}, after {facts}. {achieved}.")),
     };
-    let detail =
-        if ending.detail.is_empty() { String::new() } else { format!(": {}", ending.detail) };
-    let (what, position) = what_and_where(state);
-    let mut text = line(&format!(
-        "{what} {} ended {kind} at {position} after {}{detail}.",
-        state.loop_id,
-        lasted(state, ending.at)
-    ));
-    for part in [achieved(state), warnings(state), next_command(state)] {
+    for part in [warnings(state), next_command(state)] {
         if !part.is_empty() {
             text.push('\n');
             text.push_str(&part);
         }
     }
     text
+}
+
+fn how_it_ended(state: &LoopState, ending: &Ending) -> String {
+    let detail = ending.detail.trim_end_matches('.');
+    let with_detail = |word: &str| match detail {
+        "" => word.to_owned(),
+        detail => format!("{word}: {detail}"),
+    };
+    let how = match &ending.kind {
+        EndingKind::Complete => "done".to_owned(),
+        EndingKind::CompleteUnverified => "done, without proof".to_owned(),
+        EndingKind::MaxIterations => {
+            let most = state.max_iterations as usize;
+            format!("stopped at the limit of {}", plural::counted(most, "iteration", "iterations"))
+        }
+        EndingKind::Budget => with_detail("stopped"),
+        // The detail of a usual cancel says who cancelled; the user knows that.
+        EndingKind::Cancelled
+            if ["by the user", "by a person"].iter().any(|by| detail.starts_with(by))
+                || detail == "in a terminal" =>
+        {
+            "cancelled".to_owned()
+        }
+        EndingKind::AwaitingFeedback => with_detail("waiting for your feedback"),
+        EndingKind::Approved => "plan approved".to_owned(),
+        EndingKind::Discarded => "plan discarded".to_owned(),
+        kind => with_detail(kind.as_str()),
+    };
+    match mode::of(&state.mode).noun() {
+        "loop" => how,
+        _ if matches!(ending.kind, EndingKind::Approved | EndingKind::Discarded) => how,
+        noun => format!("{noun} {how}"),
+    }
 }
 
 /// Added if the loop ended before the model had received all signals from the user.
@@ -76,37 +116,52 @@ pub fn lasted(state: &LoopState, until: Timestamp) -> String {
     plural::lasted(until.duration_since(began).as_secs())
 }
 
-/// The finished tasks, the proven criteria, and what is wrong with the others.
+/// The finished tasks and the criteria that hold, with what is wrong with the others:
+/// `2 of 3 criteria hold: AC-3 fails`.
 pub fn achieved(state: &LoopState) -> String {
-    let mut parts = Vec::new();
     let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
-    let tasks = graph::summary(&state.task_graph, at).describe();
-    if !tasks.is_empty() {
-        parts.push(format!("{tasks}."));
+    let mut parts = vec![graph::summary(&state.task_graph, at).describe(), holding(state)];
+    parts.retain(|part| !part.is_empty());
+    let text = parts.join(", ");
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    format!("{}{}", text[..first].to_uppercase(), &text[first..])
+}
+
+fn holding(state: &LoopState) -> String {
+    let all = &state.acceptance_criteria;
+    let open: Vec<String> = all.iter().filter(|one| !one.verified).map(unproven).collect();
+    let is_proven = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Complete);
+    match (all.len(), open.len()) {
+        (0, _) => String::new(),
+        (1, 0) if is_proven => "the criterion is proven".to_owned(),
+        (1, 0) => "the criterion holds".to_owned(),
+        (1, _) => format!("the criterion does not hold: {}", open.join("")),
+        (n, 0) => {
+            let all = if n == 2 { "both".to_owned() } else { format!("all {n}") };
+            let hold = if is_proven { "proven" } else { "hold" };
+            format!("{all} {} {hold}", plural::noun(n, "criterion", "criteria"))
+        }
+        (n, left) => format!("{} of {n} criteria hold: {}", n - left, open.join("; ")),
     }
-    let (holding, open): (Vec<_>, Vec<_>) =
-        state.acceptance_criteria.iter().partition(|criterion| criterion.verified);
-    if !holding.is_empty() {
-        let ids: Vec<&str> = holding.iter().map(|criterion| criterion.id.as_str()).collect();
-        parts.push(format!("Proven: {}.", ids.join(", ")));
-    }
-    if !open.is_empty() {
-        let told: Vec<String> = open.iter().map(|criterion| unproven(criterion)).collect();
-        parts.push(format!("Not proven: {}.", told.join("; ")));
-    }
-    parts.join(" ")
 }
 
 fn unproven(criterion: &Criterion) -> String {
+    let id = &criterion.id;
     match receipt::standing(criterion, None) {
         // It held in its last run and has not been checked since.
         ReceiptStatus::Holds if receipt::is_of_proof(criterion) => {
-            format!("{} held when it was last run", criterion.id)
+            format!("{id} held when it was last run")
         }
-        ReceiptStatus::Holds => format!("{} passed in `ralph verify` only", criterion.id),
-        standing => {
-            format!("{} {}", criterion.id, completion_feedback::why(criterion, standing, &[]))
+        ReceiptStatus::Holds => format!("{id} passed in `ralph verify` only"),
+        ReceiptStatus::NeverRun => format!("{id} was not run"),
+        ReceiptStatus::Failed => {
+            let failing = completion_feedback::failing_tests(criterion);
+            match failing.trim_end() {
+                "" => format!("{id} fails"),
+                failing => failing.to_owned(),
+            }
         }
+        standing => format!("{id} {}", completion_feedback::why(criterion, standing, &[])),
     }
 }
 
@@ -140,28 +195,21 @@ pub fn next_command(state: &LoopState) -> String {
         return command;
     }
     match ending.kind {
+        EndingKind::Complete | EndingKind::Cancelled => String::new(),
         EndingKind::CompleteUnverified => {
-            format!("Check the work yourself; `ralph explain --loop {id}` tells the last decision.")
+            format!("Check the work yourself; `ralph explain --loop {id}` shows the last decision.")
         }
         EndingKind::MaxIterations | EndingKind::Budget => {
-            let is_open = state.acceptance_criteria.iter().any(|criterion| !criterion.verified);
-            let look = if is_open {
-                format!("`ralph verify --loop {id}` runs the criteria")
-            } else {
-                format!("`ralph explain 3 --loop {id}` tells the last decisions")
-            };
-            format!("{look}; /ralph \"…\" with a higher bound starts again.")
+            "/ralph \"…\" with a higher limit starts again.".to_owned()
         }
         EndingKind::Approved => {
             "/ralph in Claude Code carries the plan out, or `ralph build` in a terminal.".to_owned()
         }
         EndingKind::Stalled => format!(
-            "`ralph explain 3 --loop {id}` tells the last decisions; change the task before \
-             starting again."
+            "`ralph explain 3 --loop {id}` shows the last decisions; change the task before you \
+             start again."
         ),
-        EndingKind::Complete
-        | EndingKind::Cancelled
-        | EndingKind::Plateau
+        EndingKind::Plateau
         | EndingKind::Discarded
         | EndingKind::AwaitingFeedback
         | EndingKind::Failed
@@ -180,7 +228,7 @@ mod tests {
     }
 
     use super::*;
-    use crate::state::{CriterionRunner, Phase, Receipt, Signal};
+    use crate::state::{CriterionRunner, Phase, Receipt};
 
     #[test]
     fn a_pause_names_where_why_and_how_to_continue() {
@@ -199,44 +247,88 @@ mod tests {
         );
     }
 
-    #[test]
-    fn an_ending_names_its_kind_and_what_to_do() {
-        let mut state = LoopState {
-            loop_id: "L".to_owned(),
-            iteration: 5,
-            max_iterations: 5,
-            ..LoopState::default()
-        };
-        state.end(EndingKind::MaxIterations, "went on 5 times", Timestamp::UNIX_EPOCH);
-        let text = ended(&state);
-        assert!(
-            text.starts_with(
-                "Ralph: loop L ended max_iterations at 5/5 after 0 s: went on 5 times."
-            ),
-            "{text}"
-        );
-        assert!(text.contains("ralph explain"));
-        state.ending.as_mut().unwrap().cause = Some(Signal::Cycle);
-        assert!(ended(&state).contains("max_iterations (cycle) at"));
+    fn ended_as(kind: EndingKind, detail: &str, state: LoopState) -> String {
+        let mut state = LoopState { loop_id: "L".to_owned(), ..state };
+        state.end(kind, detail, Timestamp::from_second(120).unwrap());
+        ended(&state)
+    }
+
+    fn criterion(id: &str, verified: bool) -> Criterion {
+        Criterion {
+            id: id.to_owned(),
+            verified,
+            verification_command: "make".to_owned(),
+            ..Criterion::default()
+        }
+    }
+
+    fn with(criteria: &[bool]) -> LoopState {
+        let criteria = criteria.iter().enumerate();
+        let acceptance_criteria = criteria
+            .map(|(at, verified)| criterion(&format!("AC-{}", at + 1), *verified))
+            .collect();
+        LoopState { acceptance_criteria, iteration: 2, max_iterations: 5, ..LoopState::default() }
     }
 
     #[test]
-    fn an_ending_says_what_was_proven_and_what_not() {
-        let criterion = |id: &str, verified| Criterion {
-            id: id.to_owned(),
-            verified,
-            held_before: id == "AC-1",
-            verification_command: "make".to_owned(),
-            ..Criterion::default()
+    fn a_proven_end_is_one_line_of_success() {
+        let done = |criteria: &[bool]| ended_as(EndingKind::Complete, "x", with(criteria));
+        assert_eq!(done(&[true]), "Ralph: done. The criterion is proven, 3 turns, 2 min.");
+        assert_eq!(done(&[true, true]), "Ralph: done. Both criteria proven, 3 turns, 2 min.");
+        assert_eq!(done(&[true; 3]), "Ralph: done. All 3 criteria proven, 3 turns, 2 min.");
+        let first = LoopState { iteration: 0, ..with(&[true]) };
+        assert!(ended_as(EndingKind::Complete, "", first).contains(", 1 turn, 2 min."));
+    }
+
+    #[test]
+    fn every_other_end_says_why_what_holds_and_what_to_type() {
+        let ended = |kind, detail, criteria: &[bool]| ended_as(kind, detail, with(criteria));
+        assert_eq!(
+            ended(EndingKind::MaxIterations, "went on 5 times", &[true, false]),
+            "Ralph: stopped at the limit of 5 iterations, after 3 turns, 2 min. 1 of 2 criteria \
+             hold: AC-2 was not run.\n/ralph \"…\" with a higher limit starts again."
+        );
+        assert_eq!(
+            ended(EndingKind::Stalled, "no change at 3 stops in a row", &[false]),
+            "Ralph: stalled: no change at 3 stops in a row, after 3 turns, 2 min. The criterion \
+             does not hold: AC-1 was not run.\n`ralph explain 3 --loop L` shows the last \
+             decisions; change the task before you start again."
+        );
+        assert!(
+            ended(EndingKind::Budget, "ran long", &[true])
+                .contains("stopped: ran long, after 3 turns, 2 min. The criterion holds.")
+        );
+        assert_eq!(
+            ended(EndingKind::Cancelled, "by a person in this session", &[false]),
+            "Ralph: cancelled after 3 turns, 2 min."
+        );
+        assert!(ended(EndingKind::CompleteUnverified, "", &[]).starts_with(
+            "Ralph: done, without proof, after 3 turns, 2 min.\nCheck the work yourself"
+        ));
+    }
+
+    #[test]
+    fn a_criterion_that_fails_names_its_test() {
+        let mut failed = criterion("AC-2", false);
+        let told = |failed: &Criterion| {
+            achieved(&LoopState {
+                acceptance_criteria: vec![criterion("AC-1", true), failed.clone()],
+                ..LoopState::default()
+            })
         };
-        let mut state = LoopState {
-            acceptance_criteria: vec![criterion("AC-1", true), criterion("AC-2", false)],
-            changed_tests: vec!["tests/a.py".to_owned()],
-            ..LoopState::default()
-        };
-        state.end(EndingKind::Stalled, "nothing moved", Timestamp::UNIX_EPOCH);
-        let text = ended(&state);
-        assert!(text.contains("\nProven: AC-1. Not proven: AC-2 was never run.\n"), "{text}");
+        let command = "make".to_owned();
+        failed.receipt = Some(Receipt { command, ..Receipt::default() });
+        assert_eq!(told(&failed), "1 of 2 criteria hold: AC-2 fails");
+        failed.receipt.as_mut().unwrap().failing = vec!["parses ISO weeks".to_owned()];
+        assert_eq!(told(&failed), "1 of 2 criteria hold: AC-2 fails: `parses ISO weeks`");
+    }
+
+    #[test]
+    fn what_changed_in_the_proof_stands_below_the_ending() {
+        let mut state = with(&[true, false]);
+        state.acceptance_criteria[0].held_before = true;
+        state.changed_tests = vec!["tests/a.py".to_owned()];
+        let text = ended_as(EndingKind::Stalled, "nothing moved", state);
         assert!(text.contains("changed since the start: tests/a.py."), "{text}");
         assert!(text.contains("Held already before the work, so no proof of it: AC-1."), "{text}");
     }
@@ -250,59 +342,29 @@ mod tests {
     }
 
     #[test]
-    fn an_ending_of_which_nothing_is_to_say_is_one_line_and_the_next_command() {
-        let mut state = LoopState { loop_id: "L".to_owned(), ..LoopState::default() };
-        assert_eq!(ended(&state), "Ralph: the loop has ended");
-        assert_eq!(next_command(&state), "");
-        state.end(EndingKind::Complete, "", Timestamp::UNIX_EPOCH);
-        assert_eq!(
-            ended(&state),
-            "Ralph: loop L ended complete at 0/25 after 0 s.\n`ralph status --loop L` shows it."
-        );
-    }
-
-    #[test]
-    fn each_kind_of_ending_has_its_next_command() {
-        let next = |kind| {
-            let mut state = LoopState { loop_id: "L".to_owned(), ..LoopState::default() };
-            state.end(kind, "", Timestamp::UNIX_EPOCH);
-            next_command(&state)
-        };
-        assert_eq!(
-            next(EndingKind::CompleteUnverified),
-            "Check the work yourself; `ralph explain --loop L` tells the last decision."
-        );
-        let bound = "`ralph explain 3 --loop L` tells the last decisions; /ralph \"…\" with a \
-                     higher bound starts again.";
-        assert_eq!([EndingKind::MaxIterations, EndingKind::Budget].map(next), [bound, bound]);
-        assert_eq!(
-            next(EndingKind::Stalled),
-            "`ralph explain 3 --loop L` tells the last decisions; change the task before \
-             starting again."
-        );
-        assert_eq!(next(EndingKind::Cancelled), "`ralph status --loop L` shows it.");
-    }
-
-    #[test]
     fn what_was_achieved_leaves_out_what_there_is_none_of() {
-        let criterion = |verified, receipt| Criterion {
-            id: "AC-1".to_owned(),
-            verified,
-            receipt,
-            ..Criterion::default()
-        };
         let with = |acceptance_criteria, task_graph| {
             achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
         };
         let by = CriterionRunner::Hook;
-        let held = Some(Receipt { passed: true, by, ..Receipt::default() });
+        let command = "make".to_owned();
+        let held = Criterion {
+            receipt: Some(Receipt { passed: true, by, command, ..Receipt::default() }),
+            ..criterion("AC-1", false)
+        };
+        let task = || vec![crate::state::Task::default()];
         assert_eq!(with(vec![], vec![]), "");
-        assert_eq!(with(vec![], vec![crate::state::Task::default()]), "0 of 1 task done.");
-        assert_eq!(with(vec![criterion(true, None)], vec![]), "Proven: AC-1.");
+        assert_eq!(with(vec![], task()), "0 of 1 task done");
         assert_eq!(
-            with(vec![criterion(false, held)], vec![]),
-            "Not proven: AC-1 held when it was last run."
+            with(vec![criterion("AC-1", true)], task()),
+            "0 of 1 task done, the criterion holds"
+        );
+        assert_eq!(
+            with(vec![held], vec![]),
+            "The criterion does not hold: AC-1 held when it was last run"
         );
         assert_eq!(warnings(&LoopState::default()), "");
+        assert_eq!(ended(&LoopState::default()), "Ralph: the loop has ended");
+        assert_eq!(next_command(&LoopState::default()), "");
     }
 }

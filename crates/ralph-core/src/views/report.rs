@@ -45,6 +45,8 @@ pub struct Report {
     pub gauges: Vec<Gauge>,
     /// The evidence for the ending: each criterion with its last receipt.
     pub evidence: Vec<Evidence>,
+    /// What changed in the project; `None` for work that is no loop, or one that never started.
+    pub changes: Option<Changes>,
     /// What the user must know besides the outcome.
     pub notes: Vec<String>,
     /// What to do next; commands are between backticks.
@@ -107,6 +109,67 @@ pub struct ReportOutcome {
     pub detail: String,
 }
 
+/// What a loop changed in the files of its project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The files, in the order of their paths.
+    pub files: Vec<FileChange>,
+    /// The commits since the start, newest first: the short id and the subject.
+    pub commits: Vec<(String, String)>,
+    /// With what the start was compared.
+    pub until: &'static str,
+    /// Why the changes are unknown; empty if they are known.
+    pub unknown: String,
+}
+
+/// A file that a loop changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    pub path: String,
+    /// Added and removed lines; `None` for a binary file.
+    pub lines: Option<(u64, u64)>,
+}
+
+impl Changes {
+    /// Files and commits shown; the others are counted.
+    pub const MOST: usize = 200;
+
+    /// `3 files, +12 -4, 1 commit`; or why the changes are unknown.
+    fn summary(&self) -> String {
+        if !self.unknown.is_empty() {
+            return words::line(&self.unknown, words::LONG);
+        }
+        let files = words::counted(self.files.len(), "file", "files");
+        let commits = words::counted(self.commits.len(), "commit", "commits");
+        let lines = self.files.iter().filter_map(|file| file.lines);
+        let (added, removed) = lines.fold((0_u64, 0_u64), |sum, one| {
+            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+        });
+        let (added, removed) = (words::grouped(added), words::grouped(removed));
+        format!("{files}, +{added} -{removed}, {commits}; {}", self.until)
+    }
+
+    /// The rows of both lists: `+12 -4` with a path, a short id with a subject.
+    fn rows(&self) -> [Vec<(String, String)>; 2] {
+        let files = self.files.iter().take(Changes::MOST).map(|file| {
+            let lines = match file.lines {
+                Some((added, removed)) => format!("+{added} -{removed}"),
+                None => "binary".to_owned(),
+            };
+            (lines, words::line(&file.path, words::LONG))
+        });
+        let commits = self.commits.iter().take(Changes::MOST);
+        let commits =
+            commits.map(|(id, subject)| (words::line(id, 40), words::line(subject, words::SHORT)));
+        [files.collect(), commits.collect()]
+    }
+
+    /// How many entries [`Changes::rows`] leaves out.
+    fn n_left_out(&self) -> usize {
+        [self.files.len(), self.commits.len()].iter().map(|n| n.saturating_sub(Changes::MOST)).sum()
+    }
+}
+
 /// A number as part of a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gauge {
@@ -133,7 +196,7 @@ pub struct Evidence {
     pub tone: Tone,
     /// A summary of the receipt or of what is wrong: exit code, tests, time, tree.
     pub receipt: String,
-    /// The end of a failing command's output.
+    /// The end of the command's last output.
     pub tail: String,
 }
 

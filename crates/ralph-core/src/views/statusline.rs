@@ -2,7 +2,9 @@
 //!
 //! It uses only the state, so a criterion counts as in its last run.
 
-use crate::state::{Brief, EndingTone, Mode, PauseCause, Phase};
+use super::phrases::{self, spaced};
+use crate::state::{Brief, EndingTone, Mode, Phase};
+use crate::text::plural::{lasted, rounded, tokens};
 use crate::text::sanitize;
 use jiff::Timestamp;
 
@@ -22,7 +24,7 @@ pub struct StatuslinePart {
 pub enum Tone {
     /// All is well.
     Good,
-    /// Waiting for a person, or soon will be.
+    /// Waiting for the user, or soon will be.
     Waits,
     /// Something went wrong.
     Wrong,
@@ -32,7 +34,7 @@ pub enum Tone {
 
 /// The parts of the line; the first has our name.
 pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
-    let mut parts = vec![head(state)];
+    let mut parts = vec![head(state, now)];
     let mut add = |text: String, tone| {
         if !text.is_empty() {
             parts.push(StatuslinePart { text: sanitize::visible(&text).into_owned(), tone });
@@ -55,19 +57,22 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
         let most = state.limits.max_minutes;
         add(format!("{used}/{most} min"), near(used, most));
     }
-    if let Some(most) = state.limits.max_tokens {
-        let used = state.usage.tokens.total();
-        add(format!("{}/{} tokens", thousands(used), thousands(most)), near(used, most));
+    match (state.usage.tokens.total(), state.limits.max_tokens) {
+        (used, Some(most)) => {
+            add(format!("{} of {}", rounded(used), tokens(most)), near(used, most));
+        }
+        (0, None) => {}
+        (used, None) => add(tokens(used), Tone::Plain),
     }
     parts
 }
 
 /// The name and the position.
-fn head(state: &Brief) -> StatuslinePart {
+fn head(state: &Brief, now: Timestamp) -> StatuslinePart {
     // Consensus planning counts rejections; other modes count iterations.
     let (what, position) = match &state.ralplan {
         Some(plan) => (
-            format!(" planning {}", plan.phase),
+            format!(" planning {}", spaced(plan.phase.as_str())),
             format!("{}/{}", plan.iteration, plan.max_iterations),
         ),
         None if state.mode == Mode::default() => {
@@ -85,13 +90,12 @@ fn head(state: &Brief) -> StatuslinePart {
                 EndingTone::Quiet => Tone::Plain,
                 EndingTone::Wrong => Tone::Wrong,
             };
-            (format!("Ralph ended {kind} at {position}"), tone)
+            (format!("Ralph ended: {}{}", spaced(kind.as_str()), ago(state, now)), tone)
         }
         _ if state.awaits_decision() => ("Ralph planning: you decide".to_owned(), Tone::Waits),
         (Phase::Paused, None) => {
             let cause = state.pause.as_ref().map(|pause| &pause.cause);
-            let cause = cause.filter(|cause| **cause != PauseCause::Person);
-            let cause = cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
+            let cause = cause.map(phrases::paused).unwrap_or_default();
             (format!("Ralph{what} paused{cause} at {position}"), Tone::Waits)
         }
         (Phase::Implementation, None) => (format!("Ralph{what} {position}"), Tone::Good),
@@ -136,13 +140,11 @@ fn short(text: &str) -> String {
     }
 }
 
-/// `999`, `12k`, `5.1M`: the line has no room for more.
-fn thousands(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..1_000_000 => format!("{}k", number / 1_000),
-        _ => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
-    }
+/// How long ago the loop ended.
+fn ago(state: &Brief, now: Timestamp) -> String {
+    let at = state.ending.as_ref().and_then(|ending| ending.at);
+    let ago = at.map(|at| format!(", {} ago", lasted(now.duration_since(at).as_secs())));
+    ago.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -178,28 +180,28 @@ mod tests {
                     {"id": "T-4", "name": "x", "status": "in_progress"},
                 ],
             }),
-            "Ralph 3/25 | tasks 1/4 | criteria 1/2 | T-3 Parse the dates +1 | 12/480 min | 12k/5.1M tokens",
+            "Ralph 3/25 | tasks 1/4 | criteria 1/2 | T-3 Parse the dates +1 | 12/480 min | 12 k of 5.1 M tokens",
         );
         check(json!({"phase": "verification"}), "Ralph verification 0/25");
     }
 
     #[test]
-    fn a_loop_that_rests_or_has_ended_says_so_first() {
+    fn a_paused_or_ended_loop_says_so_first() {
         check(json!({"phase": "paused", "iteration": 1}), "Ralph paused at 1/25");
         check(
             json!({"phase": "paused", "pause": {"cause": "rate_limited"}}),
-            "Ralph paused (rate_limited) at 0/25",
+            "Ralph paused (rate limited) at 0/25",
         );
         check(
-            json!({"phase": "ended", "iteration": 5, "ending": {"kind": "stalled"},
+            json!({"phase": "ended", "iteration": 5, "ending": {"kind": "stalled", "at": "1970-01-01T00:09:00Z"},
                    "started_at": "1970-01-01T00:00:00Z"}),
-            "Ralph ended stalled at 5/25",
+            "Ralph ended: stalled, 3 min ago",
         );
         let blocked = json!({"what": format!("log in\u{1b}[2J{}\nsecond", "x".repeat(60))});
         check(
             json!({"phase": "paused", "pause": {"cause": "blocked_on_human"}, "blocked": blocked}),
             &format!(
-                "Ralph paused (blocked_on_human) at 0/25 | needs you: log in\\u{{1b}}[2J{}...",
+                "Ralph paused (needs you) at 0/25 | needs you: log in\\u{{1b}}[2J{}...",
                 "x".repeat(30)
             ),
         );
@@ -211,7 +213,7 @@ mod tests {
             json!({"mode": "ralplan", "phase": "implementation",
                    "ralplan": {"phase": phase, "iteration": 2, "max_iterations": 5}})
         };
-        check(plan("critic_review"), "Ralph planning critic_review 2/5");
+        check(plan("critic_review"), "Ralph planning critic review 2/5");
         check(plan("awaiting_user_approval"), "Ralph planning: you decide");
         for cause in ["blocked_on_human", "crashed"] {
             let mut waits = plan("awaiting_user_approval");
@@ -227,6 +229,7 @@ mod tests {
     #[test]
     fn a_bound_that_is_near_is_told_from_one_that_is_not() {
         assert_eq!((near(89, 100), near(90, 100)), (Tone::Plain, Tone::Waits));
-        assert_eq!([999, 1_000, 999_999, 1_250_000].map(thousands), ["999", "1k", "999k", "1.2M"]);
+        let state = json!({"phase": "implementation", "usage": {"tokens": {"input": 1_250_000}}});
+        check(state, "Ralph 0/25 | 1.2 M tokens");
     }
 }

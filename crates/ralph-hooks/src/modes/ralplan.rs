@@ -103,8 +103,8 @@ impl OnPrompt for RalplanHooks {
 
 fn refusal(why: &str) -> Reply {
     Reply::deny(&format!(
-        "Ralph could not decide about this call ({why}), and while a plan waits for a person's \
-         consent only what reads is let through. Tell the person to run `ralph doctor`."
+        "Ralph could not decide about this call ({why}), and until the user agrees to the plan \
+         only reading tools run. Tell the user to run `ralph doctor`."
     ))
 }
 

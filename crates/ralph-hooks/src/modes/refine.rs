@@ -86,7 +86,7 @@ pub fn begin(asked: &RefineRequest<'_>) -> Result<RefineStart> {
 
 /// Why the session's live loop is not the one of this refinement, or cannot run a round now.
 fn not_its(state: &LoopState, name: &str) -> Option<String> {
-    const BACKGROUND: &str = "`ralph refine loop` in another terminal refines beside it";
+    const BACKGROUND: &str = "`ralph refine loop` in another terminal refines in parallel";
     match state.refining() {
         Some(refining) if refining.name == name => {
             (!state.is_running()).then(|| messages::paused(state))

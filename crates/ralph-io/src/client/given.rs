@@ -48,7 +48,7 @@ pub fn order() -> Result<Vec<u8>> {
         .read_until(b'\n', &mut line)
         .context("could not read standard input")?;
     if !line.ends_with(b"\n") {
-        bail!("there is no order on standard input");
+        bail!("standard input has no order");
     }
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());

@@ -37,7 +37,7 @@ pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
     given
         .write_all(input)
         .and_then(|()| given.rewind())
-        .context("could not hand the client's JSON on")?;
+        .context("could not pass on the client's JSON")?;
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(given).stderr(Stdio::null());
     let ended = signals::stream(&[SIGTERM, SIGINT, SIGHUP])?;

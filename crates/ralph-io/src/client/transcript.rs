@@ -13,6 +13,7 @@ use ralph_core::transcript::cutoff;
 use ralph_core::transcript::row::TranscriptRow;
 use ralph_core::transcript::scheduled;
 use ralph_core::transcript::tokens::{self, Counter};
+use ralph_core::transcript::typed_request::TypedRequest;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -32,13 +33,41 @@ const MOST_AT_ONCE: u64 = 64 << 20;
 /// How far to search for a row with a time.
 const SEARCHED: u64 = 1 << 20;
 
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 32 << 10;
 
 /// True if a `/ralph…` command that the user typed waits for the turn to end. Prompts that the
 /// model has `scheduled` do not count as typed.
 pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
     let tail = tail(path);
     cutoff::may_hold_queue_rows(&tail) && cutoff::command_waits(rows(&tail), scheduled)
+}
+
+/// True if the end of the transcript has rows about the queue of typed input. Reads in small pieces,
+/// since the hook of each tool call of a loop asks this.
+pub fn may_hold_queue_rows(path: &Path) -> bool {
+    let look = || -> io::Result<bool> {
+        let Some(mut file) = open(path)? else { return Ok(false) };
+        let from = file.metadata()?.len().saturating_sub(TAIL);
+        let (mut found, mut window) = (false, Vec::with_capacity(PIECE + cutoff::QUEUE_ROW.len()));
+        each_piece(&mut file, from, TAIL, |piece| {
+            // The mark may begin in the piece before.
+            let kept = window.len().saturating_sub(cutoff::QUEUE_ROW.len());
+            window.drain(..kept);
+            window.extend_from_slice(piece);
+            found = cutoff::may_hold_queue_rows(&window);
+            !found
+        })?;
+        Ok(found)
+    };
+    look().unwrap_or_default()
+}
+
+/// The requests that the user typed at or after `since`, and that the client holds back until the
+/// turn ends. Prompts that the model has `scheduled` do not count as typed.
+pub fn typed_requests(path: &Path, since: Timestamp, scheduled: &[String]) -> Vec<TypedRequest> {
+    let mut waiting = cutoff::requests(rows(&tail(path)), since);
+    waiting.retain(|(_, text)| !scheduled::is_one(scheduled, text) && !was_due(path, text));
+    waiting.into_iter().map(|(request, _)| request).collect()
 }
 
 /// True if the transcript shows that a schedule submitted this prompt, which has just arrived.

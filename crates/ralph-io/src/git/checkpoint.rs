@@ -10,7 +10,7 @@ mod restore;
 mod tests;
 pub(crate) mod work;
 
-pub use look::{DiffFormat, changed, diff, show};
+pub use look::{ChangedFile, DiffFormat, changed, changed_files, commits, diff, show};
 pub use restore::{Restored, restore};
 
 use crate::{git, git::tree};
@@ -71,6 +71,13 @@ pub fn tree_now(root: &Path) -> Result<Option<String>> {
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
     let work = ScratchIndex::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
     Ok(Some(work.tree().to_owned()))
+}
+
+/// The commit that is checked out; `None` without a repository or before its first commit.
+pub fn head(root: &Path) -> Option<String> {
+    let top = tree::repository_root(root)?;
+    let mut command = git::command(&top);
+    git::line(command.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])).ok()
 }
 
 /// Commits the gathered tree and points the loop's next ref at it.

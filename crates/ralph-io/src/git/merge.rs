@@ -68,7 +68,7 @@ pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
         git::answer(is_bare.args(["config", "--type=bool", "--default=false", "core.bare"]))?;
     if is_bare.1.starts_with(b"true") && common.canonicalize().ok() == git_dir.canonicalize().ok() {
         return Ok(Err(format!(
-            "the repository of `{}` is bare; give the command in a work tree of it",
+            "the repository of `{}` is bare; run this in one of its work trees",
             top.display()
         )));
     }
@@ -82,7 +82,7 @@ pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
     for (name, what) in IN_PROGRESS {
         if git_dir.join(name).symlink_metadata().is_ok() {
             return Ok(Err(format!(
-                "{what} is in progress in `{}`; finish or abort it (`git status` says how), then run \
+                "{what} is in progress in `{}`; finish or abort it (see `git status`), then run \
                  `ralph parallel merge` again",
                 top.display()
             )));

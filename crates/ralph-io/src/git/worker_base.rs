@@ -50,8 +50,7 @@ impl fmt::Display for NoBase {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NoRepository => {
-                "workers need a git repository, and this folder is in none; run `git init` and make a \
-                 first commit"
+                "workers need a git repository; run `git init` and make a first commit"
             }
             Self::NoCommit => {
                 "workers begin from a commit, and this repository has none yet; make a first one"
@@ -68,7 +67,7 @@ pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
     let Some(top) = top(project) else { return Ok(Err(NoBase::NoRepository)) };
     let base = ClientSettings::of(project).worktree_base();
     gather(&top, base.is_some_and(|base| base.is_head()))
-        .context("could not see what workers would begin from")
+        .context("could not read the commit that workers start from")
 }
 
 /// True if the repository that holds `project` has the remote from which the client may branch.

@@ -90,12 +90,12 @@ pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Re
     let is_own = tree::repository_root(folder).is_some_and(|root| root == folder);
     if !is_own || project::identity(folder) != project::identity(top) {
         return Ok(WorkerWork::Not(format!(
-            "`{}` is no worktree of this repository",
+            "`{}` is not a worktree of this repository",
             worker.worktree
         )));
     }
     of_worktree(folder, worker.branch, message, now)
-        .with_context(|| format!("could not look at the worktree `{}`", worker.worktree))
+        .with_context(|| format!("could not read the worktree `{}`", worker.worktree))
 }
 
 fn of_branch(top: &Path, worker: Worker<'_>) -> Result<WorkerWork> {
@@ -142,7 +142,7 @@ fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Re
         && !contains(folder, &head, &tip)?
     {
         return Ok(WorkerWork::Not(format!(
-            "its branch `{branch}` has commits that its worktree is not on"
+            "its branch `{branch}` has commits that its worktree lacks"
         )));
     }
     if !git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?.is_empty() {

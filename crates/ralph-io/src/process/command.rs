@@ -92,6 +92,10 @@ pub struct CommandRun {
     pub left: Vec<String>,
     /// False if the output could not be written to its file.
     pub stored: bool,
+    /// Names of the tests that failed, without secrets.
+    pub failing: Vec<String>,
+    /// The first line that states an error, without secrets.
+    pub error: String,
     /// The test counts from the runners' own summaries.
     pub tests: Summary,
 }
@@ -107,7 +111,7 @@ pub fn run(order: &CommandOrder<'_>) -> Result<CommandRun> {
     let mut supervisor = orphans::start(&mut scrubbed(order.ralph))
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
     // Kept open until the answer is here: closing it tells the supervisor that we have died.
-    let mut line_to_it = supervisor.child.stdin.take().context("its input is no pipe")?;
+    let mut line_to_it = supervisor.child.stdin.take().context("its input is not a pipe")?;
     // A supervisor that got only part of the request would wait for the rest, and we for it, until
     // the deadline; so close the pipe at once. If the supervisor has died already, reading its
     // answer shows that.
@@ -141,7 +145,7 @@ fn scrubbed(ralph: &Path) -> Command {
 
 /// Reads everything that the supervisor prints. A supervisor that takes too long is killed.
 fn read_answer(supervisor: &mut Child, until: Instant) -> Result<Vec<u8>> {
-    let mut pipe = supervisor.stdout.take().context("its output is no pipe")?;
+    let mut pipe = supervisor.stdout.take().context("its output is not a pipe")?;
     let mut answer = Vec::new();
     let mut piece = [0; 4096];
     loop {

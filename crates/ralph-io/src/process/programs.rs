@@ -131,7 +131,7 @@ mod tests {
         check("sh -c true && cat x", None);
         check("cat x | pytset -q", Some("`pytset` was not found on PATH"));
         check("/bin/sh x", None);
-        check("/no/such/check x", Some("`/no/such/check` is not there or cannot be executed"));
+        check("/no/such/check x", Some("`/no/such/check` does not exist or cannot be executed"));
         check("/project/check x", None);
         check("./check.sh && sub/check", None);
     }

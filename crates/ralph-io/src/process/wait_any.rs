@@ -75,7 +75,7 @@ impl Attention {
     /// If the system refuses.
     pub fn wait(&self, watch: &Watch, until: Instant) -> Result<Wakeup> {
         let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).context("could not wait so long")?;
+        let left = Timespec::try_from(left).context("could not wait that long")?;
         let stdin = std::io::stdin();
         let mut ready = vec![PollFd::new(&stdin, PollFlags::IN)];
         ready.extend(watch.as_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));

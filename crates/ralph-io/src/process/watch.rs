@@ -52,7 +52,7 @@ mod platform {
         /// Waits until something changes or the deadline passes.
         pub fn wait(&self, deadline: Instant) -> Result<Woken> {
             let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec::try_from(left).context("could not wait so long")?;
+            let left = Timespec::try_from(left).context("could not wait that long")?;
             let mut ready = [PollFd::new(&self.queue, PollFlags::IN)];
             match poll(&mut ready, Some(&left)) {
                 Ok(0) => Ok(Woken::Overdue),
@@ -79,7 +79,7 @@ mod platform {
                 match rustix::io::read(&self.queue, &mut events[..]) {
                     Ok(n) if n > 0 => {}
                     Ok(_) | Err(Errno::AGAIN) => return Ok(()),
-                    Err(error) => return Err(error).context("could not read what has changed"),
+                    Err(error) => return Err(error).context("could not read the changes"),
                 }
             }
         }

@@ -72,7 +72,7 @@ pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     let mut take = |path: &Path| match load(path) {
         Ok(loaded) => loaded.unwrap_or_default(),
         Err(error) => {
-            problems.push(format!("{error:#}; it was not used"));
+            problems.push(format!("{error:#}; Ralph ignored it"));
             Loaded::default()
         }
     };

@@ -70,7 +70,7 @@ pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<Option<Vec<u8>>>
 fn read_with(path: &Path, largest: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let about =
-        file.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
+        file.metadata().with_context(|| format!("could not inspect `{}`", path.display()))?;
     check(path, &about, largest)?;
     let mut bytes = vec![0; usize::try_from(about.len()).unwrap_or(0)];
     // These files are replaced, never changed in place, so the size is final and one exact read is
@@ -119,16 +119,16 @@ fn open(path: &Path) -> Result<Option<File>> {
 fn check(path: &Path, about: &Metadata, largest: u64) -> Result<()> {
     let path = path.display();
     if !about.is_file() {
-        bail!("`{path}` is not a regular file; it was left alone");
+        bail!("`{path}` is not a regular file; it was left unchanged");
     }
     if about.uid() != user() {
-        bail!("`{path}` belongs to another user; it was left alone");
+        bail!("`{path}` belongs to another user; it was left unchanged");
     }
     if about.mode() & 0o022 != 0 {
         bail!("`{path}` can be written by others; run `chmod 600 {path}` if it is yours");
     }
     if about.len() > largest {
-        bail!("`{path}` is larger than {} MiB; it was left alone", largest >> 20);
+        bail!("`{path}` is larger than {} MiB; it was left unchanged", largest >> 20);
     }
     Ok(())
 }

@@ -39,11 +39,11 @@ pub fn find(path: &Path) -> Result<TextFile> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(TextFile { real: path.to_owned(), text: None });
         }
-        Err(error) => return Err(error).with_context(|| format!("could not look at `{shown}`")),
+        Err(error) => return Err(error).with_context(|| format!("could not inspect `{shown}`")),
         Ok(_) => {}
     }
     let real = fs::canonicalize(path).with_context(|| {
-        format!("`{shown}` is a link that leads nowhere; mend or remove the link, then try again")
+        format!("`{shown}` is a broken link; fix or remove the link, then try again")
     })?;
     if !real.is_file() {
         bail!("`{shown}` is not a regular file");
@@ -73,9 +73,9 @@ pub fn remove(found: &TextFile) -> Result<()> {
 pub fn remove_all(path: &Path) -> Result<()> {
     let shown = path.display();
     let found =
-        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+        fs::symlink_metadata(path).with_context(|| format!("could not inspect `{shown}`"))?;
     if found.uid() != rustix::process::geteuid().as_raw() {
-        bail!("`{shown}` belongs to someone else; it was left alone");
+        bail!("`{shown}` belongs to someone else; it was left unchanged");
     }
     let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     removed.with_context(|| format!("could not remove `{shown}`"))
@@ -143,9 +143,9 @@ pub fn access(path: &Path) -> Option<Access> {
 pub fn change_mode(path: &Path, add: u32, take: u32) -> Result<()> {
     let shown = path.display();
     let found =
-        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+        fs::symlink_metadata(path).with_context(|| format!("could not inspect `{shown}`"))?;
     if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
-        bail!("`{shown}` is a link or belongs to someone else; it was left alone");
+        bail!("`{shown}` is a link or belongs to someone else; it was left unchanged");
     }
     let mode = (found.mode() & 0o7777 | add) & !take;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
@@ -173,7 +173,7 @@ fn unchanged(found: &TextFile) -> Result<()> {
         Err(error) => return Err(error).context("could not read it again before changing it"),
     };
     if now != found.text {
-        bail!("`{}` was changed by someone else meanwhile; run it again", found.real.display());
+        bail!("`{}` was changed meanwhile; run the command again", found.real.display());
     }
     Ok(())
 }

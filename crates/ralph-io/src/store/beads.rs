@@ -109,7 +109,7 @@ impl Bd {
             bail!("`bd {}` failed: {}", arguments[0], beads::said(&stdout, &stderr));
         }
         beads::read(&stdout)
-            .with_context(|| format!("could not read what `bd {}` said", arguments[0]))
+            .with_context(|| format!("could not read the output of `bd {}`", arguments[0]))
     }
 }
 
@@ -138,6 +138,6 @@ fn run(program: &Path, arguments: &[&str]) -> Result<(Option<i32>, String, Strin
         bail!("`bd {}` printed more than {} MiB", arguments[0], MOST_PRINTED >> 20);
     }
     let stdout = String::from_utf8(finished.stdout)
-        .map_err(|_| anyhow!("`bd {}` printed what is not UTF-8 text", arguments[0]))?;
+        .map_err(|_| anyhow!("the output of `bd {}` is not UTF-8 text", arguments[0]))?;
     Ok((finished.status.code(), stdout, scratch::words_in(&mut words, MOST_WORDS)))
 }

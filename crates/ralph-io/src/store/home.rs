@@ -94,7 +94,7 @@ impl Home {
     /// If the folder belongs to another user or can be written by others.
     pub fn check(&self) -> Result<()> {
         let root = self.root.display();
-        let about = self.root.metadata().with_context(|| format!("could not look at `{root}`"))?;
+        let about = self.root.metadata().with_context(|| format!("could not inspect `{root}`"))?;
         if about.uid() != trusted_read::user() {
             bail!("`{root}` belongs to another user; set RALPH_HOME to a folder of your own");
         }

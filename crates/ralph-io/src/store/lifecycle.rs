@@ -145,7 +145,7 @@ pub fn give_up(home: &Home, whose: &LoopOwnership<'_>, how: &str) -> Result<Opti
         LoopOwnership::Session(id) | LoopOwnership::Typed(id, _) => (Some((*id).to_owned()), None),
         LoopOwnership::Loop(id) => {
             ManifestKey::session(id)
-                .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
+                .with_context(|| format!("`{}` is not a loop id", id.escape_debug()))?;
             let folder = home.loops().join(id);
             let state = folder.join("state.json");
             let of_it = sessions_of(home, &state);

@@ -80,8 +80,8 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
                 // The holder usually waits for the user: stopped in a terminal, or in a debugger.
                 let lock = lock_path.display();
                 anyhow::bail!(
-                    "another process has held `{lock}` for too long; `fuser -v {lock}` names it: \
-                     let it go on or end it"
+                    "another process has held the lock `{lock}` for too long; find it with `fuser \
+                     -v {lock}`, then wait for it or end it"
                 );
             }
             Err(TryLockError::WouldBlock) => {

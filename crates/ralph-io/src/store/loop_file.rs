@@ -109,7 +109,7 @@ impl LoopFile {
             (Err(error), None) => return Err(error),
         };
         let (state, wrong) = copy;
-        let warning = Some(format!("{wrong}; went on with the last good copy"));
+        let warning = Some(format!("{wrong}; used the last good copy"));
         Ok(Some(Loaded { state, warning, text: Vec::new() }))
     }
 
@@ -145,7 +145,7 @@ impl LoopFile {
         };
         match self.copy()? {
             Some(Ok(state)) => {
-                let warning = format!("{broken}; went on with the last good copy");
+                let warning = format!("{broken}; used the last good copy");
                 Ok(Loaded { state, warning: Some(warning), text })
             }
             _ => bail!("{broken}, and there is no good copy of it"),
@@ -308,7 +308,8 @@ fn parse<S: StateView>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     };
     if version > u64::from(SCHEMA_VERSION) {
         bail!(
-            "`{path}` was written by a newer Ralph (schema {version}); it was left alone: update Ralph"
+            "`{path}` was written by a newer Ralph (schema {version}); it was left unchanged: \
+             update Ralph"
         );
     }
     Ok(state.map_err(|error| format!("the state file `{path}` is broken ({error})")))

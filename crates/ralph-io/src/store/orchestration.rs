@@ -112,7 +112,7 @@ impl OrchestrationStore {
                 return Ok(id);
             }
         }
-        bail!("each second of this minute has a session; say a name with `--id ID`")
+        bail!("each second of this minute has an orchestration; name one with `--id ID`")
     }
 
     /// The name of an orchestration that starts at this moment, in local time.
@@ -182,7 +182,7 @@ impl OrchestrationStore {
             }
             return Ok(Some(SnapshotChange { before, after, what }));
         }
-        bail!("the files of session {id} change all the time; try again once the agents are done")
+        bail!("the files of orchestration {id} keep changing; try again when the agents have ended")
     }
 
     /// Keeps the texts of the files that differ in `after`, and returns their folder.
@@ -220,7 +220,7 @@ impl OrchestrationStore {
             Ok(_) => bail!("`{}` is no folder of its own; put one in its place", folder.display()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => {
-                Err(error).with_context(|| format!("could not look at `{}`", folder.display()))
+                Err(error).with_context(|| format!("could not inspect `{}`", folder.display()))
             }
         }
     }

@@ -57,7 +57,7 @@ pub fn prepare(project_root: &Path) -> Result<()> {
         let (top, real) = (project_root.canonicalize()?, path.canonicalize()?);
         Ok(real.starts_with(top))
     };
-    if !is_inside(&folder).with_context(|| format!("could not look at `{}`", folder.display()))? {
+    if !is_inside(&folder).with_context(|| format!("could not inspect `{}`", folder.display()))? {
         bail!("`{}` leads out of the project; remove that link first", folder.display());
     }
     Ok(())

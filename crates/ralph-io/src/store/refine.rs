@@ -161,9 +161,9 @@ impl RefineStore {
 pub fn plan(place: &RefineStore, path: &Path) -> Result<(String, PathBuf)> {
     let shown = path.display();
     let real = user_files::real(path)
-        .with_context(|| format!("could not find the plan `{shown}`; name a file that is there"))?;
+        .with_context(|| format!("could not find the plan `{shown}`; name an existing file"))?;
     if safe_read::text(&real, LARGEST_PLAN)?.is_none() {
-        bail!("could not find the plan `{shown}`; name a file that is there");
+        bail!("could not find the plan `{shown}`; name an existing file");
     }
     let name = real.strip_prefix(&place.root).unwrap_or(&real);
     let name = name.to_str().with_context(|| format!("the name of `{shown}` is not UTF-8"))?;

@@ -4,8 +4,9 @@
 //! echoed. The old settings are kept per process, so that the panic hook can restore them too.
 
 use anyhow::{Context, Result, bail};
-use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
-use std::io::{Write, stdin, stdout};
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
+use std::io::{Write, stderr, stdin, stdout};
+use std::os::fd::AsFd;
 use std::sync::{Mutex, Once, PoisonError};
 
 /// Enters the alternate screen, hides the cursor, and turns on bracketed paste.
@@ -20,6 +21,22 @@ static GUARD: Once = Once::new();
 /// True if standard input and output are a terminal, for reading keys and drawing.
 pub fn can_be_taken() -> bool {
     isatty(stdin()) && isatty(stdout())
+}
+
+/// The columns of the terminal on standard output; `None` for a file or a pipe, or if the terminal
+/// does not know its size.
+pub fn columns() -> Option<usize> {
+    columns_of(&stdout())
+}
+
+/// Like [`columns`], for standard error.
+pub fn columns_of_errors() -> Option<usize> {
+    columns_of(&stderr())
+}
+
+fn columns_of(to: &impl AsFd) -> Option<usize> {
+    let size = isatty(to).then(|| tcgetwinsize(to).ok()).flatten()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
 /// The terminal while it shows our page; dropping this restores it.
@@ -42,7 +59,7 @@ impl Page {
                 before(info);
             }));
         });
-        let describe = || "could not take the terminal";
+        let describe = || "could not switch the terminal to the full-screen page";
         let found = tcgetattr(stdin()).with_context(describe)?;
         let mut raw = found.clone();
         raw.make_raw();

@@ -200,7 +200,7 @@ fn hand_over(listener: &UnixListener, command: &[OsString]) -> Result<()> {
     let mut stream = accept(listener)?;
     stream.set_write_timeout(Some(DEADLINE)).context("could not set a deadline")?;
     let order = serde_json::to_vec(&order).context("could not write the order")?;
-    stream.write_all(&order).context("could not hand the order over")
+    stream.write_all(&order).context("could not send the order")
 }
 
 /// Waits until the deadline for the program in the session to connect.
@@ -211,8 +211,8 @@ fn accept(listener: &UnixListener) -> Result<UnixStream> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).unwrap_or_default();
         match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&left)) {
-            Ok(0) => bail!("nobody came for the order"),
-            Ok(_) => return Ok(listener.accept().context("could not hand the order over")?.0),
+            Ok(0) => bail!("no process read the order"),
+            Ok(_) => return Ok(listener.accept().context("could not send the order")?.0),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("could not wait"),
         }
@@ -224,13 +224,13 @@ pub fn take_order(socket: &Path) -> anyhow::Error {
     let error = fetch(socket).map(|mut command| command.exec());
     error.map_or_else(
         |error| error,
-        |error| anyhow::Error::from(error).context("could not start what was ordered"),
+        |error| anyhow::Error::from(error).context("could not start the ordered command"),
     )
 }
 
 fn fetch(socket: &Path) -> Result<Command> {
     let mut stream = UnixStream::connect(socket)
-        .with_context(|| format!("could not come for the order at `{}`", socket.display()))?;
+        .with_context(|| format!("could not read the order at `{}`", socket.display()))?;
     let mut bytes = Vec::new();
     match stream.set_read_timeout(Some(DEADLINE)).and_then(|()| stream.read_to_end(&mut bytes)) {
         Err(error) if error.kind() != ErrorKind::Interrupted => {

@@ -23,7 +23,7 @@ pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget) -> Vec<Checked> {
 }
 
 fn busy() -> CheckResult {
-    CheckResult::Unfinished("another edit of the same file was being fixed all the time".to_owned())
+    CheckResult::Unfinished("the fixers of another edit of this file used all the time".to_owned())
 }
 
 fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {

@@ -82,7 +82,7 @@ fn whole(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFin
     let Some(left) = engine.left(item.check.limit) else { return no_time(engine) };
     let Ok(_held) = target.kept.lock(&name, left) else {
         return ToolFindings::Unfinished(
-            "the same check of another edit took all the time".to_owned(),
+            "the same check of another edit used all the time".to_owned(),
         );
     };
     let earlier: Option<WholeRun> = target.kept.read(&name);
@@ -115,12 +115,10 @@ fn here(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFind
 fn no_time(engine: &Engine<'_>) -> ToolFindings {
     let budget = engine.budget().as_secs();
     if engine.left(None).is_some() {
-        let what = format!("the fixers before it took all of their half of the {budget} s");
+        let what = format!("the earlier fixers used their half of the {budget} s");
         return ToolFindings::Unfinished(what);
     }
-    ToolFindings::Unfinished(format!(
-        "nothing was left of the {budget} s for all checks when it was due"
-    ))
+    ToolFindings::Unfinished(format!("the earlier checks used all of the {budget} s"))
 }
 
 /// Runs a check on a tree within this time.

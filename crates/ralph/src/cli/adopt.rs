@@ -7,13 +7,15 @@ mod old_file;
 mod plugin_file;
 
 use super::session_id;
+use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state, must_exist, refused};
 use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::of_session;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
+use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
 use ralph_core::state::{Bound, LoopState, PauseCause, Phase};
 use ralph_io::{client, store::lifecycle};
@@ -22,12 +24,11 @@ use std::path::PathBuf;
 /// What a person may say about taking over.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An old manifest (one line: the path of a state file), an old state file, or the official
-    /// plugin's `.claude/ralph-loop.local.md`
+    /// An old state file or manifest, or the official plugin's file
     #[arg(conflicts_with_all = ["loop_id", "session", "force"])]
     file: Option<PathBuf>,
     /// The loop with this id
-    #[arg(long = "loop", value_name = "ID", id = "loop_id")]
+    #[arg(long = "loop", value_name = "ID", id = "loop_id", add = ArgValueCandidates::new(complete::loops))]
     loop_id: Option<String>,
     /// Bind the loop to this Claude Code session, paused
     #[arg(long, value_name = "ID", value_parser = session_id::parse)]
@@ -40,6 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(path) = &args.file {
+        must_exist(path)?;
         return import(&here, path);
     }
     let found = find(&here, args)?;
@@ -56,11 +58,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         "a person took it over on the command line",
     );
     let go_on = match &args.session {
-        Some(session) => format!("paused in session {session}; type /ralph there to go on"),
-        None => "free; type /ralph in any session of this project to go on".to_owned(),
+        Some(session) => format!("paused in session {session}; type /ralph there to continue"),
+        None => "free; type /ralph in any session of this project to continue".to_owned(),
     };
     let (id, position) = (&state.loop_id, state.position());
-    screen::print(&screen::visible(&format!("loop {id} adopted at {position}: {go_on}")))?;
+    screen::say(&screen::visible(&format!("loop {id} adopted at {position}: {go_on}")))?;
     Ok(Exit::Done)
 }
 
@@ -99,10 +101,8 @@ fn client_is_gone(state: &LoopState, force: bool) -> Result<()> {
     let why = match standing(state) {
         ClientLiveness::Gone => return Ok(()),
         _ if force => return Ok(()),
-        ClientLiveness::Runs => "its client is still running: end that first",
-        ClientLiveness::Unknown => {
-            "it is not known whether its client still runs: see that it does not"
-        }
+        ClientLiveness::Runs => "its client is still running: close it first",
+        ClientLiveness::Unknown => "its client may still be running: close it first",
     };
     let id = screen::visible(&state.loop_id);
     let message = format!("loop {id} was left alone; {why}, or give `--loop {id} --force`");
@@ -113,7 +113,12 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
     let bound = of_session(here, session)?.filter(|found| found.state.is_live());
     bound.map_or(Ok(()), |found| {
         let id = screen::visible(&found.state.loop_id);
-        Err(refused(Exit::No, format!("that session has a live loop, {id}; end it first")))
+        Err(refused(
+            Exit::No,
+            format!(
+                "that session has the live loop {id}; end it first: `ralph cancel --loop {id}`"
+            ),
+        ))
     })
 }
 
@@ -130,7 +135,10 @@ fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopS
             state.clone()
         })
     });
-    let state = adopted.map_err(bad_state)?.flatten().context("the loop has ended meanwhile")?;
+    let state = adopted
+        .map_err(bad_state)?
+        .flatten()
+        .context("the loop has just ended; nothing was changed")?;
     // An interrupted earlier adoption may have left an entry too.
     for former in &state.lineage {
         if former.session_id != state.session_id {
@@ -169,16 +177,16 @@ fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
     let old_file::Old { mut state, still_acts } = old_file::read(path, here)?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, ("adopt", "imported"), &format!("from `{}`", path.display()));
-    screen::print(&screen::visible(&format!(
+    screen::say(&screen::visible(&format!(
         "loop {} planned from `{}` at {}; that file was left as it is. Type /ralph in Claude Code, \
-         in `{}`, to go on",
+         in `{}`, to continue",
         state.loop_id,
         path.display(),
         state.position(),
         state.project_root
     )))?;
     if still_acts {
-        screen::print(&screen::visible(&format!(
+        screen::say(&screen::visible(&format!(
             "its own plugin acts on that file as long as it is there: type /cancel-ralph, or remove \
              `{}`, before you type /ralph",
             path.display()

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let what = args.what.split_whitespace().collect::<Vec<_>>().join(" ");
     if what.is_empty() {
-        let message = "say what a person must do: `ralph blocked 'create the account at …'`";
+        let message = "the action is missing; type `ralph blocked 'create the account at …'`";
         return Err(refused(Exit::Usage, message));
     }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if let Some(task) = graph.ready().next() {
         let message = format!(
             "task {} can be done meanwhile, so the loop is not blocked: do it first, or give it \
-             up with `ralph task fail {} --reason TEXT`",
+             up with `ralph task fail {} --note TEXT`",
             screen::visible(&task.id),
             screen::visible(&task.id)
         );
@@ -60,6 +60,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if let Some(state) = updated.map_err(bad_state)? {
         note(&here, &found.file, &state, ("blocked", "blocked"), &what);
     }
-    screen::print("Noted. Stop now: the loop will rest until a person has done it.")?;
+    screen::say("Noted. Stop now: the loop pauses until the user has done it.")?;
     Ok(Exit::Done)
 }

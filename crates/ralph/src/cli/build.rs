@@ -22,7 +22,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Maximum number of rounds; 0 means until no task is ready
+    /// Maximum number of rounds; 0: until no task is ready
     #[arg(
         short = 'n',
         long = "max-iterations",
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     client::client()?;
-    args.client.tell(&here, &build::needs())?;
+    args.client.check(&here, "build", &build::needs())?;
     let _alone = build::alone(&found.file)?;
     wait_for_earlier(&held_by_client(&found.file))?;
     for line in parallel::free(&here, &found.file)? {

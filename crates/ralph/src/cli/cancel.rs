@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Err(refused(Exit::No, "no loop is live or planned; nothing was cancelled"));
     }
     for found in meant {
-        screen::print(&end(&here, &found, args.let_finish)?)?;
+        screen::say(&end(&here, &found, args.let_finish)?)?;
     }
     unreadable.map_or(Ok(Exit::Done), |error| Err(bad_state(error)))
 }
@@ -55,14 +55,14 @@ fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option
         (None, Some(id)) => LoopOwnership::Loop(id),
         (None, None) => return Err(error),
     };
-    let how = "by a person on the command line; its state could not be used";
+    let how = "by the user on the command line; its state could not be used";
     match lifecycle::give_up(&here.home, &whose, how).map_err(bad_state)? {
         Some(given_up) => {
             let (file, state) = (&given_up.file, &given_up.state);
             note(here, file, state, ("cancel", "ended"), "a person cancelled on the command line");
             let folder = file.folder().display();
             let text = format!("{}\nWhat is left of it is in {folder}", messages::ended(state));
-            screen::print(&screen::visible_lines(&text))?;
+            screen::say(&screen::visible_lines(&text))?;
             Ok(None)
         }
         None => {
@@ -94,7 +94,7 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
     // the parent loop has ended.
     let n_workers = end_workers(here, &found.state, let_finish)?;
     let ended =
-        cancel::end_loop(&here.home, &found.file, "by a person on the command line", let_finish);
+        cancel::end_loop(&here.home, &found.file, "by the user on the command line", let_finish);
     let Some((state, archived)) = ended.map_err(bad_state)? else {
         return Ok(format!("loop {} had ended before", found.state.loop_id));
     };
@@ -117,7 +117,7 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
 fn end_workers(here: &Here, above: &LoopState, let_finish: bool) -> Result<usize> {
     let mut n_ended = 0;
     for (file, state) in parallel::of_loop(here, &above.loop_id) {
-        let how = "by a person on the command line, with the loop above it";
+        let how = "by the user on the command line, with the loop above it";
         let ended = cancel::end_loop(&here.home, &file, how, let_finish).map_err(bad_state)?;
         if let Some((_, archived)) = ended {
             note(here, &archived, &state, ("cancel", "ended"), "the loop above it was cancelled");

@@ -4,7 +4,7 @@ mod explained;
 
 use crate::check::{self, CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop;
 use anyhow::Result;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     explain: bool,
     /// Files of this loop whose checks were too slow to answer the edit
-    #[arg(long, conflicts_with_all = ["files", "explain"])]
+    #[arg(long, hide = true, conflicts_with_all = ["files", "explain"])]
     late: bool,
     /// Print one JSON document
     #[arg(long)]
@@ -45,13 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         false => (args.files.clone(), Pace::ByHand),
     };
     for file in &files {
-        if !checks::is_file(file) && !args.late {
-            let message = format!(
-                "`{}` is no regular file of at most 8 MiB; name a file that can be edited",
-                visible(&file.display().to_string())
-            );
-            return Err(refused(Exit::Usage, message));
+        if args.late || checks::is_file(file) {
+            continue;
         }
+        must_exist(file)?;
+        let why = if file.is_dir() { "is a folder" } else { "is not a file of at most 8 MiB" };
+        return Err(refused(Exit::Usage, format!("`{}` {why}; name a file", file.display())));
     }
     let choice = choice(&here, files.first().map(PathBuf::as_path));
     let order = CheckOrder {
@@ -76,7 +75,7 @@ fn loop_of_session(here: &Here) -> Result<Option<PathBuf>> {
 
 fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(of_loop) = of_loop else {
-        let message = "there is no loop in this session; name the files instead";
+        let message = "no loop is live in this session; name the files: `ralph check FILE`";
         return Err(refused(Exit::No, message));
     };
     Ok(checks::take_later(of_loop))

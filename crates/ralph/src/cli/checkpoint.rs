@@ -125,7 +125,7 @@ fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     let wanted = kept.one(Some(args.number))?;
     let restored = checkpoint::restore(&kept.root, wanted).map_err(git_failed)?;
     if let Some(found) = &kept.found {
-        let why = format!("a person brought checkpoint {} back", wanted.number);
+        let why = format!("the user restored checkpoint {}", wanted.number);
         note(here, &found.file, &found.state, ("checkpoint restore", "restored"), &why);
     }
     screen::print(&describe(&kept, wanted, &restored))?;
@@ -148,7 +148,7 @@ fn describe(kept: &LoopCheckpoints, wanted: &Checkpoint, restored: &Restored) ->
     }
     for path in &restored.left {
         text.push_str(&format!(
-            "\n  left     {path} (what stands there is ignored by git, or a repository of its own)"
+            "\n  left     {path} (git ignores it, or it is a repository of its own)"
         ));
     }
     let before = restored.before.number;

@@ -8,14 +8,14 @@ mod stop;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::number;
-use crate::command::screen::{self, visible};
+use crate::command::screen::{self, Colour, visible};
 use crate::command::select_loop::{self, LoopArgs};
 use anyhow::Result;
+use ralph_core::views::phrases;
 use ralph_io::store::journal::{self, JournalEntry};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// What a person may say about the account.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of decisions
@@ -58,11 +58,20 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn describe(entry: &JournalEntry) -> String {
     let ExplainedDecision { what, rows } = tell(entry);
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default() + 2;
-    let mut text = format!("{}  {}", entry.at.strftime("%Y-%m-%d %H:%M:%SZ"), visible(&what));
+    let colour = match entry.decision.as_str() {
+        "denied" => Colour::Red,
+        "paused" | "told" | "turned red" => Colour::Yellow,
+        _ => Colour::Green,
+    };
+    let at = screen::coloured(&screen::local(entry.at), Colour::Dim);
+    let mut text = format!("{at}  {}", screen::coloured(&visible(&what), colour));
+    let indent = width + 2;
     for (label, value) in rows {
         let mut label = label;
         for line in value.lines() {
-            text.push_str(&format!("\n  {label:<width$}{}", visible(line)));
+            let begun = screen::coloured(&format!("{label:<width$}"), Colour::Dim);
+            let line = screen::wrapped(&visible(line), indent, indent);
+            text.push_str(&format!("\n  {begun}{line}"));
             label = "";
         }
     }
@@ -105,7 +114,7 @@ fn plainly(entry: &JournalEntry) -> ExplainedDecision {
         other => plain(other),
     };
     ExplainedDecision {
-        what: format!("{}: {}", entry.event, entry.decision),
+        what: phrases::decision(&entry.event, &entry.decision),
         rows: vec![("why", entry.why.clone()), ("seen", seen), ("at", entry.position.clone())],
     }
 }

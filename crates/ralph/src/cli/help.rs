@@ -39,7 +39,8 @@ const GROUPS: [Group; 4] = [
 ];
 
 /// For skills and settings: documented, but in no list and no completion.
-const PLUMBING: [&str; 3] = ["blocked", "plan-sync", "statusline"];
+const PLUMBING: [&str; 9] =
+    ["begin", "blocked", "end", "ideas", "mark", "next", "plan-sync", "prompt", "statusline"];
 
 /// True for a command that Ralph itself starts, or a release: it has no documentation.
 pub(super) fn is_internal(command: &Command) -> bool {
@@ -67,8 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut found = &mut command;
     for name in &args.command {
         found = found.find_subcommand_mut(name).ok_or_else(|| {
-            let name = screen::visible(name);
-            refused(Exit::Usage, format!("no command `{name}`; `ralph help --all` lists them"))
+            let why = format!("`ralph` has no command `{}`", screen::visible(name));
+            refused(Exit::Usage, format!("{why}; `ralph help --all` lists the commands"))
         })?;
     }
     screen::print(found.render_long_help().to_string().trim_end())?;
@@ -119,6 +120,30 @@ mod tests {
             .collect();
         assert_eq!(in_groups.iter().copied().collect::<BTreeSet<_>>(), shown);
         assert_eq!(in_groups.len(), shown.len(), "a command is in two groups");
+    }
+
+    /// All commands that a user types, each with its own below it.
+    fn all(command: &Command) -> Vec<&Command> {
+        let below = command.get_subcommands().filter(|one| !one.is_hide_set());
+        below.flat_map(|one| std::iter::once(one).chain(all(one))).collect()
+    }
+
+    #[test]
+    fn the_help_of_each_option_is_one_line_and_few_options_are_to_be_learnt() {
+        let mut command = crate::cli::command().term_width(100);
+        command.build();
+        let mut flags = BTreeSet::new();
+        for one in all(&command) {
+            let help = one.clone().render_long_help().to_string();
+            let wrapped = help.lines().find(|line| line.starts_with(&" ".repeat(14)));
+            assert_eq!(wrapped, None, "{help}");
+            let shown = one.get_arguments().filter(|argument| !argument.is_hide_set());
+            flags.extend(shown.filter_map(clap::Arg::get_long).filter(|flag| *flag != "help"));
+        }
+        assert!(flags.len() <= 46, "{} options: {flags:?}", flags.len());
+        for former in ["refine", "trace", "max-workers", "result", "reason", "none", "mode"] {
+            assert!(!flags.contains(former), "{former}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Standard output holds the existing tasks and then the ideas, one on each line, so a sync with
 //! these lines adds the ideas and loses nothing. This command itself changes nothing.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible};
@@ -12,6 +13,7 @@ use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine;
 use crate::runs::options::{self, ClientOptions};
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::refine::ideas;
 use ralph_core::modes::refine::prompt::{Prompt, variable};
 use ralph_core::protocol::permission::Need;
@@ -28,9 +30,14 @@ pub(crate) struct Args {
     #[arg(value_name = "WISH")]
     wish: Vec<String>,
     /// The model, passed as the client's `--model`
-    #[arg(long, value_name = "MODEL", default_value = "opus")]
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "opus",
+        add = ArgValueCandidates::new(complete::models)
+    )]
     model: String,
-    /// Print which text each prompt comes from: a file of the project, or Ralph's own
+    /// Print where the text of each prompt comes from
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -49,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     client::client()?;
-    args.client.tell(&here, &[Need::Bash("ralph task list --all --markdown".to_owned())])?;
+    let needs = [Need::Bash("ralph task list --all --markdown".to_owned())];
+    args.client.check(&here, "ideate", &needs)?;
     user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
     let found = look(&here, &round, args, &Interrupts::catch()?)?;
@@ -146,12 +154,8 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
     Ok(ClientRound {
         prompt,
         session_id: Some(random::uuid()),
-        env: vec![("RALPH_ROUND".to_owned(), "ideate".to_owned())],
         extra_args,
-        permission_mode: args.client.permission_mode(here),
-        log: logs.join("round-1.jsonl"),
-        folder: Some(here.root.clone()),
         label: "ideas".to_owned(),
-        ..ClientRound::default()
+        ..args.client.round(here, "ideate", logs.join("round-1.jsonl"))
     })
 }

@@ -16,6 +16,7 @@ mod help;
 mod human_only;
 mod ideate;
 mod man;
+mod misread;
 mod parallel;
 mod pause;
 mod plan;
@@ -33,12 +34,11 @@ mod statusline;
 mod supervise;
 mod task;
 mod trust;
-
 mod verify;
 mod watch;
 
+pub use crate::command::exit::CAUSES as EXIT_CODES;
 use crate::runs::worker;
-use clap::error::{ContextKind, ContextValue};
 use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -205,10 +205,11 @@ pub fn is_internal(command: &clap::Command) -> bool {
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
+    completions::answer();
     let read = command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
     let command = match read {
         Ok(cli) => cli.command.unwrap_or(Command::Status(status::Args::default())),
-        Err(error) => return misread(error),
+        Err(error) => return misread::report(error, command()),
     };
     let done = human_only::check(&command).and_then(|()| match command {
         Command::Start(args) => start::run(args),
@@ -251,25 +252,4 @@ pub fn run() -> ExitCode {
         Command::Help(args) => help::run(&args),
     });
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
-}
-
-/// Prints clap's error, or the help that was requested. An argument may have been copied from
-/// anywhere, so its control sequences are not printed raw.
-fn misread(mut error: clap::Error) -> ExitCode {
-    // clap lists all names that are similar, the nearest last.
-    for kind in
-        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
-    {
-        if let Some(ContextValue::Strings(names)) = error.get(kind)
-            && let Some(nearest) = names.last().cloned()
-        {
-            error.insert(kind, ContextValue::String(nearest));
-        }
-    }
-    let shown = error.render().to_string();
-    match crate::command::screen::harmless(&shown) {
-        std::borrow::Cow::Borrowed(_) => error.exit(),
-        std::borrow::Cow::Owned(shown) => crate::command::screen::tell(shown.trim_end()),
-    }
-    crate::command::exit::Exit::Usage.into()
 }

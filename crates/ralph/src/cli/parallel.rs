@@ -14,8 +14,10 @@ use anyhow::Result;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ParallelCommand {
     /// Show the open tasks in waves of tasks that can run side by side
+    #[command(name = "waves", alias = "plan")]
     Plan(plan::Args),
     /// Print the next step of the session that starts the workers
+    #[command(hide = true)]
     Next(next::Args),
     /// Carry out the planned tasks with several clients at once
     Run(run::Args),
@@ -29,7 +31,7 @@ impl ParallelCommand {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            ParallelCommand::Plan(_) => "parallel plan",
+            ParallelCommand::Plan(_) => "parallel waves",
             ParallelCommand::Next(_) => "parallel next",
             ParallelCommand::Run(_) => "parallel run",
             ParallelCommand::Merge(_) => "parallel merge",

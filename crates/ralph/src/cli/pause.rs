@@ -20,7 +20,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    screen::print(&pause(&here, &found)?)?;
+    screen::say(&pause(&here, &found)?)?;
     Ok(Exit::Done)
 }
 

@@ -1,5 +1,6 @@
 //! `ralph plan`: plans without a person, in exactly the requested number of rounds.
 
+use crate::cli::task;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
@@ -7,7 +8,6 @@ use crate::runs::client;
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::plan::Planner;
 use anyhow::Result;
-use ralph_core::protocol::permission::Need;
 use ralph_core::text::plural::counted;
 use ralph_io::project::user_files;
 
@@ -28,9 +28,6 @@ pub(crate) struct Args {
     client: ClientOptions,
 }
 
-/// The one call that a planner must be permitted to make.
-const SYNC: &str = "ralph plan-sync <<'RALPH_TASKS'\n{\"id\":\"T-1\"}\nRALPH_TASKS";
-
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.rounds == 0 {
         let message = "planning needs at least one round: `ralph plan -n 1`";
@@ -38,19 +35,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let here = Here::gather()?;
     let logs = options::logs(&here, "plan");
-    let planner = Planner { here: &here, client: &args.client, rounds: args.rounds, logs };
+    let (client, rounds) = (&args.client, args.rounds);
+    let planner = Planner { here: &here, client, rounds, logs, store: task::store };
     if args.client.dry_run {
         let round = planner.round(1)?;
         options::show(&round)?;
         return Ok(Exit::Done);
     }
     client::client()?;
-    if !args.client.tell(&here, &[Need::Bash(SYNC.to_owned())])? {
-        screen::tell(
-            "the planner stores its tasks by that call, and in no other mode than bypassPermissions does \
-             the client let JSON pass in a shell command without a person",
-        );
-    }
+    // A round only reads, and hands its tasks over in its last message.
+    args.client.check(&here, "plan", &[])?;
     user_files::make_folders(&planner.logs, 0o700)?;
     screen::tell(&format!(
         "planning in {}; logs in {}",

@@ -19,6 +19,7 @@ pub(crate) enum RalplanCommand {
     /// Show the state of the planning and each agent's answer
     Status(PlanViewArgs),
     /// Print the next step of the planning session
+    #[command(hide = true)]
     Next(PlanViewArgs),
     /// Approve the plan; /ralph then starts it as a loop
     Approve(decide::Args),
@@ -72,7 +73,10 @@ fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
             true => Ok(found),
             false => Err(refused(
                 Exit::No,
-                format!("loop {} is no planning that is live", found.state.loop_id),
+                format!(
+                    "loop {} is not a live planning; `ralph status --all` lists all loops",
+                    found.state.loop_id
+                ),
             )),
         };
     }
@@ -103,7 +107,7 @@ fn is_a_person(here: &Here) -> Result<()> {
     }
     Err(refused(
         Exit::No,
-        "a plan is agreed to by a person: give this in a terminal of your own, outside of Claude Code, or \
-         answer the question in the session",
+        "only you approve a plan: type this in a terminal outside of Claude Code, or answer the question in the \
+         session",
     ))
 }

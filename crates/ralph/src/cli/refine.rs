@@ -11,9 +11,11 @@ mod session;
 mod show;
 mod versions;
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use std::path::PathBuf;
 
 /// What to do about a refinement.
@@ -24,14 +26,18 @@ pub(crate) enum RefineCommand {
     /// Make rounds until nothing changes, or until the limit
     Loop(run::Loop),
     /// Begin a round that an agent of this session makes, and print its prompt
+    #[command(hide = true)]
     Begin(in_session::Begin),
     /// End that round; standard input is the agent's last message
+    #[command(hide = true)]
     End(in_session::End),
     /// Print a prompt with its variables filled in
+    #[command(hide = true)]
     Prompt(prompt::Args),
     /// Read ideas from standard input and print them as tasks for `ralph task sync`
+    #[command(hide = true)]
     Ideas,
-    /// Show the state of a refinement: each round with its own number and the measured one
+    /// Show the state of a refinement and its rounds
     Status(show::StatusArgs),
     /// List the refinements of this project
     List(show::ListArgs),
@@ -53,6 +59,20 @@ pub(crate) enum RefineCommand {
         /// The socket
         socket: PathBuf,
     },
+}
+
+/// The refinement that a command acts on.
+#[derive(Debug, clap::Args)]
+struct RefinementArg {
+    /// The refinement [default: the only one that fits]
+    #[arg(
+        long = "id",
+        alias = "session",
+        value_name = "NAME",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(complete::refinements)
+    )]
+    name: Option<String>,
 }
 
 impl RefineCommand {

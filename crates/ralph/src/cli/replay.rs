@@ -14,17 +14,14 @@ use ralph_io::store::lifecycle;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What a person may say about the replay.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The loop with this id, live or ended
-    #[arg(value_name = "LOOP", conflicts_with_all = ["session", "all"])]
-    loop_id: Option<String>,
-    /// The loop of this Claude Code session
-    #[arg(long, value_name = "ID", conflicts_with = "all")]
-    session: Option<String>,
+    #[command(flatten)]
+    which: LoopArgs,
+    #[arg(hide = true, value_name = "LOOP", conflicts_with_all = ["session", "loop_id", "all"])]
+    positional: Option<String>,
     /// All loops of all projects, ended ones included
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["session", "loop_id"])]
     all: bool,
     /// Print one JSON document
     #[arg(long)]
@@ -54,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             })
             .collect(),
         false => {
-            let which = LoopArgs { session: args.session.clone(), loop_id: args.loop_id.clone() };
+            let which = args.which.clone().or(args.positional.as_ref());
             let found = select_loop::recent(&here, &which)?;
             let one = replay(found.file.folder()).map_err(bad_state)?;
             vec![Replayed { loop_id: found.state.loop_id, ..one }]
@@ -139,7 +136,7 @@ fn tell_one(one: &Replayed) -> String {
 fn heading(entry: &JournalEntry) -> String {
     format!(
         "{}  {} at {}",
-        entry.at.strftime("%Y-%m-%d %H:%M:%SZ"),
+        screen::local(entry.at),
         visible(&entry.event),
         visible(&entry.position)
     )

@@ -9,35 +9,40 @@ use super::refine::report as refine;
 use super::session;
 use super::status::looked::LoopView;
 use super::status::text::next;
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs};
-use crate::orchestration::OrchestrationContext;
+use crate::orchestration::{OrchestrationContext, named};
 use crate::runs::client::quoted;
 use anyhow::{Context, Result};
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::refine::state::refused_name;
+use ralph_core::state::EndingKind;
 use ralph_core::views::report::line::{LineRecord, ReportLine};
-use ralph_core::views::report::{LoopSeen, Report, markdown, of_loop, page};
+use ralph_core::views::report::{Changes, FileChange, LoopSeen, Report, markdown, of_loop, page};
+use ralph_io::git::{checkpoint, tree};
 use ralph_io::project::user_files;
+use ralph_io::store::checks;
 use ralph_io::store::journal::{self, JournalEntry};
 use std::path::{Path, PathBuf};
 
-/// What a person may say about the report.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The loop with this id, live or ended
-    #[arg(value_name = "LOOP", conflicts_with_all = ["session", "id", "refine"])]
-    loop_id: Option<String>,
-    /// The loop of this Claude Code session
-    #[arg(long, value_name = "ID", conflicts_with_all = ["id", "refine"])]
-    session: Option<String>,
-    /// An orchestration, by its id
-    #[arg(long, value_name = "ID", conflicts_with = "refine")]
+    #[command(flatten)]
+    which: LoopArgs,
+    #[arg(hide = true, value_name = "LOOP", conflicts_with_all = ["session", "loop_id", "id"])]
+    positional: Option<String>,
+    /// An orchestration or a refinement
+    #[arg(
+        long,
+        alias = "refine",
+        value_name = "ID",
+        conflicts_with_all = ["session", "loop_id"],
+        add = ArgValueCandidates::new(complete::reported)
+    )]
     id: Option<String>,
-    /// A refinement, by its name
-    #[arg(long, value_name = "NAME")]
-    refine: Option<String>,
     /// Write an HTML page to this file; `-` prints it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -48,10 +53,13 @@ const LOOKED_AT: usize = 1_000;
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let report = match (&args.id, &args.refine) {
-        (Some(name), _) => session::report(&OrchestrationContext::gather(here)?, name)?,
-        (None, Some(name)) => refine::of(&here, name)?,
-        (None, None) => of_a_loop(here, args)?,
+    let report = match &args.id {
+        Some(id) if named(id).is_ok() => session::report(&OrchestrationContext::gather(here)?, id)?,
+        Some(name) => match refused_name(name) {
+            Some(why) => return Err(refused(Exit::Usage, visible(&why))),
+            None => refine::of(&here, name)?,
+        },
+        None => of_a_loop(here, args)?,
     };
     match &args.html {
         None => screen::print(&markdown::render(&report))?,
@@ -62,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
-    let which = LoopArgs { session: args.session.clone(), loop_id: args.loop_id.clone() };
+    let which = args.which.clone().or(args.positional.as_ref());
     let found = match select_loop::recent(&here, &which) {
         Ok(found) => found,
         Err(error) if which.is_named() => return Err(error),
@@ -71,6 +79,7 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
     let looked = LoopView::at(found);
     let journal = journal::load(looked.file.folder()).map_err(bad_state)?;
     let criteria = looked.state.acceptance_criteria.iter();
+    let changes = looked.state.started_at.map(|_| changes(&looked));
     Ok(of_loop(&LoopSeen {
         state: &looked.state,
         lines: journal.entries.into_iter().map(line).collect(),
@@ -78,11 +87,43 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
         criteria: criteria
             .map(|one| (looked.standing(one), looked.changed(one).to_vec()))
             .collect(),
+        changes,
         n_signals: looked.signals_waiting(),
         refinement: refine::of_loop(&here, &looked.state),
         next: next(&looked),
         now: here.now,
     }))
+}
+
+/// What the loop changed, from its start to its last checkpoint if it was proven, else to now.
+fn changes(looked: &LoopView) -> Changes {
+    let root = Path::new(&looked.state.project_root);
+    let unknown = |why: String| Changes { unknown: why, ..Changes::default() };
+    if tree::repository_root(root).is_none() {
+        return unknown("unknown, because the project is not a git repository".to_owned());
+    }
+    let Some(start) = checks::start_of(looked.file.folder()) else {
+        return unknown("unknown, because the files at the start were not recorded".to_owned());
+    };
+    let is_proven = looked.state.ending.as_ref().is_some_and(|it| it.kind == EndingKind::Complete);
+    let end = looked.state.checkpoint.as_ref().filter(|_| is_proven);
+    let end = end.map(|end| end.reference.as_str());
+    let files = match checkpoint::changed_files(&start.root, &start.tree, end) {
+        Ok(files) => files,
+        Err(error) => return unknown(format!("unknown: {error:#}")),
+    };
+    // The commit of a checkpoint follows the one that was checked out.
+    let last = end.map_or_else(|| "HEAD".to_owned(), |end| format!("{end}^"));
+    let commits = checkpoint::commits(&start.root, &start.commit, &last).unwrap_or_default();
+    Changes {
+        files: files.into_iter().map(|(path, lines)| FileChange { path, lines }).collect(),
+        commits,
+        until: match end {
+            Some(_) => "from the start to the proof",
+            None => "from the start until this report was made",
+        },
+        unknown: String::new(),
+    }
 }
 
 /// A line of the journal with its explanation.
@@ -97,11 +138,12 @@ fn line(entry: JournalEntry) -> ReportLine {
 /// If there is no loop, suggests an orchestration or a refinement.
 fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
     let refined = refine::names(&here).pop();
-    let refined = refined.filter(|name| refused_name(name).is_none()).map(|name| {
-        format!("for a refinement: `ralph report --refine {}`", visible(&quoted(&name)))
-    });
+    let refined = refined
+        .filter(|name| refused_name(name).is_none())
+        .map(|name| format!("for a refinement: `ralph report --id {}`", visible(&quoted(&name))));
     let names = OrchestrationContext::gather(here).map(|place| place.names()).unwrap_or_default();
-    let session = names.last().map(|last| format!("for a session: `ralph report --id {last}`"));
+    let session =
+        names.last().map(|last| format!("for an orchestration: `ralph report --id {last}`"));
     let meant: Vec<String> = session.into_iter().chain(refined).collect();
     if meant.is_empty() {
         return error;
@@ -118,11 +160,11 @@ fn write(file: &Path, page: &str) -> Result<()> {
     };
     if found.text.as_deref().is_some_and(is_lost) {
         let what = format!(
-            "`{shown}` is there and is no report of Ralph; say another name, or remove it first"
+            "`{shown}` exists and is not a report of Ralph; name another file, or remove it first"
         );
         return Err(refused(Exit::No, what));
     }
     user_files::replace(&found, page)?;
     let real = user_files::real(&found.real).unwrap_or(found.real);
-    screen::print(&format!("wrote {}", visible(&real.display().to_string()))).context("written")
+    screen::say(&format!("wrote {}", visible(&real.display().to_string()))).context("written")
 }

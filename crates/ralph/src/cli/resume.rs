@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    screen::print(&resume(&here, &found)?)?;
+    screen::say(&resume(&here, &found)?)?;
     Ok(Exit::Done)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     if was_running && was_held {
         note(here, &found.file, &state, ("resume", "resumed"), "a person ended a PAUSE");
         return Ok(format!(
-            "loop {} goes on at {}: PAUSE holds its session no longer",
+            "loop {} continues at {}: PAUSE no longer holds its session",
             state.loop_id,
             state.position()
         ));
@@ -95,9 +95,9 @@ fn what_to_do(state: &LoopState) -> String {
     let again = format!("`claude --resume {}`, then type anything", state.session_id);
     match &state.client {
         Some(process) if client::is_alive(process) => {
-            "type anything in its session to go on".to_owned()
+            "type anything in its session to continue".to_owned()
         }
         Some(_) => format!("its client is not running: {again}"),
-        None => format!("type anything in its session to go on; if its client is gone, {again}"),
+        None => format!("type anything in its session to continue; if its client is gone, {again}"),
     }
 }

@@ -10,10 +10,12 @@ mod run;
 mod send;
 mod waves;
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::orchestration::{OrchestrationContext, named};
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::views::report::{self, OrchestrationReportInput, Report};
 
 /// What to do about a session.
@@ -24,8 +26,10 @@ pub(crate) enum OrchestrationCommand {
     /// List the orchestrations of this project
     List,
     /// Print which agents to call next, and their prompts
+    #[command(hide = true)]
     Next(next::Next),
     /// Set the status of a task in `progress.md`
+    #[command(hide = true)]
     Mark(mark::Args),
     /// Show the tasks in waves
     Waves(waves::Waves),
@@ -87,11 +91,11 @@ pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
     }
 }
 
-/// Which session.
+/// The orchestration that a command acts on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OrchestrationArg {
-    /// Id of the orchestration [default: the only one that is not completed]
-    #[arg(long, value_name = "ID")]
+    /// The orchestration [default: the only unfinished one]
+    #[arg(long, value_name = "ID", add = ArgValueCandidates::new(complete::orchestrations))]
     id: Option<String>,
 }
 

@@ -6,9 +6,8 @@ use ralph_io::store::manifest::ManifestKey;
 pub(crate) fn parse(text: &str) -> Result<String, String> {
     match ManifestKey::session(text) {
         Some(_) => Ok(text.to_owned()),
-        None => {
-            Err("not an id of a session of Claude Code; it has letters, digits and hyphens"
-                .to_owned())
-        }
+        None => Err(format!(
+            "needs the id of a Claude Code session, of letters, digits and hyphens, not `{text}`"
+        )),
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     let Sent { name, workers, words } = send(&here, &found, kind, &text)?;
-    screen::print(&words)?;
+    screen::say(&words)?;
     if !args.wait {
         return Ok(Exit::Done);
     }
@@ -110,7 +110,7 @@ fn sent(state: &LoopState, n_workers: usize) -> String {
     let when = match state.is_running() {
         true if n_workers > 0 => "each of its workers hears it within its next tool call",
         true => "the model hears it within its next tool call",
-        false => "the loop rests, and the model hears it when it goes on",
+        false => "the loop is paused; the model hears it when the loop continues",
     };
     format!("sent to loop {} at {}; {when}", state.loop_id, state.position())
 }
@@ -135,7 +135,7 @@ fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
         }
         watch.wait(Instant::now() + LOOK_AGAIN)?;
     }
-    screen::print(&format!("delivered to loop {}", screen::visible(&state.loop_id)))?;
+    screen::say(&format!("delivered to loop {}", screen::visible(&state.loop_id)))?;
     Ok(Exit::Done)
 }
 

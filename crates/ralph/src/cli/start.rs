@@ -4,11 +4,13 @@
 //! the user typed. The command then allows only what the model may do.
 
 use super::{session_id, verify};
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::{number, screen, select_loop};
 use anyhow::{Context, Result};
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};
 use ralph_core::{modes::mode, views::messages};
@@ -21,7 +23,7 @@ pub(crate) struct Args {
     /// What to do; `-` reads standard input [default: the planned loop]
     prompt: Option<String>,
     /// Bind the loop to this Claude Code session
-    #[arg(long, value_name = "ID", value_parser = session_id::parse)]
+    #[arg(long, value_name = "ID", value_parser = session_id::parse, add = ArgValueCandidates::new(complete::sessions))]
     session: Option<String>,
     /// Maximum number of iterations [default: 25]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
@@ -29,23 +31,33 @@ pub(crate) struct Args {
     /// Time limit in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
-    /// Token limit, all kinds together, workers included [default: no limit]
+    /// Token limit, workers included [default: no limit]
     #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
     max_tokens: Option<u64>,
-    /// Number of stops in a row without progress that end the loop [default: 3]
+    /// Stops in a row without progress that end the loop [default: 3]
     #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
     stall_limit: Option<u32>,
     /// Maximum number of workers at once [default: 4]
-    #[arg(long, value_name = "N", value_parser = number::max_workers, allow_hyphen_values = true)]
-    max_workers: Option<u32>,
-    /// What completes the loop: proven criteria (verified), or the token alone (token) [default:
-    /// verified]
-    #[arg(long, value_name = "RULE", value_parser = completion)]
+    #[arg(
+        long,
+        alias = "max-workers",
+        value_name = "N",
+        value_parser = number::workers,
+        allow_hyphen_values = true
+    )]
+    workers: Option<u32>,
+    /// What ends the loop: proof, or the token alone [default: verified]
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_parser = completion,
+        add = ArgValueCandidates::new(complete::completions)
+    )]
     completion: Option<Completion>,
-    /// An acceptance criterion and the command that proves it; can be repeated
+    /// A criterion and the command that proves it; repeatable
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
-    /// Run each criterion once before the work and mark those that already hold
+    /// Run the criteria before the work; mark those that hold already
     #[arg(long)]
     baseline: bool,
 }
@@ -76,7 +88,7 @@ impl Args {
             max_minutes: self.max_minutes,
             max_tokens: self.max_tokens,
             stall_limit: self.stall_limit,
-            max_workers: self.max_workers,
+            max_workers: self.workers,
             completion: self.completion.clone(),
             criteria,
             session: None,
@@ -144,8 +156,8 @@ fn is_the_models_to_say(args: &Args, here: &Here) -> Result<()> {
         return Ok(());
     }
     let message = "inside a session only `ralph start --session THIS_SESSION -` binds a loop, with \
-                   what the person typed on standard input; a person can type /ralph instead, or \
-                   give this command in another terminal";
+                   what the user typed on standard input; you can type /ralph instead, or give this \
+                   command in another terminal";
     Err(refused(Exit::No, message))
 }
 
@@ -162,8 +174,7 @@ fn hooks_are_there() -> Result<()> {
             Exit::MissingProgram,
             format!(
                 "could not find {} beside `ralph` or on PATH, so nothing would enforce the loop; \
-                 no loop was started. A person can run `./install.sh`, and `ralph doctor` says \
-                 whether all is well",
+                 no loop was started: run `./install.sh`, then `ralph doctor`",
                 missing.join(" and ")
             ),
         )),
@@ -221,7 +232,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         verify::baseline(here, &select_loop::FoundLoop::of(here, &state.loop_id)?)?;
     }
     if decision == "planned" {
-        screen::print("\nType /ralph in Claude Code, in this project, to start it.")?;
+        screen::say("\nType /ralph in Claude Code, in this project, to start it.")?;
     }
     Ok(Exit::Done)
 }

@@ -1,12 +1,12 @@
-//! `ralph status`: lists loops and how far they are, for people and for programs.
+//! `ralph status`: lists loops and how far they are, for users and for programs.
 //!
 //! An unreadable loop is listed with the reason, never left out. Nothing is run or changed: a
 //! receipt is compared with the present tree, and shown as stale if the tree has changed.
 
 mod criteria;
 mod document;
-mod layout;
 pub(super) mod looked;
+mod table;
 pub(super) mod text;
 
 use crate::command::context_dir::Here;
@@ -19,9 +19,7 @@ use ralph_core::state::{LoopState, Phase};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{project, store::lifecycle};
 use std::path::{Path, PathBuf};
-use text::Detail;
 
-/// What a person may say about the list.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON document
@@ -47,15 +45,25 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         screen::print_json(&document::document(&listed, here.now))?;
         return Ok(Exit::Done);
     }
-    let form = if args.all { Detail::Brief } else { Detail::Whole };
-    let mut blocks: Vec<String> =
-        listed.loops.iter().map(|one| text::describe(one, form, here.now)).collect();
-    blocks.extend(listed.unreadable.iter().map(|(_, why)| {
+    let unreadable = listed.unreadable.iter().map(|(_, why)| {
         format!("{}  {}", screen::coloured("unreadable", Colour::Red), visible(why))
-    }));
+    });
+    if args.all {
+        let mut lines = table::lines(&listed.loops, here.now);
+        lines.extend(unreadable);
+        if lines.is_empty() {
+            lines.push(nothing_live(&here));
+        }
+        screen::print(&lines.join("\n"))?;
+        return Ok(Exit::Done);
+    }
+    let mut blocks: Vec<String> =
+        listed.loops.iter().map(|one| text::describe(one, here.now)).collect();
+    blocks.extend(unreadable);
     if blocks.is_empty() {
         blocks.push(nothing_live(&here));
-        blocks.extend(last_ended(&here).map(|one| text::describe(&one, Detail::Whole, here.now)));
+        let ended = select_loop::last_ended(&here).map(LoopView::at);
+        blocks.extend(ended.map(|one| text::describe(&one, here.now)));
     }
     screen::print(&blocks.join("\n\n"))?;
     Ok(Exit::Done)
@@ -75,8 +83,14 @@ fn gather(here: &Here, args: &Args) -> Result<LoopList> {
         open && project::identity(Path::new(&state.project_root)) == identity
     };
     let ended = if args.all { lifecycle::ended(&here.home) } else { Vec::new() };
-    let all = select_loop::everything(here).into_iter().chain(ended);
-    for (file, state) in under_each_other(all.collect()) {
+    let mut all: Vec<_> = select_loop::everything(here).into_iter().chain(ended).collect();
+    if args.all {
+        // The newest first, and what cannot be read last.
+        all.sort_by_key(|(_, state)| {
+            std::cmp::Reverse(state.as_ref().ok().map(|state| state.created_at))
+        });
+    }
+    for (file, state) in under_each_other(all) {
         match state {
             Ok(state) if args.all || is_meant(&state) => {
                 listed.loops.push(LoopView::at(select_loop::FoundLoop::seen(file, state)));
@@ -109,16 +123,13 @@ fn above(state: &Result<LoopState>) -> Option<&str> {
 }
 
 fn nothing_live(here: &Here) -> String {
-    format!(
-        "no loop is live or planned in `{}`; type /ralph \"what to do\" in Claude Code, or \
-         `ralph status --all` for all loops",
-        here.root.display()
+    screen::wrapped(
+        &format!(
+            "no loop is live or planned in `{}`; type /ralph \"what to do\" in Claude Code, or \
+             `ralph status --all` for all loops",
+            here.root.display()
+        ),
+        0,
+        0,
     )
-}
-
-/// The project's last loop if it has ended: a user who returns wants to know how it went.
-fn last_ended(here: &Here) -> Option<LoopView> {
-    let file = lifecycle::of_project(&here.home, &here.root).ok()??;
-    let state = file.read().ok()??.state;
-    (state.phase == Phase::Ended).then(|| LoopView::at(select_loop::FoundLoop::seen(file, state)))
 }

@@ -1,42 +1,47 @@
 //! `ralph statusline`: prints what the client's status line shows of the session's loop.
 //!
 //! The client passes JSON and shows whatever is printed, in every session and after each answer of
-//! the model. So a session without a loop costs one lookup and prints nothing, nothing waits, and
+//! the model. So a session without a loop costs two lookups and prints nothing, nothing waits, and
 //! every failure under a client ends with exit code 0: a broken status line is no reason to report
 //! it twice a second.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour};
+use crate::command::select_loop::SHOWN_FOR;
 use anyhow::Result;
+use jiff::Timestamp;
 use ralph_core::state::{Brief, StateView};
 use ralph_core::views::statusline::{self, StatuslinePart, Tone};
 use ralph_io::store::home::Home;
 use ralph_io::{client::given, client::status_line, process::clock, store::lifecycle};
 use serde::Deserialize;
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// Separates two parts of the line.
 const BETWEEN: &str = " | ";
 
-/// What is beside our own words.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Another status line command, run in a shell with the same input; its output comes first
+    /// Another status line command; its output comes first
     #[arg(long, value_name = "COMMAND")]
     with: Option<String>,
 }
 
-/// The one member we use of the client's JSON.
+/// The members that we use of the client's JSON.
 #[derive(Deserialize)]
 struct Given {
     session_id: String,
+    /// The session's folder; older clients may not name it.
+    #[serde(default)]
+    cwd: String,
 }
 
 /// Prints the line; an empty one if there is nothing to show.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if std::io::stdin().is_terminal() {
-        let message = "`ralph statusline` reads what the client hands to a status line; `ralph install \
-                       --statusline` registers it, and `ralph status` is for you";
+        let message = "`ralph statusline` reads the JSON that Claude Code gives a status line; `ralph install \
+                       --statusline` registers it; type `ralph status` to see a loop";
         return Err(refused(Exit::Usage, message));
     }
     let given = given::stdin().unwrap_or_default();
@@ -51,10 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// What is shown of the session's loop; empty if it has none.
 fn ours(given: &str) -> String {
-    let Ok(Given { session_id }) = serde_json::from_str(given) else { return String::new() };
-    match look(&session_id) {
+    let Ok(given) = serde_json::from_str::<Given>(given) else { return String::new() };
+    let now = clock::now();
+    match look(&given, now) {
         Ok(Some(state)) => {
-            let parts = statusline::parts(&state, clock::now());
+            let parts = statusline::parts(&state, now);
             let shown: Vec<String> = parts.iter().map(shown).collect();
             shown.join(BETWEEN)
         }
@@ -66,12 +72,21 @@ fn ours(given: &str) -> String {
     }
 }
 
-fn look(session_id: &str) -> Result<Option<Brief>> {
-    let Some(file) = lifecycle::of_session(&Home::from_env()?, session_id)? else {
+/// The session's loop; else the project's last one, for 24 hours after its end.
+fn look(given: &Given, now: Timestamp) -> Result<Option<Brief>> {
+    let home = Home::from_env()?;
+    if let Some(file) = lifecycle::of_session(&home, &given.session_id)? {
+        let state = file.glimpse::<Brief>()?.map(|loaded| loaded.state);
+        return Ok(state.filter(|state| state.is_of(&given.session_id)));
+    }
+    if given.cwd.is_empty() {
         return Ok(None);
-    };
+    }
+    let Some(file) = lifecycle::of_project(&home, Path::new(&given.cwd))? else { return Ok(None) };
     let state = file.glimpse::<Brief>()?.map(|loaded| loaded.state);
-    Ok(state.filter(|state| state.is_of(session_id)))
+    let is_recent = |at: Timestamp| now.duration_since(at) < SHOWN_FOR;
+    Ok(state
+        .filter(|state| state.ending.as_ref().and_then(|ending| ending.at).is_some_and(is_recent)))
 }
 
 /// Coloured although standard output is no terminal: the client shows it in one.

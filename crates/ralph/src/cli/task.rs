@@ -7,6 +7,7 @@ mod show;
 pub(super) mod sync;
 
 pub(super) use show::{Format, in_format};
+pub(super) use sync::store;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};

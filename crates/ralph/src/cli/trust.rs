@@ -29,20 +29,21 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     };
     screen::print(&format!("{name}:\n\n{}\n", screen::visible_lines(&content)))?;
     if settings::is_trusted(&here.home, &here.root, &content) {
-        screen::print("It is trusted already, as it is now.")?;
+        screen::say("It is trusted already, as it is now.")?;
         return Ok(Exit::Done);
     }
     if !args.yes && !confirmed()? {
         return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
     }
     settings::trust(&here.home, &here.root, &content)?;
-    screen::print("It is trusted, as it is now, for loops that start from here on.")?;
+    screen::say("It is trusted, as it is now, for loops that start from here on.")?;
     Ok(Exit::Done)
 }
 
 fn confirmed() -> Result<bool> {
     if !screen::can_ask() {
-        let message = "there is nobody to ask; read the file above and give `ralph trust --yes`";
+        let message =
+            "there is no terminal to ask on; read the file above, then type `ralph trust --yes`";
         return Err(refused(Exit::No, message));
     }
     let answer = screen::ask("Let this file count in full? [y/N]")?;

@@ -1,5 +1,6 @@
 //! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note_seen;
@@ -7,11 +8,13 @@ use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::state::{Criterion, CriterionRunner, LoopState};
-use ralph_core::text::plural::noun;
+use ralph_core::text::plural::{lasted, noun};
+use ralph_core::views::phrases;
 use ralph_io::project::environment::{self, Surroundings};
 use ralph_io::store::lifecycle;
 use serde_json::json;
@@ -20,11 +23,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// What a person or a model may say about a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Ids of the criteria to run [default: all]
-    #[arg(value_name = "AC")]
+    #[arg(value_name = "AC", add = ArgValueCandidates::new(complete::criteria))]
     ids: Vec<String>,
     /// Run the criteria side by side
     #[arg(long)]
@@ -47,8 +49,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
     if found.state.acceptance_criteria.is_empty() {
-        let message = "the loop has no acceptance criteria, so there is nothing to run; a person \
-                       can give some: pause it, then /ralph --ac 'DESCRIPTION=COMMAND'";
+        let message = "the loop has no criteria to run; to add one, pause the loop and type \
+                       /ralph --ac 'DESCRIPTION=COMMAND'";
         return Err(refused(Exit::No, message));
     }
     if lifecycle::is_in_place(&here.home, &found.file) {
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
     let asks = asks(&found, args)?;
-    let watcher = VerifyDisplay::new(&found.state);
+    let watcher = VerifyDisplay::new(&found.state, &args.ids);
     let outcome = carry_out(&here, &found, &asks, &args.ids, pace, &watcher)?;
     drop(watcher);
     let holds = report(found.file.folder(), &outcome, args)?;
@@ -64,17 +66,31 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// The named loop, ended or not, since a loop that reached a limit may have done its work;
-/// else the live one.
+/// else the live one; else the one that ended in the last 24 hours.
 fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     match select_loop::named(here, which)? {
         Some(found) if found.state.ending.is_some() => Ok(found),
+        None if select_loop::if_any(here, which, LoopFilter::Live)?.is_none() => {
+            let Some(found) = select_loop::last_ended(here) else {
+                return select_loop::one(here, which, LoopFilter::Live);
+            };
+            let ending = found.state.ending.as_ref();
+            let ago = ending.map_or(0, |ending| here.now.duration_since(ending.at).as_secs());
+            screen::tell(&format!(
+                "loop {} ended {} ago ({}); its criteria run on the files as they are now",
+                visible(&found.state.loop_id),
+                lasted(ago),
+                phrases::standing(&found.state),
+            ));
+            Ok(found)
+        }
         _ => select_loop::one(here, which, LoopFilter::Live),
     }
 }
 
 /// Runs all criteria of a loop before its work begins, in the user's own terminal.
 pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
-    let watcher = VerifyDisplay::new(&found.state);
+    let watcher = VerifyDisplay::new(&found.state, &[]);
     let asks = asks_by_command(found);
     let outcome = carry_out(here, found, &asks, &[], Pace::InTurn, &watcher)?;
     drop(watcher);
@@ -166,7 +182,9 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     for (criterion, standing) in &open {
         let changed = outcome.proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
         let why = completion_feedback::why(criterion, *standing, changed);
-        text.push_str(&format!("{} {}\n", visible(&criterion.id), visible(&why)));
+        let line = format!("{} {}", visible(&criterion.id), visible(&why));
+        text.push_str(&screen::wrapped(&line, 0, 2));
+        text.push('\n');
         let tail = completion_feedback::tail(criterion);
         if *standing == ReceiptStatus::Failed && !tail.is_empty() {
             text.push_str(&visible_lines(&tail));
@@ -174,7 +192,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
         }
         if let Some(receipt) = &criterion.receipt {
             let file = folder.join(&receipt.output_file).display().to_string();
-            text.push_str(&format!("  all of its output: {}\n", visible(&file)));
+            text.push_str(&format!("  whole output: {}\n", visible(&file)));
         }
     }
     for line in completion_feedback::changes(&outcome.state) {
@@ -196,18 +214,30 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     Ok(open.is_empty())
 }
 
-/// One line per running command: redrawn on a terminal, written once elsewhere.
+/// One line per running command, and below them a bar by criteria if there are several: redrawn on
+/// a terminal, written once elsewhere.
 struct VerifyDisplay {
     lines: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,
+    whole: Option<ProgressBar>,
     width: usize,
 }
 
 impl VerifyDisplay {
-    fn new(state: &LoopState) -> VerifyDisplay {
-        let ids = state.acceptance_criteria.iter().map(|one| one.id.chars().count());
-        let width = ids.max().unwrap_or_default();
-        VerifyDisplay { lines: MultiProgress::new(), running: Mutex::default(), width }
+    fn new(state: &LoopState, ids: &[String]) -> VerifyDisplay {
+        let all = state.acceptance_criteria.iter().map(|one| one.id.chars().count());
+        let width = all.max().unwrap_or_default();
+        let n = if ids.is_empty() { state.acceptance_criteria.len() } else { ids.len() };
+        let lines = MultiProgress::new();
+        let whole = (n > 1 && !lines.is_hidden()).then(|| {
+            let style = ProgressStyle::with_template("{bar:20.green} {elapsed}  {pos} of {len}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            let bar = lines.add(ProgressBar::new(n as u64));
+            bar.set_style(style.progress_chars("━━─"));
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        });
+        VerifyDisplay { lines, running: Mutex::default(), whole, width }
     }
 
     fn say(&self, criterion: &Criterion, word: &str, colour: Colour, rest: &str) {
@@ -241,7 +271,11 @@ impl Watcher for VerifyDisplay {
         }
         let style = ProgressStyle::with_template("{prefix}  {spinner} {elapsed}  {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = self.lines.add(ProgressBar::new_spinner().with_style(style));
+        let bar = ProgressBar::new_spinner().with_style(style);
+        let bar = match &self.whole {
+            Some(whole) => self.lines.insert_before(whole, bar),
+            None => self.lines.add(bar),
+        };
         bar.set_prefix(format!("{:<width$}", visible(&criterion.id), width = self.width));
         bar.set_message(command);
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -252,10 +286,14 @@ impl Watcher for VerifyDisplay {
 
     fn ended(&self, criterion: &Criterion, standing: ReceiptStatus) {
         self.end(criterion);
+        if let (Some(whole), false) = (&self.whole, standing == ReceiptStatus::Flaky) {
+            whole.inc(1);
+        }
+        let shown = phrases::spaced(standing.as_str());
         let (word, colour) = match standing {
             ReceiptStatus::Holds => ("holds", Colour::Green),
             ReceiptStatus::Flaky => ("flaky", Colour::Yellow),
-            other => (other.as_str(), Colour::Red),
+            _ => (shown.as_str(), Colour::Red),
         };
         self.say(criterion, word, colour, &account(criterion));
     }
@@ -263,6 +301,14 @@ impl Watcher for VerifyDisplay {
     fn again(&self, criterion: &Criterion, why: &str) {
         self.end(criterion);
         self.say(criterion, "again", Colour::Yellow, why);
+    }
+}
+
+impl Drop for VerifyDisplay {
+    fn drop(&mut self) {
+        if let Some(whole) = &self.whole {
+            whole.finish_and_clear();
+        }
     }
 }
 

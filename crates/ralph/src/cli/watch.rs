@@ -42,7 +42,6 @@ const NOT_BEFORE: Duration = Duration::from_millis(250);
 /// Time for the rest of a key's escape sequence to arrive, even over a slow line.
 const ESCAPE: Duration = Duration::from_millis(80);
 
-/// What a person may say about the page.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Include the loops of all projects
@@ -54,8 +53,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let can_draw = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     if !alt_screen::can_be_taken() || !can_draw {
-        let message = "`ralph watch` needs a terminal to draw on; `ralph status` says the same once, and \
-             `ralph status --json` to a program";
+        let message = "`ralph watch` needs a terminal; `ralph status` shows the same once, and \
+             `ralph status --json` prints it for a program";
         return Err(refused(Exit::No, message));
     }
     let mut watched = Watched::begin(args)?;
@@ -258,7 +257,7 @@ fn carry_out(act: Act) -> Result<String> {
         Act::Steer(loop_id, text) => {
             let found = FoundLoop::of(&here, &loop_id)?;
             if !found.state.is_live() {
-                let message = format!("loop {loop_id} is not live; nobody would hear it");
+                let message = format!("loop {loop_id} is not live; the model would not read it");
                 return Err(refused(Exit::No, message));
             }
             signal::send(&here, &found, SignalKind::Steer, &text).map(|sent| sent.words)

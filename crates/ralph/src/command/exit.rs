@@ -2,7 +2,7 @@
 
 use crate::command::screen;
 use std::fmt;
-use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,27 @@ pub(crate) enum Exit {
     /// A required program is missing, or failed.
     MissingProgram = 4,
 }
+
+/// The causes of each exit code, the same in all commands.
+pub const CAUSES: [(u8, &str); 5] = [
+    (Exit::Done as u8, "done; the answer is yes"),
+    (
+        Exit::No as u8,
+        "the answer is no; no such loop, task, checkpoint, orchestration or refinement; refused, and nothing changed",
+    ),
+    (
+        Exit::Usage as u8,
+        "the command line is wrong: a command, an option, a value, a file that does not exist",
+    ),
+    (
+        Exit::BadState as u8,
+        "a file that Ralph needs is damaged, from a newer Ralph, or must not be changed",
+    ),
+    (
+        Exit::MissingProgram as u8,
+        "a required program is missing or failed: `claude`, `git`, `tmux`, a hook",
+    ),
+];
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
@@ -51,11 +72,21 @@ pub(crate) fn bad_state(error: anyhow::Error) -> anyhow::Error {
     refused(Exit::BadState, format!("{error:#}"))
 }
 
+/// Refuses a file of the command line that does not exist.
+pub(crate) fn must_exist(file: &Path) -> anyhow::Result<()> {
+    match file.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(refused(Exit::Usage, format!("no such file: `{}`", file.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Prints an error with its causes on one line. Returns its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
     // Ignore a failed write: there is nowhere else to report it. The text is sanitized because a
     // cause may quote a path, or git's words about a branch.
-    let _ = writeln!(std::io::stderr(), "ralph: {}", screen::visible_lines(&format!("{error:#}")));
+    screen::tell(&format!("ralph: {}", screen::visible_lines(&format!("{error:#}"))));
     of(error)
 }
 

@@ -13,8 +13,8 @@ pub(crate) fn stall_limit(text: &str) -> Result<u32, String> {
     loop_bound(LimitFlag::StallLimit, text).and_then(narrow)
 }
 
-/// Parses `--max-workers`.
-pub(crate) fn max_workers(text: &str) -> Result<u32, String> {
+/// Parses `--workers`.
+pub(crate) fn workers(text: &str) -> Result<u32, String> {
     loop_bound(LimitFlag::MaxWorkers, text).and_then(narrow)
 }
 

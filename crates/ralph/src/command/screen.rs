@@ -5,13 +5,24 @@
 //! functions here escape again whatever was missed. If the reader is gone, that is not an error.
 
 use anyhow::{Context, Result};
-use ralph_core::text::sanitize;
+use jiff::{Timestamp, tz::TimeZone};
+use ralph_core::text::{sanitize, wrap};
+use ralph_io::terminal::alt_screen;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Prints to standard output, followed by a line feed.
 pub(crate) fn print(text: &str) -> Result<()> {
     print_bytes(harmless(text).as_bytes())
+}
+
+/// Prints sentences to standard output, wrapped to the terminal's width. An indented line stays as
+/// it is.
+pub(crate) fn say(text: &str) -> Result<()> {
+    print(&match alt_screen::columns() {
+        Some(columns) => Cow::from(fitted(text, columns)),
+        None => Cow::from(text),
+    })
 }
 
 /// Like [`print()`], for bytes that need not be text.
@@ -45,9 +56,24 @@ pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
     print(&plain)
 }
 
-/// Prints a note beside the answer to standard error. A write error is ignored.
+/// Prints a note or an error to standard error, wrapped to the terminal's width. A write error is
+/// ignored.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", harmless(text));
+    let text = harmless(text);
+    let shown = match alt_screen::columns_of_errors() {
+        Some(columns) => Cow::from(fitted(&text, columns)),
+        None => text,
+    };
+    let _ = writeln!(std::io::stderr(), "{shown}");
+}
+
+/// Wraps sentences; an indented line is a row of a list and stays as it is.
+fn fitted(text: &str, columns: usize) -> String {
+    let lines = text.lines().map(|line| match line.starts_with(' ') {
+        false if wrap::columns(line) > columns => Cow::from(wrapped_to(columns, line, 0, 2)),
+        _ => Cow::from(line),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Rings the terminal bell, and shows the text as a notification if the terminal supports that (OSC
@@ -124,6 +150,54 @@ pub(crate) fn coloured(word: &str, colour: Colour) -> String {
     }
 }
 
+/// The columns of a screen whose rows are aligned: those of the terminal, else 80, so that a file
+/// gets the same text on every machine.
+pub(crate) fn width() -> usize {
+    alt_screen::columns().unwrap_or(80)
+}
+
+/// One of our texts, wrapped at words to the terminal's width, the lines after the first indented.
+/// `used` columns of the first line are taken. Without a terminal the text stays on one line, so
+/// that `grep` finds it.
+pub(crate) fn wrapped(text: &str, used: usize, indent: usize) -> String {
+    match alt_screen::columns() {
+        Some(columns) => wrapped_to(columns, text, used, indent),
+        None => text.to_owned(),
+    }
+}
+
+/// Like [`wrapped()`], to a given width. A command or a path that is too long beside its label
+/// begins further to the left: it is never cut, so that it can be copied.
+pub(crate) fn wrapped_to(width: usize, text: &str, used: usize, indent: usize) -> String {
+    let mut shown = String::new();
+    let lines = wrap::wrap(text, width.saturating_sub(used), width.saturating_sub(indent));
+    for (at, line) in lines.iter().enumerate() {
+        let columns = wrap::columns(line);
+        let room = if at == 0 { used } else { indent };
+        if columns + room <= width && at == 0 {
+            shown.push_str(line);
+            continue;
+        }
+        let indent = width.saturating_sub(columns).clamp(indent.min(2), indent);
+        shown.truncate(shown.trim_end().len());
+        shown.push_str(&format!("\n{:indent$}{line}", ""));
+    }
+    shown
+}
+
+/// A line of a table, cut at the terminal's width. Without a terminal it stays whole.
+pub(crate) fn cut(line: &str) -> String {
+    match alt_screen::columns() {
+        Some(columns) => wrap::cut(line, columns),
+        None => line.to_owned(),
+    }
+}
+
+/// A time as the user's clock shows it: `2026-01-31 12:00:05`.
+pub(crate) fn local(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// Whether neither `NO_COLOR` nor a dumb terminal rules out colours.
 pub(crate) fn colours_are_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
@@ -183,6 +257,23 @@ mod tests {
         }
         assert_eq!(only_colours("a\u{1b}[2Jb\u{1b}]0;x\u{7}"), "a\\u{1b}[2Jb\\u{1b}]0;x\\u{7}");
         assert_eq!(only_colours("\u{1b}[31\u{202e}m"), "\\u{1b}[31\\u{202e}m");
+    }
+
+    #[test]
+    fn a_long_command_begins_further_left_and_is_never_cut() {
+        let text = "see `ralph checkpoint show --loop 20260131-120000-1a2b` for it";
+        let shown = wrapped_to(60, text, 14, 14);
+        assert_eq!(
+            shown,
+            "see\n         `ralph checkpoint show --loop 20260131-120000-1a2b`\n              for it"
+        );
+        let shown = wrapped_to(40, text, 14, 14);
+        assert!(
+            shown.contains("\n  `ralph checkpoint show --loop 20260131-120000-1a2b`\n"),
+            "{shown}"
+        );
+        assert_eq!(wrapped_to(20, "one two three", 14, 4), "one\n    two three");
+        assert_eq!(wrapped_to(20, "elephants", 14, 4), "\n    elephants");
     }
 
     #[test]

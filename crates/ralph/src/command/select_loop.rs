@@ -2,28 +2,37 @@
 //!
 //! If several remain, the user is asked; without a terminal the command changes nothing.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
 use anyhow::{Context, Result};
+use clap_complete::engine::ArgValueCandidates;
+use jiff::SignedDuration;
 use ralph_core::modes::mode;
 use ralph_core::state::{LoopState, Phase};
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{project, store::lifecycle};
 use std::path::Path;
 
-/// What a person may say about which loop they mean.
+/// The loop that a command acts on.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LoopArgs {
     /// The loop of this Claude Code session
-    #[arg(long, value_name = "ID", conflicts_with = "loop_id")]
+    #[arg(long, value_name = "ID", conflicts_with = "loop_id", add = ArgValueCandidates::new(complete::sessions))]
     pub(crate) session: Option<String>,
     /// The loop with this id
-    #[arg(long = "loop", value_name = "ID", id = "loop_id")]
+    #[arg(long = "loop", value_name = "ID", id = "loop_id", add = ArgValueCandidates::new(complete::loops))]
     pub(crate) loop_id: Option<String>,
 }
 
 impl LoopArgs {
+    /// These, or the id of a loop that was given without `--loop`.
+    pub(crate) fn or(mut self, positional: Option<&String>) -> LoopArgs {
+        self.loop_id = self.loop_id.or_else(|| positional.cloned());
+        self
+    }
+
     /// True if the options name a loop.
     pub(crate) fn is_named(&self) -> bool {
         self.session.is_some() || self.loop_id.is_some()
@@ -171,6 +180,18 @@ pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     }
 }
 
+/// How long every screen shows the project's last loop after its end.
+pub(crate) const SHOWN_FOR: SignedDuration = SignedDuration::from_hours(24);
+
+/// The project's last loop, if it ended in the last 24 hours: a user who returns wants to know how
+/// it went.
+pub(crate) fn last_ended(here: &Here) -> Option<FoundLoop> {
+    let file = lifecycle::of_project(&here.home, &here.root).ok()??;
+    let loaded = file.read().ok()??;
+    let ending = loaded.state.ending.as_ref()?;
+    (here.now.duration_since(ending.at) < SHOWN_FOR).then(|| FoundLoop::at(file, loaded))
+}
+
 /// The loop of `--session` or `--loop`, in any phase; `None` if neither is given.
 pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
     if let Some(session) = &which.session {
@@ -178,10 +199,7 @@ pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> 
         let none = || {
             refused(
                 Exit::No,
-                format!(
-                    "session `{}` has no loop; `ralph status --all` lists them",
-                    screen::visible(session)
-                ),
+                format!("session `{}` has no loop; {}", screen::visible(session), known(here)),
             )
         };
         return found.ok_or_else(none).map(Some);
@@ -189,8 +207,7 @@ pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> 
     let Some(id) = &which.loop_id else { return Ok(None) };
     let found = lifecycle::read_by_id(&here.home, id).map_err(bad_state)?;
     let Some((file, loaded)) = found else {
-        let message =
-            format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
+        let message = format!("there is no loop `{}`; {}", screen::visible(id), known(here));
         return Err(refused(Exit::No, message));
     };
     Ok(Some(FoundLoop::at(file, in_project(here, loaded))))
@@ -262,7 +279,7 @@ fn usable(found: FoundLoop, wanted: LoopFilter) -> Result<FoundLoop> {
     let phase = screen::visible(state.phase.as_str());
     let next = match state.phase {
         Phase::Planned => "; type /ralph in Claude Code to start it",
-        _ => "; `ralph status` lists those that are live",
+        _ => "; `ralph status --all` lists all loops",
     };
     Err(refused(Exit::No, format!("loop {} is {phase}, not live{next}", state.loop_id)))
 }
@@ -288,11 +305,23 @@ fn next_of(here: &Here, mut planned: Vec<FoundLoop>) -> Result<Option<FoundLoop>
 }
 
 fn nothing(here: &Here, what: &str) -> String {
-    format!(
-        "{what} in `{}`; `ralph status --all` lists the others, --loop ID names one",
-        here.root.display()
-    )
+    let is_any_live = everything(here).iter().any(|(_, state)| {
+        state.as_ref().is_ok_and(|state| state.is_live() || state.phase == Phase::Planned)
+    });
+    let next = match is_any_live {
+        true => "`ralph status --all` lists those of other projects",
+        false => START_ONE,
+    };
+    format!("{what} in `{}`; {next}", here.root.display())
 }
+
+/// Where the loops are listed, if there are any.
+fn known(here: &Here) -> &'static str {
+    let is_any = !everything(here).is_empty() || !lifecycle::ended(&here.home).is_empty();
+    if is_any { "`ralph status --all` lists all loops" } else { START_ONE }
+}
+
+const START_ONE: &str = "type `/ralph \"TASK\"` in Claude Code to start one";
 
 fn choose(mut candidates: Vec<FoundLoop>) -> Result<FoundLoop> {
     let rows: Vec<String> = candidates
@@ -302,13 +331,13 @@ fn choose(mut candidates: Vec<FoundLoop>) -> Result<FoundLoop> {
         .collect();
     screen::tell(&rows.join("\n"));
     if !screen::can_ask() {
-        let message = format!("{} loops could be meant; name one with --loop ID", candidates.len());
+        let message = format!("{} loops could be meant; name one: `--loop ID`", candidates.len());
         return Err(refused(Exit::No, message));
     }
     let answer = screen::ask("Which one? Its number:")?;
     let place = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let place = place.filter(|place| *place < candidates.len());
-    let place = place.context("none of them was chosen; nothing was changed")?;
+    let place = place.context("no loop has this number; nothing was changed")?;
     Ok(candidates.remove(place))
 }
 

@@ -27,7 +27,10 @@ impl StepAnswer {
             return StepAnswer::Nothing;
         }
         let Ok(reply) = serde_json::from_str::<Value>(printed) else {
-            return StepAnswer::Other(format!("printed what no client understands: {printed}"));
+            return StepAnswer::Other(format!(
+                "printed an answer that no client understands: \
+                 {printed}"
+            ));
         };
         let own = &reply["hookSpecificOutput"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -36,6 +39,8 @@ impl StepAnswer {
         }
         let context = text(&own["additionalContext"]);
         let blocked = text(&reply["reason"]).filter(|_| reply["decision"] == "block");
+        let kept = text(&reply["stopReason"]).filter(|_| reply["continue"] == false);
+        let blocked = blocked.or(kept);
         match (event == "Stop", context, blocked) {
             (true, Some(reason), _) | (true, None, Some(reason)) => StepAnswer::GoesOn(reason),
             (false, _, Some(reason)) => StepAnswer::Blocked(reason),
@@ -86,7 +91,7 @@ mod tests {
         check("Stop", &Reply::silent(), StepAnswer::Nothing);
         check("Stop", &Reply::silent().tell("over"), StepAnswer::Nothing);
         check("PreToolUse", &Reply::deny("why"), StepAnswer::Denied(words()));
-        check("UserPromptExpansion", &Reply::block("why"), StepAnswer::Blocked(words()));
+        check("UserPromptExpansion", &Reply::keep_from_model("why"), StepAnswer::Blocked(words()));
         let context = Reply::context(HookEvent::UserPromptExpansion, "why");
         check("UserPromptExpansion", &context, StepAnswer::Context(words()));
         for form in [GoOnForm::Block, GoOnForm::Context] {

@@ -49,7 +49,7 @@ impl Account {
     /// Prints the introduction.
     pub(super) fn begin(style: Style, keep: bool) -> Account {
         println!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
-        println!("1/5: it went on once of at most 5 times. --ac: what must hold=how to show it.\n");
+        println!("1/5: iteration 1 of at most 5. --ac: criterion=command that proves it.\n");
         Account { style, keep, position: String::new(), done: Vec::new() }
     }
 
@@ -65,7 +65,10 @@ impl Account {
             StoryExpectation::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
             StoryExpectation::Denied => self.ralph(Colour::Yellow, "denies it", sentence(words)),
             StoryExpectation::GoesOn => self.ralph(Colour::Cyan, "not yet", first_line(words)),
-            StoryExpectation::Refused => self.tell_refusal(words),
+            StoryExpectation::Refused => {
+                // The reasons follow with the next tool call.
+                self.tell_refusal(state.map_or("", |state| &state.details_due));
+            }
             StoryExpectation::Proven => {
                 let kept = state.and_then(kept).unwrap_or_default();
                 self.ralph(Colour::Green, "proves it", &format!("{}{kept}", last_line(words)));
@@ -107,13 +110,13 @@ impl Account {
             StoryExpectation::Allowed => "no answer at all",
             StoryExpectation::Denied => "a denial",
             StoryExpectation::GoesOn => "a turn that goes on",
-            StoryExpectation::Refused => "a refused finish, with its reasons",
+            StoryExpectation::Refused => "a refused completion, with its reasons",
             StoryExpectation::Proven => "criteria that hold",
             StoryExpectation::Shown => "something to read",
             StoryExpectation::Completed => "the end of the loop as complete",
         };
         self.ralph(Colour::Red, answer.kind(), answer.words());
-        println!("\nThis is not what a loop must do here. It needs {needed}.");
+        println!("\nThe demo failed here: expected {needed}.");
     }
 
     /// Prints the totals and the name of the archive.

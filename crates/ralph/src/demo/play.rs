@@ -96,7 +96,7 @@ fn meets(
         (StoryExpectation::Denied, StepAnswer::Denied(_)) => decided("denied"),
         (StoryExpectation::GoesOn, StepAnswer::GoesOn(_)) => decided("go on"),
         (StoryExpectation::Refused, StepAnswer::GoesOn(words)) => {
-            decided("go on") && words.lines().any(|line| line.starts_with("- "))
+            decided("go on") && words.contains("completion refused")
         }
         (StoryExpectation::Proven, StepAnswer::Ran(_)) => {
             decided("holds") && state.is_some_and(|state| state.checkpoint.is_some())

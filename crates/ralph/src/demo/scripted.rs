@@ -104,7 +104,8 @@ impl Scripted<'_> {
     ) -> Result<StepAnswer> {
         let about = json!({"tool_name": name, "tool_input": input, "tool_use_id": "toolu_demo"});
         let allowed = self.call(DemoSession::Ours, "PreToolUse", about.clone())?;
-        if allowed != StepAnswer::Nothing {
+        // The details of a stop come with the next call and hold nothing up.
+        if !matches!(allowed, StepAnswer::Nothing | StepAnswer::Context(_)) {
             return Ok(allowed);
         }
         let mut after = about;

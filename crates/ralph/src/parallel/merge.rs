@@ -300,7 +300,7 @@ impl MergeWork<'_> {
                 Some(MergeRefused::in_the_way(files, and_others))
             }
             Moved::HeadMoved => Some(MergeRefused::of(
-                "somebody committed or switched branches while the merges were tried, so nothing was \
+                "someone committed or switched branches while the merges were tried, so nothing was \
                  merged; run `ralph parallel merge` again",
             )),
         })

@@ -86,8 +86,8 @@ impl Artefact {
             )),
             (true, None) => Err(refused(
                 Exit::No,
-                "there are no tasks to refine; `ralph plan` or `ralph ideate | ralph plan-sync` makes \
-                 some, and `--mode plan --plan FILE` refines a plan",
+                "no tasks to refine; `ralph plan` or `ralph ideate | ralph plan-sync` makes some, \
+                 and `--plan FILE` refines a plan",
             )),
         }
     }

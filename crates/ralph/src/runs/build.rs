@@ -12,13 +12,15 @@ use crate::runs::client::ClientRound;
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
+use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::build::{self, NextBuildStep};
 use ralph_core::protocol::permission::Need;
-use ralph_core::state::{LoopState, PauseCause, TaskStatus};
+use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::tasks::graph;
 use ralph_hooks::{begin, delegate};
+use ralph_io::git::tree;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
@@ -39,7 +41,7 @@ pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "the work of {} is done and not merged; `ralph parallel run` merges it and goes on",
+        "the work of {} is done and not merged; `ralph parallel run` merges it and continues",
         screen::visible(&tasks.join(", "))
     );
     Err(refused(Exit::No, message))
@@ -55,7 +57,7 @@ pub(crate) fn alone(file: &LoopFile) -> Result<lock::Lock> {
 /// The tool calls that every round makes.
 pub(crate) fn needs() -> Vec<Need> {
     let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
-    let calls = ["ralph task done T-1 --result done", "ralph verify"];
+    let calls = ["ralph task done T-1 --note done", "ralph verify"];
     edits.into_iter().chain(calls.map(|call| Need::Bash(call.to_owned()))).collect()
 }
 
@@ -130,6 +132,8 @@ pub(crate) struct Builder<'a> {
     rounds: u32,
     /// The number of the current round, or of the last one.
     number: u32,
+    /// Fingerprint of the work tree at the start of the round; `None` without git.
+    tree: Option<String>,
 }
 
 type BuildEnd = RunEnd<Infallible>;
@@ -143,7 +147,7 @@ impl<'a> Builder<'a> {
         interrupts: &'a Interrupts,
     ) -> Result<Builder<'a>> {
         let runner = ClientRunner::one((here, Some(file)), interrupts, "build")?;
-        Ok(Builder { runner, client, file, logs, rounds, number: 0 })
+        Ok(Builder { runner, client, file, logs, rounds, number: 0, tree: None })
     }
 
     /// The end of the run once all requested rounds are done. Criteria that only have to run need
@@ -202,11 +206,39 @@ impl<'a> Builder<'a> {
         Ok(is_settled)
     }
 
-    /// Ends the round and returns what happened to its task. The loop may have ended in the round.
-    fn end(&self, session: &str, why: &str) -> Result<String> {
-        let told = self.file.update(|state| build::end(state, why)).map_err(bad_state)?;
-        lifecycle::release(&self.runner.here.home, self.file, session)?;
-        Ok(told.unwrap_or_else(|| "the loop has ended".to_owned()))
+    /// Ends the round. Returns what happened to its task, and whether the task is where it was. The
+    /// loop may have ended in the round.
+    fn end(&self, session: &str, why: &str) -> Result<(String, bool)> {
+        let ended = self.file.update(|state| (build::is_open(state), build::end(state, why)));
+        let ended = ended.map_err(bad_state)?;
+        let home = &self.runner.here.home;
+        lifecycle::release(home, self.file, session)?;
+        Ok(match ended {
+            Some((is_open, told)) => (told, is_open),
+            None => {
+                let found = lifecycle::read(home, self.file.clone()).map_err(bad_state)?;
+                let ending = found.and_then(|(_, loaded)| loaded.state.ending);
+                let is_stalled = ending.is_some_and(|ending| ending.kind == EndingKind::Stalled);
+                ("the loop has ended".to_owned(), is_stalled)
+            }
+        })
+    }
+
+    /// Updates the line about the whole run.
+    fn show(&self) -> Result<()> {
+        let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(()) };
+        let state = loaded.state;
+        let summary = graph::summary(&state.task_graph, clock::now());
+        let (n_done, n_tasks) = (summary.done, summary.total);
+        let words = format!("{n_done}/{n_tasks} tasks done");
+        // The hooks count as well, and earlier runs are in the state alone.
+        let tokens = state.usage.total().max(self.runner.tokens());
+        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens });
+        Ok(())
+    }
+
+    fn tree(&self) -> Option<String> {
+        tree::fingerprint(&self.runner.here.root).ok().flatten()
     }
 
     fn could_not_start(&self, session: &str) {
@@ -238,6 +270,8 @@ impl<'a> Owner<'a> for Builder<'a> {
                 let round = ClientRound { label: label.clone(), ..round };
                 let alone = held_by_client(self.file);
                 let order = RoundOrder::new(round, &self.client.policy(), &alone);
+                self.tree = self.tree();
+                self.show()?;
                 let started = self.runner.start(&session, (&label, ""), &order);
                 started.inspect_err(|_| self.could_not_start(&session))?;
             }
@@ -248,10 +282,14 @@ impl<'a> Owner<'a> for Builder<'a> {
     fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
-        let done = self.end(session, &why)?;
+        let (done, is_open) = self.end(session, &why)?;
         let became = format!("{}: {done}", self.runner.screen.label(session));
         let noted = format!("round {}: {done}", self.number);
         self.runner.show_end(session, &became, &noted, &came);
+        self.show()?;
+        if is_open && self.tree.is_some() && self.tree == self.tree() {
+            self.runner.stop_idle(self.client, "build", &came);
+        }
         self.runner.learn(&came);
         Ok(())
     }

@@ -48,6 +48,9 @@ pub struct ClientRound {
     pub env: Vec<(String, String)>,
     /// Arguments to add after Ralph's own.
     pub extra_args: Vec<OsString>,
+    /// Permission rules to add to the user's own.
+    #[serde(default)]
+    pub allowed: Vec<String>,
     /// The client's permission mode; `None` means the mode in the client's settings.
     pub permission_mode: Option<String>,
     /// The label of the round: `round 2/3`, `T-4 lexer`.
@@ -98,7 +101,7 @@ impl RoundOutcome {
             RoundOutcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
             RoundOutcome::Overloaded { .. } => "the API did not answer".to_owned(),
             RoundOutcome::Crashed { why } => why.clone(),
-            RoundOutcome::Ended => "a person ended it".to_owned(),
+            RoundOutcome::Ended => "the user ended it".to_owned(),
         }
     }
 }

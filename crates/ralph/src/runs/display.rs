@@ -78,7 +78,8 @@ impl dyn RoundDisplay + '_ {
 
     pub(crate) fn finish(&self, outcome: &RoundOutcome) {
         let words = match outcome {
-            RoundOutcome::Finished { is_error: false, .. } => "finished".to_owned(),
+            // The run shows what a round has achieved; its end alone tells the user nothing.
+            RoundOutcome::Finished { is_error: false, .. } => return,
             RoundOutcome::Finished { result, .. } => format!("failed: {}", short(result)),
             RoundOutcome::RateLimited { until: Some(until) } => {
                 format!("usage limit until {until}")
@@ -91,7 +92,7 @@ impl dyn RoundDisplay + '_ {
                 )
             }
             RoundOutcome::Crashed { why } => short(why),
-            RoundOutcome::Ended => "ended by a person".to_owned(),
+            RoundOutcome::Ended => "ended by you".to_owned(),
         };
         self.say(&words);
     }

@@ -6,7 +6,7 @@
 //! two steps.
 
 use super::client::{ClientRound, Policy, RoundOutcome, RoundResult};
-use super::options;
+use super::options::{self, ClientOptions};
 use super::screen::Screen;
 use super::worker::{self, RoundMessage, RoundOrder};
 use crate::command::context_dir::Here;
@@ -18,6 +18,8 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::build;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
 use ralph_core::stop;
+use ralph_core::tasks::graph;
+use ralph_core::text::plural::{self, counted, lasted};
 use ralph_core::views::messages;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};
@@ -129,14 +131,21 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 
     /// The last line of a run that pauses.
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
-        let command = self.runner().words.command;
-        let (id, position) = (&state.loop_id, state.position());
-        format!("loop {id} rests at {position}: {why}; `ralph {command}` goes on")
+        let next = goes_on(self.runner().words.command, why);
+        format!("loop {} is paused at {}: {why}{next}", state.loop_id, state.position())
     }
 
     /// Prints how the loop has ended, wherever its file is now.
     fn over(&mut self) -> Result<Exit> {
         over(self.runner().here, self.file())
+    }
+}
+
+/// The command that continues a run, unless the reason of its pause names another.
+pub(crate) fn goes_on(command: &str, why: &str) -> String {
+    match why.contains("; type `") {
+        true => String::new(),
+        false => format!("; `ralph {command}` continues"),
     }
 }
 
@@ -147,6 +156,22 @@ pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let ended = work(&mut owner)?;
     // Otherwise the lines stay on the terminal, among what the end prints.
     owner.runner().screen.clear();
+    let used = owner.runner().used();
+    let exit = finish(&mut owner, ended)?;
+    let found = lifecycle::read(&owner.runner().here.home, file.clone()).ok().flatten();
+    if let (Some(used), Some((_, Loaded { state, .. }))) = (used, found) {
+        let tasks = graph::summary(&state.task_graph, clock::now());
+        let tasks = match tasks.total {
+            0 => String::new(),
+            total => format!("{} of {} done; ", tasks.done, counted(total, "task", "tasks")),
+        };
+        screen::say(&format!("{tasks}{used}"))?;
+    }
+    Ok(exit)
+}
+
+fn finish<'a, O: LoopOwner<'a>>(owner: &mut O, ended: RunEnd<O::Verdict>) -> Result<Exit> {
+    let file = owner.file();
     match ended {
         RunEnd::Failed(error) => owner.failed(error),
         RunEnd::Over => owner.over(),
@@ -157,11 +182,11 @@ pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
         }
         RunEnd::Paused => {
             let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-            let line = owner.paused_line(&state, "a person let it rest");
-            screen::print(&screen::visible_lines(&line))?;
+            let line = owner.paused_line(&state, "you paused it");
+            screen::say(&screen::visible_lines(&line))?;
             Ok(O::PAUSED)
         }
-        RunEnd::Rest { cause, why, exit } => rest(&mut owner, cause, &why, exit),
+        RunEnd::Rest { cause, why, exit } => rest(owner, cause, &why, exit),
         RunEnd::Decided(verdict) => owner.decided(verdict),
     }
 }
@@ -185,7 +210,7 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
     };
     let runner = owner.runner();
     note(runner.here, file, &state, (runner.words.command, "paused"), why);
-    screen::print(&screen::visible_lines(&owner.paused_line(&state, why)))?;
+    screen::say(&screen::visible_lines(&owner.paused_line(&state, why)))?;
     Ok(exit)
 }
 
@@ -194,7 +219,7 @@ pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<Exit> {
     let found = lifecycle::read(&here.home, file.clone()).map_err(bad_state)?;
     let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
     put_away(here, &file, &state)?;
-    screen::print(&screen::visible_lines(&messages::ended(&state)))?;
+    screen::say(&screen::visible_lines(&messages::ended(&state)))?;
     let kind = state.ending.map(|ending| ending.kind);
     let is_good = kind.is_some_and(|kind| kind.is_completion() || kind == EndingKind::Approved);
     Ok(if is_good { Exit::Done } else { Exit::No })
@@ -237,6 +262,11 @@ pub(crate) struct ClientRunner<'a, V> {
     has_news: bool,
     /// How many clients in a row have crashed.
     crashes: u32,
+    /// The rounds that began. A conversation that is continued is the same round.
+    n_rounds: usize,
+    /// The tokens of all clients that have ended.
+    tokens: u64,
+    began: Instant,
 }
 
 /// Runs until the owner, the loop or the user ends the run, and all clients are gone.
@@ -315,7 +345,7 @@ impl<'a, V> ClientRunner<'a, V> {
         words: Words,
         places: &[&Path],
     ) -> Result<Self> {
-        let runner = Self::begin(here, interrupts, words, (Screen::many("all"), places))?;
+        let runner = Self::begin(here, interrupts, words, (Screen::many(), places))?;
         Ok(ClientRunner { file: Some(file), is_many: true, ..runner })
     }
 
@@ -350,6 +380,9 @@ impl<'a, V> ClientRunner<'a, V> {
             over: None,
             has_news: true,
             crashes: 0,
+            n_rounds: 0,
+            tokens: 0,
+            began: Instant::now(),
         })
     }
 
@@ -360,6 +393,7 @@ impl<'a, V> ClientRunner<'a, V> {
         (label, about): (&str, &str),
         order: &RoundOrder,
     ) -> Result<()> {
+        self.n_rounds += usize::from(!order.is_continued());
         let order = serde_json::to_vec(order).context("could not write the order of a round")?;
         self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;
         self.screen.add(name, label, about);
@@ -466,7 +500,10 @@ impl<'a, V> ClientRunner<'a, V> {
     fn came(&mut self, name: &str, how: &str) -> MemberExit {
         self.has_news = true;
         match self.told.remove(name) {
-            Some(RoundMessage::Came(came)) => MemberExit { came: *came, failed: None },
+            Some(RoundMessage::Came(came)) => {
+                self.tokens = self.tokens.saturating_add(came.tokens.total());
+                MemberExit { came: *came, failed: None }
+            }
             Some(RoundMessage::Failed { why, is_missing }) => {
                 let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
                 MemberExit { came: RoundResult::crashed(why.clone()), failed: Some((why, exit)) }
@@ -484,6 +521,31 @@ impl<'a, V> ClientRunner<'a, V> {
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
         if let Some((cause, why)) = options::rests(came, self.crashes) {
             self.stop(RunEnd::rest(cause, &why, Exit::MissingProgram));
+        }
+    }
+
+    /// The tokens of all clients that have ended.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// `3 rounds, 12 min, 48 k tokens`; `None` if no client was started.
+    pub(crate) fn used(&self) -> Option<String> {
+        let rounds = counted(self.n_rounds, "round", "rounds");
+        let seconds = i64::try_from(self.began.elapsed().as_secs()).unwrap_or(i64::MAX);
+        let (time, tokens) = (lasted(seconds), plural::tokens(self.tokens));
+        (self.n_rounds > 0).then(|| format!("{rounds}, {time}, {tokens}"))
+    }
+
+    /// Stops the run after a round that could do nothing because its calls were denied: the next
+    /// one could do no more.
+    pub(crate) fn stop_idle(&mut self, client: &ClientOptions, kind: &str, came: &RoundResult) {
+        if let Some(why) = client.why_idle(self.here, kind, &came.denials) {
+            // A loop that has ended prints its end instead of the reason.
+            if self.file.is_some_and(|file| !matches!(file.read(), Ok(Some(_)))) {
+                self.screen.tell(&visible(&why));
+            }
+            self.stop(RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
         }
     }
 

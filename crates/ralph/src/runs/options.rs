@@ -1,15 +1,19 @@
 //! Shared by `ralph plan`, `ralph build` and `ralph ralplan run`: the number of rounds, the
 //! client's options, the folder of the logs, and which results end a run.
 
-use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult, preflight};
+use super::client::{self, ClientRound, Policy, Preflight, RoundOutcome, RoundResult};
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::{number, screen};
 use anyhow::Result;
-use ralph_core::protocol::permission::Need;
+use clap_complete::engine::ArgValueCandidates;
+use ralph_core::modes::build;
+use ralph_core::protocol::permission::{Need, arguments};
 use ralph_core::state::PauseCause;
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
+use ralph_core::transcript::stream::Denial;
 use ralph_io::{process::clock, project::settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,8 +21,8 @@ use std::path::PathBuf;
 /// How the client is called.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ClientOptions {
-    /// The client's permission mode, passed as its `--permission-mode` [default: the settings]
-    #[arg(long, value_name = "MODE")]
+    /// The client's permission mode [default: the settings]
+    #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(complete::permission_modes))]
     permission_mode: Option<String>,
     /// When a usage limit is reached, wait until it is reset
     #[arg(long)]
@@ -47,6 +51,7 @@ impl ClientOptions {
     pub(crate) fn round(&self, here: &Here, kind: &str, log: PathBuf) -> ClientRound {
         ClientRound {
             env: vec![("RALPH_ROUND".to_owned(), kind.to_owned())],
+            allowed: handover(kind),
             extra_args: self.args.clone(),
             permission_mode: self.permission_mode(here),
             folder: Some(here.root.clone()),
@@ -55,17 +60,94 @@ impl ClientOptions {
         }
     }
 
-    /// Prints the mode, and which of these calls the client's settings prevent. Returns true if
-    /// none.
-    pub(crate) fn tell(&self, here: &Here, needs: &[Need]) -> Result<bool> {
-        let mode = self.permission_mode(here);
-        let preflight = preflight(needs, mode.as_deref(), &here.root)?;
+    /// Refuses a run whose rounds could not make these calls, with the command that would work:
+    /// in print mode nobody can grant a permission. Otherwise prints the mode.
+    pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
+        let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
+        if preflight.is_denied() && !is_elsewhere {
+            let message = format!("{}; {}", preflight.reason(), remedy(preflight.remedy));
+            return Err(refused(Exit::No, message));
+        }
         screen::tell(&format!("permission mode: {}", screen::visible(&preflight.mode)));
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));
         }
-        Ok(preflight.obstacles.is_empty())
+        Ok(())
     }
+
+    /// Why a round could do nothing, with the command that would work; `None` if nothing was denied.
+    pub(crate) fn why_idle(&self, here: &Here, kind: &str, denials: &[Denial]) -> Option<String> {
+        let first = denials.first()?;
+        let needs: Vec<Need> = denials.iter().map(need).collect();
+        let found = self.preflight(here, kind, &needs).ok().and_then(|(found, _)| found.remedy);
+        // The forecast may know a call as harmless that the client has denied.
+        let mode = found.filter(|mode| *mode != "default").unwrap_or("bypassPermissions");
+        let denied = format!("{} {}", first.tool, bounded(first.about.trim(), 100));
+        let more = match denials.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!(
+            "nothing was done, since {}{more} was denied; {}",
+            denied.trim(),
+            remedy(Some(mode))
+        ))
+    }
+
+    fn preflight(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<(Preflight, bool)> {
+        let args: Vec<String> =
+            self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let own = arguments::read(&args);
+        let mode = own.mode.or_else(|| self.permission_mode(here));
+        let allowed = [own.allow, handover(kind)].concat();
+        let found = client::preflight(needs, mode.as_deref(), &allowed, &here.root)?;
+        Ok((found, own.is_elsewhere))
+    }
+}
+
+/// The rules that a client gets besides the user's own: exactly the commands of `ralph` by which
+/// a round of this kind hands its work over. Measured with 2.1.328: in print mode a rule lets a
+/// prefix pass, also among chained commands, except with a variable or a JSON object in it.
+fn handover(kind: &str) -> Vec<String> {
+    let commands: &[&str] = match kind {
+        "build" => &build::COMMANDS,
+        "ideate" | "refine" => &["task list"],
+        kind if kind.starts_with("Ralph-v2-") => &["session mark", "session validate"],
+        kind if kind.starts_with("ralplan-") => &["ralplan status"],
+        _ => &[],
+    };
+    commands.iter().map(|command| format!("Bash(ralph {command} *)")).collect()
+}
+
+fn need(denial: &Denial) -> Need {
+    match denial.tool.as_str() {
+        "Bash" => Need::Bash(denial.about.clone()),
+        "Edit" | "Write" | "NotebookEdit" => Need::Edits(denial.tool.clone()),
+        tool => Need::Tool(tool.to_owned()),
+    }
+}
+
+/// The user's own command line with the mode that would work.
+fn remedy(mode: Option<&str>) -> String {
+    let Some(mode) = mode else { return "change that rule first".to_owned() };
+    let args: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    format!("type `{}`", with_mode(&args, mode))
+}
+
+fn with_mode(args: &[String], mode: &str) -> String {
+    let mut words = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--permission-mode" => drop(rest.next()),
+            arg if arg.starts_with("--permission-mode=") => {}
+            arg => words.push(client::quoted(arg)),
+        }
+    }
+    let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.insert(at, format!("--permission-mode {mode}"));
+    format!("ralph {}", words.join(" "))
 }
 
 /// Prints the command of a round, for `--dry-run`.
@@ -139,4 +221,23 @@ pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
 /// The error of a run that ended early.
 pub(crate) fn broke_off(what: String) -> anyhow::Error {
     refused(Exit::MissingProgram, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_works_is_the_users_own_with_another_mode() {
+        let with = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            with_mode(&args, "acceptEdits")
+        };
+        assert_eq!(with(&["build"]), "ralph build --permission-mode acceptEdits");
+        assert_eq!(
+            with(&["session", "run", "a task", "--permission-mode", "plan", "--", "--model", "x"]),
+            "ralph session run 'a task' --permission-mode acceptEdits -- --model x"
+        );
+        assert_eq!(with(&["build", "--permission-mode=plan"]), with(&["build"]));
+    }
 }

@@ -14,6 +14,7 @@ use crate::command::journal::note;
 use crate::orchestration::OrchestrationContext;
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;
+use crate::runs::screen::Whole;
 use anyhow::Result;
 use call::AtWork;
 use jiff::{SignedDuration, Timestamp};
@@ -202,7 +203,8 @@ impl DriveState<'_> {
             tasks.total,
             at_most(after, step.state)
         );
-        self.runner.screen.whole_in_words(words, state.usage.total());
+        let (n_done, n_tasks) = (tasks.completed, tasks.total);
+        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens: state.usage.total() });
         for finding in step.findings.iter().filter(|one| one.weight != Weight::Notice) {
             let text = finding.to_string();
             if self.found.insert(text.clone()) {

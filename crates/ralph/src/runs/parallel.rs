@@ -143,8 +143,8 @@ impl<'a> LoopOwner<'a> for ParallelState<'a> {
 
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
         let kept: String = kept(state).into_iter().map(|line| format!("\n{line}")).collect();
-        let (id, position) = (&state.loop_id, state.position());
-        format!("loop {id} rests at {position}: {why}; `ralph parallel run` goes on{kept}")
+        let next = engine::goes_on("parallel run", why);
+        format!("loop {} is paused at {}: {why}{next}{kept}", state.loop_id, state.position())
     }
 }
 
@@ -177,14 +177,14 @@ impl ParallelState<'_> {
 
     fn show(&self, state: &LoopState, what: &str) {
         let is_done = |task: &&ralph_core::state::Task| task.status == TaskStatus::Done;
-        let at = Whole {
-            n_done: state.task_graph.iter().filter(is_done).count(),
-            n_tasks: state.task_graph.len(),
-            n_merged: state.workers.iter().filter(|worker| !worker.merged.is_empty()).count(),
-            n_running: self.runner.len(),
-            most: state.limits.max_workers as usize,
-            tokens: state.usage.total(),
-        };
-        self.runner.screen.whole(&at, what);
+        let n_done = state.task_graph.iter().filter(is_done).count();
+        let n_tasks = state.task_graph.len();
+        let n_merged = state.workers.iter().filter(|worker| !worker.merged.is_empty()).count();
+        let (n_running, most) = (self.runner.len(), state.limits.max_workers);
+        let what = if what.is_empty() { String::new() } else { format!("; {what}") };
+        let words = format!(
+            "{n_done}/{n_tasks} tasks done, {n_merged} merged, {n_running}/{most} at work{what}"
+        );
+        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens: state.usage.total() });
     }
 }

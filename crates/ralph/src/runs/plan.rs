@@ -1,18 +1,21 @@
 //! The rounds of `ralph plan`, exactly as many as requested.
 //!
-//! Each round is one client that gets the current task graph. The planner updates the graph itself,
-//! with `ralph plan-sync`. A planner's words never end the run early.
+//! Each round is one client that gets the current task graph, and ends its last message with the
+//! new one. If Ralph cannot store that, it asks once more in the same conversation. A planner's
+//! words never end the run early.
 
 use crate::command::context_dir::Here;
-use crate::command::exit::Exit;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs};
-use crate::runs::client::{self, ClientRound, RoundOutcome};
+use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::render::{self, Show};
+use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::text::plural::counted;
 use ralph_io::process::interrupts::Interrupts;
 use std::path::{Path, PathBuf};
@@ -23,7 +26,12 @@ pub(crate) struct Planner<'a> {
     pub(crate) client: &'a ClientOptions,
     pub(crate) rounds: u32,
     pub(crate) logs: PathBuf,
+    pub(crate) store: StoreTasks,
 }
+
+/// Updates the project's tasks from lines, and returns rows for the user, or the faults of the
+/// lines.
+pub(crate) type StoreTasks = fn(&Here, &str) -> Result<Result<String, Vec<Problem>>>;
 
 struct PlanRounds<'a> {
     plan: &'a Planner<'a>,
@@ -31,6 +39,11 @@ struct PlanRounds<'a> {
     /// The number of the current round, or of the last one.
     number: u32,
     failed: u32,
+    /// Why the last failed round stored nothing, if its client did not fail.
+    idle: Option<String>,
+    /// The current round, asked once more.
+    again: Option<ClientRound>,
+    was_asked_again: bool,
     /// Why no other round follows.
     stops: Option<String>,
 }
@@ -43,12 +56,19 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
     }
 
     fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
-        if self.stops.is_some() || self.number >= self.plan.rounds {
-            self.runner.stop(RunEnd::Decided(()));
-            return Ok(Then::Again);
-        }
-        self.number += 1;
-        let round = self.plan.round(self.number)?;
+        let again = self.again.take();
+        self.was_asked_again = again.is_some();
+        let round = match again {
+            Some(again) => again,
+            None if self.stops.is_some() || self.number >= self.plan.rounds => {
+                self.runner.stop(RunEnd::Decided(()));
+                return Ok(Then::Again);
+            }
+            None => {
+                self.number += 1;
+                self.plan.round(self.number)?
+            }
+        };
         let label = round.label.clone();
         let alone = self.plan.logs.join("round");
         let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
@@ -58,9 +78,24 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result()?;
         self.runner.remove(name, &came);
-        let went_well = matches!(came.outcome, RoundOutcome::Finished { is_error: false, .. });
-        self.failed += u32::from(!went_well);
         self.stops = options::stops(&came.outcome);
+        let RoundOutcome::Finished { is_error: false, result } = &came.outcome else {
+            self.failed += 1;
+            return Ok(());
+        };
+        match self.plan.take(result)? {
+            Ok(rows) => self.runner.screen.tell(&rows),
+            Err(problems) if self.was_asked_again || self.runner.was_asked() => {
+                self.failed += 1;
+                let client = self.plan.client;
+                let denied = client.why_idle(self.plan.here, "plan", &came.denials);
+                self.idle = denied.or_else(|| problems.first().map(Problem::to_string));
+            }
+            Err(problems) => {
+                self.runner.screen.tell(&format!("{name}: its tasks cannot be read; asking again"));
+                self.again = Some(self.plan.again(self.number, &problems, &came)?);
+            }
+        }
         Ok(())
     }
 }
@@ -69,9 +104,19 @@ impl Planner<'_> {
     pub(crate) fn all(&self) -> Result<Exit> {
         let interrupts = Interrupts::catch()?;
         let runner = ClientRunner::one((self.here, None), &interrupts, "plan")?;
-        let mut run = PlanRounds { plan: self, runner, number: 0, failed: 0, stops: None };
+        let mut run = PlanRounds {
+            plan: self,
+            runner,
+            number: 0,
+            failed: 0,
+            idle: None,
+            again: None,
+            was_asked_again: false,
+            stops: None,
+        };
         engine::work(&mut run)?;
-        let PlanRounds { number, failed, stops, .. } = run;
+        let used = run.runner.used().unwrap_or_default();
+        let PlanRounds { number, failed, idle, stops, .. } = run;
         let asked = (number < self.rounds).then(|| "as you asked".to_owned());
         if let Some(why) = stops.or(asked) {
             return Err(options::broke_off(format!(
@@ -79,14 +124,49 @@ impl Planner<'_> {
                 self.rounds
             )));
         }
-        match failed {
-            0 => Ok(Exit::Done),
-            failed => Err(options::broke_off(format!(
+        match (failed, idle) {
+            (0, _) => {
+                let found = select_loop::to_plan(self.here, &LoopArgs::default())?;
+                let n_tasks = found.map_or(0, |found| found.state.task_graph.len());
+                let tasks = counted(n_tasks, "task", "tasks");
+                let next = "`ralph build` works through them";
+                screen::say(&format!("{tasks} planned in {used}; {next}"))?;
+                Ok(Exit::Done)
+            }
+            (failed, Some(why)) => {
+                let rounds = counted(self.rounds as usize, "round", "rounds");
+                let message = format!("{failed} of {rounds} stored no tasks: {why}");
+                Err(refused(Exit::No, message))
+            }
+            (failed, None) => Err(options::broke_off(format!(
                 "{failed} of {} failed; their logs are in {}",
                 counted(self.rounds as usize, "round", "rounds"),
                 self.logs.display()
             ))),
         }
+    }
+
+    /// Stores the tasks of a round's last message. A message without tasks leaves a graph as it is.
+    fn take(&self, message: &str) -> Result<Result<String, Vec<Problem>>> {
+        match lines::block(message) {
+            Some(block) => (self.store)(self.here, &block),
+            None if graph(self.here)?.is_empty() => {
+                let what = "the last message has no block of tasks".to_owned();
+                Ok(Err(vec![Problem { place: String::new(), what }]))
+            }
+            None => Ok(Ok("the planner left the tasks as they are".to_owned())),
+        }
+    }
+
+    /// Asks for the tasks of a round once more, in the same conversation.
+    fn again(&self, number: u32, problems: &[Problem], came: &RoundResult) -> Result<ClientRound> {
+        let round = self.round(number)?;
+        Ok(ClientRound {
+            prompt: ask_again(problems),
+            resume: came.session_id.clone(),
+            label: format!("{}, asked again", round.label),
+            ..round
+        })
     }
 
     /// One round, with the graph as it is now.
@@ -109,6 +189,14 @@ fn graph(here: &Here) -> Result<String> {
         render::markdown(&found.state.task_graph, Show::All, here.now)
     };
     Ok(found.map(markdown).unwrap_or_default())
+}
+
+fn ask_again(problems: &[Problem]) -> String {
+    let problems: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
+    format!(
+        "Ralph could not store your tasks, and nothing has changed:\n\n{problems}\nEnd your answer with the whole \
+         list, one JSON object on each line between ```jsonl and ```."
+    )
 }
 
 fn prompt(graph: &str, file: &Path, dry_run: bool) -> Result<String> {

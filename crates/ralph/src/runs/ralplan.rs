@@ -162,7 +162,10 @@ impl<'a> LoopOwner<'a> for Driver<'a> {
 
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
         let phase = state.ralplan().map_or("", |plan| plan.phase.as_str());
-        format!("planning {} rests in {phase}: {why}; `ralph ralplan run` goes on", state.loop_id)
+        format!(
+            "planning {} is paused in {phase}: {why}; `ralph ralplan run` continues",
+            state.loop_id
+        )
     }
 
     fn over(&mut self) -> Result<Exit> {

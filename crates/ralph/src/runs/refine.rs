@@ -6,15 +6,19 @@
 use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
 use super::engine;
 use super::options::{self, ClientOptions};
+use super::plan::StoreTasks;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible};
 use crate::refine::Template;
 use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
 use anyhow::{Context, Result};
-use ralph_core::modes::refine::prompt::{Prompt, variable};
+use ralph_core::modes::refine::measure::ArtefactChange;
+use ralph_core::modes::refine::prompt::{Prompt, Tracker, variable};
 use ralph_core::modes::refine::state::{Refinement, RoundEntry};
 use ralph_core::modes::refine::{PlanAfter, RefineEvent, RefineOutcome, chart, say, step, unified};
+use ralph_core::tasks::plan::{Problem, lines};
+use ralph_core::transcript::stream::Denial;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::refine::{Commits, RefineStore};
 use ralph_io::{process::clock, process::random};
@@ -38,6 +42,7 @@ pub(crate) struct Refiner<'a> {
     pub(crate) commits: bool,
     /// True once a round should have been committed and was not.
     pub(crate) lacks_commit: Cell<bool>,
+    pub(crate) store: StoreTasks,
 }
 
 pub(crate) enum Rounded {
@@ -82,16 +87,20 @@ impl Refiner<'_> {
         let most = session.settings.max_iterations;
         let mut extra_args = vec!["--model".into(), self.model.into()];
         extra_args.extend(self.client.args.iter().cloned());
+        let log = self.logs.join(format!("round-{iteration}.jsonl"));
+        let round = self.client.round(self.here, "refine", log);
         Ok(ClientRound {
-            prompt: prompt(&self.template, &self.name, &self.artefact, (iteration, most))?,
+            prompt: prompt(
+                &self.template,
+                &self.name,
+                (&self.artefact, Tracker::how_headless),
+                (iteration, most),
+            )?,
             session_id: Some(random::uuid()),
             extra_args,
             label: format!("round {iteration}/{most}"),
-            ..self.client.round(
-                self.here,
-                "refine",
-                self.logs.join(format!("round-{iteration}.jsonl")),
-            )
+            allowed: round.allowed.into_iter().chain(edits_of_copy(&self.artefact)).collect(),
+            ..round
         })
     }
 
@@ -115,8 +124,27 @@ impl Refiner<'_> {
             Some(question) => self.ask(round, &came, question, interrupts)?,
             None => message,
         };
+        let message = match self.store(&message)? {
+            Ok(()) => message,
+            Err(problems) => {
+                let again = self.ask(round, &came, ask_for_tasks(&problems), interrupts)?;
+                if let Err(problems) = self.store(&again)? {
+                    let why = problems.first().map(Problem::to_string).unwrap_or_default();
+                    let why = format!("its tasks cannot be read: {why}");
+                    self.cut(before, iteration, &why)?;
+                    return Ok(Rounded::Cut { why, stops: None });
+                }
+                again
+            }
+        };
         let after =
             self.artefact.take(before, iteration, |before, made| self.wants(before, made))?;
+        let is_idle = after.measured.as_ref().is_some_and(ArtefactChange::is_empty);
+        let edits: Vec<Denial> = came.denials.iter().filter(|one| is_write(one)).cloned().collect();
+        if is_idle && let Some(why) = self.client.why_idle(self.here, "refine", &edits) {
+            self.cut(before, iteration, &why)?;
+            return Ok(Rounded::Cut { why: why.clone(), stops: Some(why) });
+        }
         let (outcome, session) = self.step(RefineEvent::Ended {
             message: &message,
             measured: after.measured,
@@ -178,6 +206,15 @@ impl Refiner<'_> {
         })
     }
 
+    /// Stores the tasks of a round's last message, if it refines Ralph's own.
+    fn store(&self, message: &str) -> Result<Result<(), Vec<Problem>>> {
+        let Artefact::Tasks(here) = &self.artefact else { return Ok(Ok(())) };
+        match lines::block(message) {
+            Some(block) => Ok((self.store)(here, &block)?.map(drop)),
+            None => Ok(Ok(())),
+        }
+    }
+
     fn cut(&self, before: &ArtefactBefore, iteration: u32, why: &str) -> Result<()> {
         let after = self.artefact.leave(before, iteration)?;
         let event = RefineEvent::Cut { why, measured: after.measured, artefact: &after.digest };
@@ -196,6 +233,32 @@ impl Refiner<'_> {
         let answer = screen::ask(&format!("make this the plan `{plan}`? [y/N]"))?;
         Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
     }
+}
+
+/// True for a call that would have changed a plan or a bead. A round that finds nothing is a good
+/// round, even if it could not run the tests.
+fn is_write(denial: &Denial) -> bool {
+    match denial.tool.as_str() {
+        "Bash" => denial.about.trim_start().starts_with("bd "),
+        tool => ["Edit", "Write"].contains(&tool),
+    }
+}
+
+/// The rule that lets a round write to its copy of the plan, and to nothing else: that is how it
+/// hands its work over. A path that a rule would read as a pattern gets none.
+fn edits_of_copy(artefact: &Artefact) -> Option<String> {
+    let Artefact::Plan(plan) = artefact else { return None };
+    let path = plan.copy.path().to_str()?.to_owned();
+    let is_plain = !path.contains(|letter: char| "*?[](){}!\\,".contains(letter));
+    is_plain.then(|| format!("Edit(/{path})"))
+}
+
+fn ask_for_tasks(problems: &[Problem]) -> String {
+    let problems: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
+    format!(
+        "Ralph could not store your tasks, and nothing has changed:\n\n{problems}\nAnswer with the whole list, one JSON \
+         object on each line between ```jsonl and ```, and after it the lines CHANGES and SUMMARY as before."
+    )
 }
 
 /// The commit's short id; `None` if the round left the plan unchanged.
@@ -228,14 +291,14 @@ pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
 pub(crate) fn prompt(
     template: &Template,
     name: &str,
-    artefact: &Artefact,
+    (artefact, how): (&Artefact, fn(Tracker) -> &'static str),
     (iteration, most): (u32, u32),
 ) -> Result<String> {
     let (round, most) = (iteration.to_string(), most.to_string());
     let own = match artefact {
         Artefact::Plan(plan) => (variable::PLAN_FILE, plan.copy.name()),
         tasks => {
-            let how = tasks.tracker().map(|tracker| tracker.how().to_owned());
+            let how = tasks.tracker().map(|tracker| how(tracker).to_owned());
             (variable::TASKS, how.unwrap_or_default())
         }
     };

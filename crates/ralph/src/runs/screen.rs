@@ -1,12 +1,12 @@
-//! Displays rounds: a line for each, and a summary line if several run at once. Terminals redraw
-//! the lines; elsewhere they are plain lines with the round's name in front.
+//! Displays rounds: a line for each, and below them one about the whole run, with a bar by tasks.
+//! Terminals redraw the lines; elsewhere they are plain lines with the round's name in front.
 //!
 //! All of it goes to standard error, since standard output is the command's answer.
 
 use super::display::{RoundDisplay, THINKS, answer_user};
 use crate::command::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::text::plural::{grouped, noun};
+use ralph_core::text::plural;
 use ralph_core::text::truncate::bounded;
 use ralph_io::process::interrupts::InterruptRequest;
 use std::cell::RefCell;
@@ -21,9 +21,10 @@ const LABEL: usize = 18;
 
 pub(crate) struct Screen {
     lines: MultiProgress,
-    /// `None` if one round runs after another.
-    whole: Option<ProgressBar>,
-    told_of_whole: RefCell<String>,
+    /// True if several rounds run at once.
+    is_many: bool,
+    /// The line about the whole run, once something is known about it.
+    whole: RefCell<Option<WholeLine>>,
     rounds: RefCell<BTreeMap<String, RoundLine>>,
 }
 
@@ -34,50 +35,58 @@ struct RoundLine {
     tokens: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct WholeLine {
+    bar: ProgressBar,
+    words: String,
+    /// The tokens of ended rounds.
+    tokens: u64,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Whole {
     pub(crate) n_done: usize,
+    /// 0 if nobody knows how many tasks there will be.
     pub(crate) n_tasks: usize,
-    pub(crate) n_merged: usize,
-    pub(crate) n_running: usize,
-    pub(crate) most: usize,
+    pub(crate) words: String,
     /// Tokens used before this run, and by clients that have ended.
     pub(crate) tokens: u64,
 }
 
 impl Screen {
     pub(crate) fn one() -> Screen {
-        let lines = MultiProgress::new();
-        Screen { lines, whole: None, told_of_whole: RefCell::default(), rounds: RefCell::default() }
+        Screen::of(false)
     }
 
-    pub(crate) fn many(label: &str) -> Screen {
-        let mut screen = Screen::one();
-        let whole = screen.lines.add(bar("{prefix}  {elapsed}  {wide_msg}"));
-        whole.set_prefix(visible(label));
-        screen.whole = Some(whole);
-        screen
+    pub(crate) fn many() -> Screen {
+        Screen::of(true)
+    }
+
+    fn of(is_many: bool) -> Screen {
+        Screen {
+            lines: MultiProgress::new(),
+            is_many,
+            whole: RefCell::default(),
+            rounds: RefCell::default(),
+        }
     }
 
     /// Adds a line for a round, above the summary line. The name in front is its task's.
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
         let label = visible(label);
-        let bar = match &self.whole {
-            Some(whole) => {
-                let line = bar("{prefix} {elapsed:>4}  {wide_msg}");
-                let line = self.lines.insert_before(whole, line);
-                line.set_prefix(format!(
-                    "{:LABEL$}",
-                    bounded(&format!("{label} {}", visible(about)), LABEL)
-                ));
-                line
+        let (template, prefix) = match self.is_many {
+            true => {
+                let name = bounded(&format!("{label} {}", visible(about)), LABEL);
+                ("{prefix} {elapsed:>4}  {wide_msg}", format!("{name:LABEL$}"))
             }
-            None => {
-                let line = self.lines.add(bar("{prefix}  {spinner} {elapsed}  {wide_msg}"));
-                line.set_prefix(label.clone());
-                line
-            }
+            false => ("{prefix}  {spinner} {elapsed}  {wide_msg}", label.clone()),
         };
+        let bar = match &*self.whole.borrow() {
+            Some(whole) => self.lines.insert_before(&whole.bar, bar(template)),
+            None => self.lines.add(bar(template)),
+        };
+        bar.set_prefix(prefix);
+        bar.enable_steady_tick(TICK);
         let last = String::new();
         self.rounds
             .borrow_mut()
@@ -90,16 +99,19 @@ impl Screen {
         let Some(line) = rounds.get_mut(round) else { return };
         line.tokens = tokens.unwrap_or(line.tokens);
         let what = visible(what);
-        line.bar.set_message(match (&self.whole, tokens) {
-            (Some(_), _) => format!("{:>7}  {what}", short(line.tokens)),
-            (None, Some(tokens)) => {
-                format!("{what}  {} {}", grouped(tokens), noun(tokens, "token", "tokens"))
-            }
-            (None, None) => what.clone(),
+        line.bar.set_message(match (self.is_many, line.tokens) {
+            (true, used) => format!("{:>7}  {what}", plural::rounded(used)),
+            (false, 0) => what.clone(),
+            // The tokens stay in sight where a long command is cut off.
+            (false, used) => format!("{}  {what}", plural::tokens(used)),
         });
         if line.bar.is_hidden() && what != THINKS && line.last != what {
             screen::tell(&format!("{}: {what}", line.label));
             line.last = what;
+        }
+        let at_work = rounds.values().map(|line| line.tokens).sum();
+        if let Some(whole) = &*self.whole.borrow() {
+            whole.show(at_work);
         }
     }
 
@@ -136,26 +148,36 @@ impl Screen {
     /// Removes all lines.
     pub(crate) fn clear(&mut self) {
         self.rounds.get_mut().values().for_each(|line| line.bar.finish_and_clear());
-        self.whole.iter().for_each(ProgressBar::finish_and_clear);
+        self.whole.get_mut().iter().for_each(|whole| whole.bar.finish_and_clear());
     }
 
-    /// Updates the summary line, with any activity besides the rounds.
-    pub(crate) fn whole(&self, at: &Whole, what: &str) {
-        self.whole_in_words(whole(at, what), at.tokens);
-    }
-
-    /// Like [`Screen::whole()`], in the words of another kind of run. `tokens` are those of ended
-    /// rounds.
-    pub(crate) fn whole_in_words(&self, words: String, tokens: u64) {
-        let Some(whole) = &self.whole else { return };
-        let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
-        let tokens = tokens.saturating_add(at_work);
-        let noun = noun(tokens, "token", "tokens");
-        whole.set_message(format!("{words}  {} {noun}", grouped(tokens)));
-        if whole.is_hidden() && *self.told_of_whole.borrow() != words {
+    /// Updates the line about the whole run.
+    pub(crate) fn whole(&self, at: &Whole) {
+        let mut whole = self.whole.borrow_mut();
+        let line = whole.get_or_insert_with(|| {
+            let template = match at.n_tasks {
+                0 => "{elapsed}  {wide_msg}",
+                _ => "{bar:20.green} {elapsed}  {wide_msg}",
+            };
+            let bar = self.lines.add(bar(template));
+            bar.enable_steady_tick(TICK);
+            WholeLine { bar, words: String::new(), tokens: 0 }
+        });
+        line.bar.set_length(at.n_tasks as u64);
+        line.bar.set_position(at.n_done as u64);
+        let words = visible(&at.words);
+        if line.bar.is_hidden() && line.words != words {
             screen::tell(&words);
-            self.told_of_whole.replace(words);
         }
+        (line.words, line.tokens) = (words, at.tokens);
+        line.show(self.rounds.borrow().values().map(|line| line.tokens).sum());
+    }
+}
+
+impl WholeLine {
+    fn show(&self, at_work: u64) {
+        let tokens = self.tokens.saturating_add(at_work);
+        self.bar.set_message(format!("{}  {}", self.words, plural::tokens(tokens)));
     }
 }
 
@@ -176,29 +198,11 @@ impl Drop for Screen {
     }
 }
 
-fn whole(at: &Whole, what: &str) -> String {
-    let what = if what.is_empty() { String::new() } else { format!("; {}", visible(what)) };
-    format!(
-        "{}/{} tasks done, {} merged, {}/{} at work{what}",
-        at.n_done, at.n_tasks, at.n_merged, at.n_running, at.most
-    )
-}
-
+/// A bar that does not tick yet: before it is among the lines, it would draw a line of its own.
 fn bar(template: &str) -> ProgressBar {
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let bar = ProgressBar::new_spinner().with_style(style);
-    bar.enable_steady_tick(TICK);
-    bar
-}
-
-/// A number of tokens in at most seven characters.
-fn short(tokens: u64) -> String {
-    match tokens {
-        0..10_000 => format!("{tokens}t"),
-        10_000..10_000_000 => format!("{}kt", tokens / 1_000),
-        _ => format!("{}Mt", tokens / 1_000_000),
-    }
+    ProgressBar::new_spinner().with_style(style.progress_chars("━━─"))
 }
 
 #[cfg(test)]
@@ -206,17 +210,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_is_one_line() {
-        let at = Whole { n_done: 3, n_tasks: 6, n_merged: 2, n_running: 4, most: 4, tokens: 9 };
-        assert_eq!(whole(&at, ""), "3/6 tasks done, 2 merged, 4/4 at work");
-        assert!(whole(&at, "merging T-1\u{1b}[2J").ends_with("; merging T-1\\u{1b}[2J"));
-    }
-
-    #[test]
-    fn names_and_numbers_keep_their_columns() {
+    fn names_keep_their_columns() {
         assert_eq!(bounded("T-1 write the lexer and more", LABEL).chars().count(), LABEL);
         assert_eq!(bounded("T-1 ä", LABEL), "T-1 ä");
-        let shown = [0, 9_999, 10_000, 9_999_999, 10_000_000].map(short);
-        assert_eq!(shown, ["0t", "9999t", "10kt", "9999kt", "10Mt"]);
     }
 }

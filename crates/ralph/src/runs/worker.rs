@@ -48,6 +48,11 @@ impl RoundOrder {
         RoundOrder { round, waits_for_limits: policy.waits_for_limits, alone: alone.to_owned() }
     }
 
+    /// True if the round continues the conversation of an earlier one.
+    pub(crate) fn is_continued(&self) -> bool {
+        self.round.resume.is_some()
+    }
+
     fn policy(&self) -> Policy {
         Policy { waits_for_limits: self.waits_for_limits, ..Policy::default() }
     }

@@ -18,6 +18,7 @@ pub(crate) mod states;
 mod worktrees;
 
 use crate::command::exit::Exit;
+use crate::command::screen::{self, Colour};
 use crate::setup::places::InstallPaths;
 use crate::setup::tell::tell;
 use anyhow::Result;
@@ -25,7 +26,7 @@ use check::{Check, CheckVerdict};
 use plugin::Plugin;
 use states::Loops;
 
-/// What a person may say about the examination.
+/// Options of `ralph doctor`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON document
@@ -51,12 +52,25 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let well = checks.iter().all(|check| check.verdict != CheckVerdict::Fail);
     if args.json {
-        crate::command::screen::print_json(&check::document(&checks, well))?;
+        screen::print_json(&check::document(&checks, well))?;
     } else {
-        checks.iter().for_each(|check| tell!("{check}"));
+        checks.iter().for_each(show);
         tell!("{}", check::conclusion(&checks));
     }
     Ok(if well { Exit::Done } else { Exit::No })
+}
+
+/// Prints a check: its verdict in colour, and the rest below itself at the terminal's width.
+fn show(check: &Check) {
+    let colour = match check.verdict {
+        CheckVerdict::Well => Colour::Green,
+        CheckVerdict::Warn => Colour::Yellow,
+        CheckVerdict::Fail => Colour::Red,
+    };
+    let (word, indent) = (check.verdict.word(), CheckVerdict::WIDTH + 2);
+    let padding = " ".repeat(indent - word.len());
+    let text = screen::wrapped(&check.text(), indent, indent);
+    tell!("{}{padding}{text}", screen::coloured(word, colour));
 }
 
 /// Runs the fixes one after the other, since one fix may make the next unnecessary. Each is
@@ -68,7 +82,7 @@ fn fix(checks: &[Check], places: &InstallPaths) -> bool {
         tried = true;
         match fix.carry_out(places) {
             Ok(done) => tell!("fixed {}: {done}", check.name),
-            Err(error) => tell!("left  {}: {error:#}", check.name),
+            Err(error) => tell!("not fixed {}: {error:#}", check.name),
         }
     }
     tried

@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
-/// What a person may say about an installation.
+/// Options of `ralph install`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -43,14 +43,13 @@ pub(crate) struct Args {
     /// Print what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also set how often in a row a hook can keep the client from stopping (client's default: 8;
-    /// 0: no limit)
+    /// Also set the client's limit of blocked stops in a row (0: no limit)
     #[arg(long, value_name = "N", conflicts_with = "plugin")]
     block_cap: Option<u32>,
-    /// Also let workers begin from the checked-out commit, not from the remote's branch
+    /// Also let workers begin from the checked-out commit
     #[arg(long, value_name = "head", hide_possible_values = true, conflicts_with = "plugin")]
     worker_base: Option<WorkerBase>,
-    /// Also show the session's loop in the client's status line, after your own text
+    /// Also show the session's loop in the client's status line
     #[arg(long)]
     statusline: bool,
 }
@@ -233,16 +232,16 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
         tell!("  hooks: already registered, nothing to change");
     }
     if let Some(value) = &plan.kept_base {
-        tell!("  kept `worktree.baseRef`, which is yours: {value}");
+        tell!("  kept your `worktree.baseRef`: {value}");
     }
     for (target, fate) in &plan.files {
         let name = target.name;
         match fate {
             Fate::Write => tell!("  {would}{wrote} {name}"),
-            Fate::Update => tell!("  {would}{wrote} {name}, over our older text"),
+            Fate::Update => tell!("  {would}{wrote} {name}, over an older text of Ralph"),
             Fate::Current | Fate::Linked => {}
             Fate::Keep => tell!(
-                "  kept {name}: it is not ours, or was edited; move `{}` away to get ours",
+                "  kept {name}: edited, or not from Ralph; move `{}` away and install again to replace it",
                 target.path.display()
             ),
         }
@@ -255,17 +254,17 @@ pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)>
     for change in changes {
         let (what, detail) = match change {
             SettingsChange::Added(event) => ("register hooks", event.clone()),
-            SettingsChange::Replaced(event) => ("replace our older hooks", event.clone()),
-            SettingsChange::Removed(event) => ("remove our hooks", event.clone()),
+            SettingsChange::Replaced(event) => ("replace older hooks of Ralph", event.clone()),
+            SettingsChange::Removed(event) => ("remove hooks", event.clone()),
             SettingsChange::CapSet(cap) => ("set the block cap", cap.to_string()),
             SettingsChange::CapRemoved => ("remove the block cap", BLOCK_CAP.to_owned()),
-            SettingsChange::BaseSet(base) => ("let workers begin from", base.as_str().to_owned()),
-            SettingsChange::BaseRemoved => {
-                ("remove what workers begin from", "worktree.baseRef".to_owned())
-            }
+            SettingsChange::BaseSet(base) => ("start workers from", base.as_str().to_owned()),
+            SettingsChange::BaseRemoved => ("remove the setting", "worktree.baseRef".to_owned()),
             SettingsChange::LineSet(command) => ("set the status line", command.clone()),
-            SettingsChange::LineRestored => ("give back the status line", "as it was".to_owned()),
-            SettingsChange::LineRemoved => ("remove the status line", "it was ours".to_owned()),
+            SettingsChange::LineRestored => ("restore your status line", "as it was".to_owned()),
+            SettingsChange::LineRemoved => {
+                ("remove the status line", "it was from Ralph".to_owned())
+            }
         };
         match lines.iter_mut().find(|(known, _)| *known == what) {
             Some((_, details)) => {
@@ -341,7 +340,7 @@ pub(crate) fn back_up(folder: &Path, settings: &TextFile) -> Result<()> {
     let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
     let backup = folder.join(format!("{BACKUP}{time}"));
     atomic::write(&backup, text.as_bytes())?;
-    tell!("  kept a copy of the settings as they were: `{}`", backup.display());
+    tell!("  backed up the settings: `{}`", backup.display());
     Ok(())
 }
 
@@ -361,7 +360,7 @@ fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
             places.executables.display()
         ),
         _ => {
-            let next = "`ralph doctor` says whether all is well; then type /ralph \"what to do\" in Claude Code";
+            let next = "run `ralph doctor` to check the installation; then type /ralph \"what to do\" in Claude Code";
             let path = path::advice(&places.executables);
             [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")
         }

@@ -19,12 +19,12 @@ use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
-/// What a person may say about taking an installation back.
+/// Options of `ralph uninstall`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Also remove the executables, checkpoints and Ralph's data; the archive of loops stays
+    /// Also remove executables, checkpoints and data; the archive stays
     #[arg(long, conflicts_with = "plugin")]
     all: bool,
     /// Print what would be done, and change nothing
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         .with_context(|| format!("could not use `{}`", scope.settings.display()))?;
 
     tell!("{}: settings `{}`", scope.name, scope.settings.display());
-    describe(&settings);
+    describe(&settings, args.dry_run);
     if !args.dry_run {
         if matches!(settings, SettingsFate::Trimmed(_)) && !args.all {
             back_up(&scope.backups, &found)?;
@@ -85,29 +85,33 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut repositories = checkpoints::repositories(&places);
     let mut backups = backups(&scope.backups);
     if args.all {
+        let would = would(args.dry_run);
         for repository in &repositories {
-            tell!("  remove {} (checkpoints)", repository.describe());
+            tell!("  {would}remove {} (checkpoints)", repository.describe());
         }
-        if !args.dry_run {
-            repositories.retain(|repository| !repository.clear());
-        }
+        repositories.retain(|repository| !args.dry_run && !repository.clear());
         everything::remove(&places, &backups, args.dry_run)?;
+        backups.clear();
     }
-    let all = args.all && !args.dry_run;
-    backups.retain(|_| !all);
-    name_what_is_left(&places, &Left { files: left, backups, repositories, all });
+    let remaining = Remaining { files: left, backups, repositories, all: args.all };
+    name_what_remains(&places, &remaining);
     Ok(Exit::Done)
 }
 
+/// Begins the lines of a dry run.
+fn would(dry_run: bool) -> &'static str {
+    if dry_run { "would " } else { "" }
+}
+
 /// What was not removed.
-struct Left {
+struct Remaining {
     /// Skills and agents that are not Ralph's, or were edited.
     files: Vec<String>,
     /// The settings backups.
     backups: Vec<PathBuf>,
     /// Repositories with checkpoints.
     repositories: Vec<checkpoints::Repository>,
-    /// Whether `--all` was carried out.
+    /// Whether `--all` was given.
     all: bool,
 }
 
@@ -119,9 +123,7 @@ pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
         None => Ok(()),
         Some(loop_id) => Err(refused(
             Exit::No,
-            format!(
-                "this session has a live loop ({loop_id}): a person can do this in another terminal"
-            ),
+            format!("this session has a live loop ({loop_id}); type this in another terminal"),
         )),
     }
 }
@@ -149,14 +151,19 @@ fn is_empty_object(text: &str) -> bool {
     text.split_whitespace().collect::<String>() == "{}"
 }
 
-fn describe(settings: &SettingsFate) {
+fn describe(settings: &SettingsFate, dry_run: bool) {
+    let would = would(dry_run);
     match settings {
-        SettingsFate::Untouched => tell!("  hooks: none of ours, nothing to change"),
-        SettingsFate::Restored(_) => tell!("  hooks: removed; the file is as it was before"),
-        SettingsFate::Deleted => tell!("  hooks: removed, and with them the file, which was ours"),
+        SettingsFate::Untouched => tell!("  no hooks of Ralph, nothing to change"),
+        SettingsFate::Restored(_) => {
+            tell!("  {would}restore the file as it was before the installation");
+        }
+        SettingsFate::Deleted => {
+            tell!("  {would}remove the file, which the installation created");
+        }
         SettingsFate::Trimmed(merged) => {
             for (what, events) in summary(&merged.changes) {
-                tell!("  {what}: {events}");
+                tell!("  {would}{what}: {events}");
             }
         }
     }
@@ -199,7 +206,7 @@ fn remove_files(
             left.push(path.display().to_string());
             continue;
         }
-        tell!("  remove `{}`", path.display());
+        tell!("  {}remove `{}`", would(dry_run), path.display());
         if !dry_run {
             user_files::remove(&found)?;
             remove_folder_of_skill(path, scope);
@@ -223,7 +230,7 @@ fn unpacked(places: &InstallPaths) -> Option<&Path> {
     of_a_release.is_ok_and(|found| found.text.is_some()).then_some(folder)
 }
 
-fn name_what_is_left(places: &InstallPaths, left: &Left) {
+fn name_what_remains(places: &InstallPaths, left: &Remaining) {
     let mut lines = Vec::new();
     if left.all {
         lines.extend(
@@ -238,25 +245,24 @@ fn name_what_is_left(places: &InstallPaths, left: &Left) {
             "`{}` (loops, and the archive of ended ones)",
             places.ralph.root().display()
         ));
-        lines.push(format!(
-            "`{}`/ralph and ralph-* (the executables)",
-            places.executables.display()
-        ));
+        lines.push(format!("`{}/ralph*` (the executables)", places.executables.display()));
     }
     for repository in &left.repositories {
         lines.push(format!("{} (checkpoints); to remove them:", repository.describe()));
         lines.push(format!("  {}", repository.removal()));
     }
     let backups = left.backups.iter();
-    lines.extend(backups.map(|backup| format!("`{}` (settings as they were)", backup.display())));
-    lines.extend(left.files.iter().map(|file| format!("`{file}` (not ours, or edited)")));
+    lines.extend(backups.map(|backup| format!("`{}` (backup of the settings)", backup.display())));
+    lines.extend(left.files.iter().map(|file| format!("`{file}` (edited, or not from Ralph)")));
     if lines.is_empty() {
-        tell!("nothing is left");
+        tell!("nothing of Ralph remains");
         return;
     }
-    tell!("left, remove by hand what you do not want:");
+    tell!("not removed; delete by hand what you do not want:");
     lines.iter().for_each(|line| tell!("  {line}"));
     if !left.all {
-        tell!("`ralph uninstall --all` removes the executables and all but the archive");
+        tell!(
+            "`ralph uninstall --all` also removes the executables and everything but the archive"
+        );
     }
 }

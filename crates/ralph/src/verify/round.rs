@@ -179,9 +179,14 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
         TestsRun::None(why) => (Some(0), why.reason().to_owned()),
         TestsRun::Some | TestsRun::Unknown => (None, String::new()),
     };
+    let passed = run.ended == CommandEnd::Exited(0);
+    let (failing, error) = match passed {
+        true => (Vec::new(), String::new()),
+        false => (run.failing.clone(), run.error.clone()),
+    };
     Receipt {
         command: criterion.verification_command.clone(),
-        passed: run.ended == CommandEnd::Exited(0),
+        passed,
         exit_code: match run.ended {
             CommandEnd::Exited(code) => Some(code),
             _ => None,
@@ -191,6 +196,8 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
         tests_reported: matches!(run.tests.tests, TestsRun::Ran(_) | TestsRun::Some),
         tests_failed: run.tests.failed,
         tests_skipped: run.tests.skipped,
+        failing,
+        error,
         vacuous,
         started_at: Some(run.started_at),
         duration_ms: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),

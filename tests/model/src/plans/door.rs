@@ -279,7 +279,7 @@ fn seen(world: &World, says: Says, message: &str) -> Option<PlanSeen> {
         false => hash_of(9),
     };
     let gates = match says {
-        Says::ReadyFailing => vec!["line 3: `better` says nothing".to_owned()],
+        Says::ReadyFailing => vec!["line 3: `better` cannot be checked".to_owned()],
         _ => Vec::new(),
     };
     (!hash.is_empty()).then_some(PlanSeen { path, hash, gates })

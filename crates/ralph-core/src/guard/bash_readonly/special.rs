@@ -110,7 +110,7 @@ fn executed<'w>(words: &'w [WordText], at: At<'_>) -> Result<&'w [WordText], Wri
 }
 
 /// The `ralph` commands that only show something.
-const SHOWS: [&[&str]; 19] = [
+const SHOWS: [&[&str]; 20] = [
     &["status"],
     &["report"],
     &["explain"],
@@ -122,6 +122,7 @@ const SHOWS: [&[&str]; 19] = [
     &["task", "waves"],
     &["task", "graph"],
     &["parallel", "plan"],
+    &["parallel", "waves"],
     &["ralplan", "next"],
     &["ralplan", "status"],
     &["session", "list"],

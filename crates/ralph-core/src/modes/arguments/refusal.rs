@@ -73,8 +73,8 @@ impl fmt::Display for ArgumentError {
             ),
             ArgumentError::Criterion { given, why } => write!(
                 to,
-                "`--ac '{given}'` proves nothing: {why}; name a command that fails while the work \
-                 is not done"
+                "`--ac '{given}'` proves nothing: {why}; name a command that fails until the work \
+                 is done"
             ),
             ArgumentError::EmptyTask => write!(
                 to,
@@ -93,7 +93,7 @@ fn example(flag: &str) -> String {
         "--ac" => "'all tests pass=npm test'",
         "--session" => "SESSION_ID",
         "--stall-limit" => "3",
-        "--max-workers" => "4",
+        "--workers" => "4",
         "--max-minutes" => "480",
         "--max-tokens" => "2000000",
         _ => "25",

@@ -75,7 +75,7 @@ fn both_spellings_of_a_flag_are_read_wherever_they_stand() {
 fn every_flag_is_read() {
     let given = options(
         "--max-iterations 10000 --max-minutes=100000 --max-tokens 1000000000000 --stall-limit=1000 \
-         --max-workers 16 --completion token --session abc-1 --baseline --ac 'a=b'",
+         --workers 16 --completion token --session abc-1 --baseline --ac 'a=b'",
     );
     assert_eq!(given.max_iterations, Some(10_000));
     assert_eq!(given.max_minutes, Some(100_000));
@@ -157,7 +157,7 @@ fn a_criterion_that_proves_nothing_is_refused() {
     check_refused("x --ac 'npm test'", "a description, `=` and a command");
     check_refused("x --ac 'tests pass='", "there is no command");
     check_refused("x --ac 'tests pass=true'", "it succeeds whatever");
-    check_refused("x --ac 'tests pass=npm test || true'", "hides its failure");
+    check_refused("x --ac 'tests pass=npm test || true'", "hides the command's failure");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn the_refusal_of_a_value_shows_how_to_write_it() {
         "--max-minutes 480",
         "--max-tokens 2000000",
         "--stall-limit 3",
-        "--max-workers 4",
+        "--workers 4",
         "--completion verified",
         "--ac 'all tests pass=npm test'",
         "--session SESSION_ID",

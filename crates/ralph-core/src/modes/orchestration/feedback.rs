@@ -61,8 +61,8 @@ impl FeedbackBatch {
             requirements: items("New Requirements"),
         };
         if !feedback.says_something() {
-            let what = "it asks for nothing yet; add an item under `## Critical Issues`, \
-                        `## Quality Issues` or `## New Requirements`";
+            let what = "it has no item yet; add one under `## Critical Issues`, `## Quality \
+                 Issues` or `## New Requirements`";
             found.push(OrchestrationFinding::new(place, 0, what));
         }
         (feedback, found)
@@ -77,13 +77,11 @@ impl FeedbackBatch {
 /// The text of a new batch: only headings and comments, which do not start an iteration.
 pub fn template(iteration: u32, stamp: &str, now: LocalTime) -> String {
     format!(
-        "---\niteration: {iteration}\ntimestamp: {now}\nprevious_iteration: {}\n---\n\n\
-         # Feedback Batch: {stamp}\n\n\
-         ## Critical Issues\n<!-- - [ ] **ISS-001**: what is wrong\n  - Evidence: app.log, lines 45-60\n  \
-         - Suggested Fix: … -->\n\n\
-         ## Quality Issues\n<!-- - [ ] **Q-001**: what could be better -->\n\n\
-         ## New Requirements\n<!-- - what is to be added -->\n\n\
-         ## Artifacts Index\n| File | Description |\n|------|-------------|\n",
+        "---\niteration: {iteration}\ntimestamp: {now}\nprevious_iteration: {}\n---\n\n# Feedback \
+         Batch: {stamp}\n\n## Critical Issues\n<!-- - [ ] **ISS-001**: the defect\n  - Evidence: \
+         app.log, lines 45-60\n  - Suggested Fix: … -->\n\n## Quality Issues\n<!-- - [ ] \
+         **Q-001**: the improvement -->\n\n## New Requirements\n<!-- - the addition -->\n\n## \
+         Artifacts Index\n| File | Description |\n|------|-------------|\n",
         iteration.saturating_sub(1)
     )
 }
@@ -132,7 +130,7 @@ mod tests {
         let (feedback, found) = FeedbackBatch::parse(2, "20260201-120000", &text);
         assert!(!feedback.says_something());
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].what.contains("asks for nothing yet"));
+        assert!(found[0].what.contains("has no item yet"));
     }
 
     #[test]

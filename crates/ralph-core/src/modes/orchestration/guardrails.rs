@@ -53,10 +53,7 @@ impl Guardrails {
         let yaml = match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
             Some((Ok(yaml), before)) => Some((yaml, before)),
             Some((Err(flaw), before)) => {
-                tell(
-                    flaw.line + before,
-                    format!("the front matter counts for nothing: {}", flaw.what),
-                );
+                tell(flaw.line + before, format!("the front matter is ignored: {}", flaw.what));
                 None
             }
             None => None,

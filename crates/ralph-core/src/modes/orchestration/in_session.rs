@@ -5,6 +5,7 @@
 
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::Proof;
+use crate::modes::orchestration::agents::AgentRole;
 use crate::protocol::reply::REASON_LIMIT;
 use crate::state::{
     DrivenTurn, EndingKind, LoopState, OrchestrationCall, OrchestrationState, PauseCause,
@@ -46,8 +47,8 @@ pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ro
         RouterStep::Failed => RouterEnding::Ended(EndingKind::Failed, says.to_owned()),
         RouterStep::Complete if !needs_proof(state) => {
             let detail = match state.acceptance_criteria.is_empty() {
-                true => "all tasks are done; there was no criterion to prove it by",
-                false => "all tasks are done; nothing was verified",
+                true => "all tasks are done; the loop has no criterion",
+                false => "all tasks are done; no criterion was run",
             };
             RouterEnding::Ended(EndingKind::CompleteUnverified, detail.to_owned())
         }
@@ -82,11 +83,11 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
         open.push(proof.problem.clone());
     }
     if open.is_empty() {
-        open.push("the criteria are not those that the person agreed to".to_owned());
+        open.push("the criteria differ from those that the user agreed to".to_owned());
     }
     format!(
-        "all tasks are done and the criteria do not hold: {}; say what is missing with `ralph session feedback \
-         new`",
+        "all tasks are done, but the criteria do not hold: {}; name the missing work with `ralph \
+         session feedback new`",
         bounded(&open.join("; "), 900)
     )
 }
@@ -94,7 +95,11 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
 /// The rule at a stop, unless the user's wish or a running agent already lets the turn end.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     let Some(routed) = &seen.session else {
-        return rest(state, "its router did not answer; `ralph session next` says why", seen.now);
+        return rest(
+            state,
+            "the router did not answer; `ralph session next` shows the reason",
+            seen.now,
+        );
     };
     match ends(state, routed, seen.proof.as_ref()) {
         RouterEnding::GoesOn => {}
@@ -115,7 +120,8 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     session.told_at.clone_from(&routed.stands);
     if session.still >= limit {
         let next = bounded(routed.says.lines().next().unwrap_or_default(), 200);
-        let detail = format!("the session stood still at {}; next: {next}", stops(limit));
+        let detail =
+            format!("no file of the orchestration changed at {}; next: {next}", stops(limit));
         return rest(state, &detail, seen.now);
     }
     state.iteration += 1;
@@ -158,6 +164,24 @@ pub fn told(state: &LoopState) -> String {
     }
 }
 
+/// The next step without the prompts: the router prints these word for word.
+pub(super) fn next_in_the_line(state: &LoopState) -> String {
+    let Some(session) = state.orchestration() else { return String::new() };
+    let id = &session.id;
+    match session.given.as_slice() {
+        [] => session.says.lines().next().unwrap_or_default().to_owned(),
+        [call] => format!(
+            "call the agent `{}{}` as `ralph session next --id {id}` prints it",
+            prefix(state),
+            call.agent().map_or("", AgentRole::name)
+        ),
+        calls => format!(
+            "make the {} calls of agents that `ralph session next --id {id}` prints",
+            calls.len()
+        ),
+    }
+}
+
 fn too_long(session: &OrchestrationState) -> String {
     format!(
         "Next: run `ralph session next --id {}`, and make each call of the Agent tool that it prints, all of them in \
@@ -167,9 +191,7 @@ fn too_long(session: &OrchestrationState) -> String {
 }
 
 fn calls_in_words(calls: &[OrchestrationCall], prefix: &str) -> String {
-    let agent = |call: &OrchestrationCall| {
-        call.agent().map_or("", crate::modes::orchestration::agents::AgentRole::name)
-    };
+    let agent = |call: &OrchestrationCall| call.agent().map_or("", AgentRole::name);
     if let [call] = calls {
         return format!(
             "Next: call the Agent tool with subagent_type `{prefix}{}`, run_in_background false and this prompt, word \
@@ -204,8 +226,8 @@ pub fn started_line(state: &LoopState) -> String {
 pub fn announcement(state: &LoopState) -> String {
     let (id, loop_id) = (id(state), &state.loop_id);
     let mut text = format!(
-        "session {id} started in `.ralph-sessions/{id}/` (loop {loop_id}): at most {} {}, {} {}. Esc pauses it, \
-         /ralph-cancel ends it, `ralph session signal` says something to it.",
+        "orchestration {id} started in `.ralph-sessions/{id}/` (loop {loop_id}): at most {} {}, {} \
+         {}. Esc pauses it, /ralph-cancel ends it, `ralph session signal` sends it a message.",
         state.max_iterations,
         noun(state.max_iterations, "step", "steps"),
         state.limits.max_minutes,
@@ -213,10 +235,11 @@ pub fn announcement(state: &LoopState) -> String {
     );
     if state.acceptance_criteria.is_empty() {
         text.push_str(
-            " No criterion was given with --ac and no test command was found: it can only end complete_unverified.",
+            " No --ac was given and no test command was found, so it can only end as \
+             complete_unverified.",
         );
     } else {
-        text.push_str(" When all tasks are done, these have to hold:");
+        text.push_str(" When all tasks are done, these commands must succeed:");
         for criterion in &state.acceptance_criteria {
             let _ = write!(text, "\n  {}: {}", criterion.id, criterion.verification_command);
         }
@@ -250,11 +273,11 @@ pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> Strin
     );
     text.push_str(RULES);
     for steer in steers {
-        let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
+        let _ = write!(text, "\nThe user said: STEER: {}", bounded(steer, 160));
     }
     let told = match state.orchestration() {
         Some(session) if session.given.is_empty() && session.says.is_empty() => {
-            "Next: end your turn; you are told then which agent is called.".to_owned()
+            "Next: end your turn; Ralph then names the agent to call.".to_owned()
         }
         _ => told(state),
     };
@@ -262,10 +285,11 @@ pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> Strin
     text
 }
 
-const RULES: &str = "\nRules: you route and do nothing else. Make exactly the calls that `Next:` names, with their \
-prompts word for word; one mode or one task for each call. You write nothing below `.ralph-sessions/`, and do no agent's \
-work: the agents write. Ask the person nothing. After each call and whenever you would stop you are told what comes next; \
-`ralph session status` shows where the session stands.";
+const RULES: &str = "\nRules: you only route. Make exactly the calls that `Next:` names, with \
+     their prompts word for word; one mode or one task for each call. Write nothing below \
+     `.ralph-sessions/` and do no agent's work. Ask the user nothing. After each call, and \
+     whenever you would stop, Ralph names the next step; `ralph session status` shows the \
+     progress.";
 
 #[cfg(test)]
 mod tests;

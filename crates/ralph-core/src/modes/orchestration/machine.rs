@@ -133,7 +133,8 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     // No test reaches this line; without the limit, a state that never changes would hang the
     // caller.
     let (state, iteration) = resolve(&Picture::of(&current));
-    let act = Act::Failed(format!("could not leave {state}; run `ralph session validate`"));
+    let act =
+        Act::Failed(format!("could not leave the state {state}; run `ralph session validate`"));
     MachineStep {
         state,
         iteration,

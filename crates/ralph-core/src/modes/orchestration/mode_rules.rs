@@ -3,7 +3,7 @@
 use super::in_session;
 use crate::modes::mode::ModeRules;
 use crate::state::{EndingKind, LoopState, StateView};
-use crate::stop::{self, AtStop, StopInputs, StopVerdict, TaskProgress};
+use crate::stop::{self, AtStop, NextStep, StopInputs, StopVerdict, TaskProgress};
 use jiff::Timestamp;
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ impl AtStop for Orchestration {
         seen: &StopInputs,
     ) -> StopVerdict {
         if seen.document_gone {
-            let detail = "a person removed the session's folder".to_owned();
+            let detail = "the user removed the orchestration's folder".to_owned();
             return stop::end(state, EndingKind::Cancelled, detail, seen.now);
         }
         if let Some(verdict) = stop::blocked(state, work, seen) {
@@ -35,14 +35,15 @@ impl AtStop for Orchestration {
         in_session::at_stop(state, seen)
     }
 
-    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> String {
-        match state.context_lost {
+    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
+        let details = match state.context_lost {
             true => {
                 let heading = in_session::continues_line(state);
                 in_session::loop_prompt(&heading, state, &[])
             }
             false => in_session::told(state),
-        }
+        };
+        NextStep::new(&state.position(), "", &in_session::next_in_the_line(state), details)
     }
 }
 
@@ -87,8 +88,8 @@ impl ModeRules for Orchestration {
 
     fn next_hint(&self, state: &LoopState) -> Option<String> {
         let hint = match state.is_running() {
-            true => "`ralph session status` shows it whole",
-            false => "/ralph-v2 in its session goes on with it, as `ralph resume` does",
+            true => "`ralph session status` shows all of it",
+            false => "/ralph-v2 in its session or `ralph resume` continues it",
         };
         Some(hint.to_owned())
     }
@@ -97,16 +98,16 @@ impl ModeRules for Orchestration {
         let id = in_session::id(state);
         (*kind == EndingKind::AwaitingFeedback).then(|| {
             format!(
-                "`ralph session feedback new --id {id}` takes what the next iteration is to do; then /ralph-v2 {id} \
-                 goes on."
+                "Write the next iteration's work with `ralph session feedback new --id {id}`, then \
+                 type /ralph-v2 {id}."
             )
         })
     }
 
     fn blocks_start(&self, state: &LoopState, _has_task: bool) -> Option<String> {
         Some(format!(
-            "the orchestrated session {} is live in this session: type /ralph-v2 to go on with it, or /ralph-cancel to \
-             end it",
+            "orchestration {} is live in this session: type /ralph-v2 to continue it, or \
+             /ralph-cancel to end it",
             in_session::id(state)
         ))
     }

@@ -61,7 +61,7 @@ fn mend_progress(
             text
         }
         None => {
-            let what = "it was missing; each task is as far as its last report shows";
+            let what = "it was missing; each task has the status that its last report shows";
             done.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
             from_reports(picture, iteration)
         }
@@ -113,8 +113,8 @@ fn mend_metadata(
             // The other files show the state, so resolve it without the unreadable file.
             after.files.remove(&OrchestrationFile::Metadata.to_string());
             let (state, iteration) = resolve(&Picture::of(after));
-            let was = if other.is_some() { "it was no YAML" } else { "it was missing" };
-            let what = format!("{was}; it was written anew, in {state}, iteration {iteration}");
+            let was = if other.is_some() { "it was not YAML" } else { "it was missing" };
+            let what = format!("{was}; rewrote it with the state {state}, iteration {iteration}");
             done.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
             OrchestrationMetadata::first(&id, state, iteration, now)
         }
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(statuses, ["[x]", "[F]", "[P]", "[ ]"]);
         assert_eq!(
             told(&mended.done)[1],
-            "metadata.yaml: it was no YAML; it was written anew, in REVIEWING_BATCH, iteration 1"
+            "metadata.yaml: it was not YAML; rewrote it with the state REVIEWING_BATCH, iteration 1"
         );
     }
 }

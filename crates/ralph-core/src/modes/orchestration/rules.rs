@@ -52,14 +52,14 @@ pub fn may_write(
     let (mode, of_task) = match writer {
         Writer::Main => {
             return refuse(
-                "the orchestrating conversation writes no artefact of the session; call the agent that \
-                 `ralph session next` names"
+                "the orchestrating conversation must not write the orchestration's files; call the \
+                 agent that `ralph session next` names"
                     .to_owned(),
             );
         }
         Writer::Stranger => {
             return refuse(
-                "only the session's own agents write its artefacts; return your result as text"
+                "only the orchestration's agents write its files; return your result as text"
                     .to_owned(),
             );
         }
@@ -67,8 +67,8 @@ pub fn may_write(
     };
     let Some(place) = place else {
         return refuse(
-            "the session's folder has no such file; write `plan.md`, `progress.md`, `tasks/`, `reports/`, \
-             `questions/` or `iterations/`, as far as they are yours"
+            "the orchestration's folder has no such file; write your own files among `plan.md`, \
+             `progress.md`, `tasks/`, `reports/`, `questions/` and `iterations/`"
                 .to_owned(),
         );
     };
@@ -79,7 +79,7 @@ pub fn may_write(
     }
     match place {
         OrchestrationFile::PlanSnapshot(_) if target.exists => {
-            refuse(format!("`{place}` is the plan as it was and stays so; write `plan.md`"))
+            refuse(format!("`{place}` is a snapshot and must not change; write `plan.md`"))
         }
         OrchestrationFile::Task(id) if target.exists => replaced_task(mode, id, target),
         OrchestrationFile::Report { task, attempt } => {
@@ -94,11 +94,12 @@ fn replaced_task(mode: Mode, id: &str, target: WriteTarget) -> Result<(), RuleRe
     let may_replace = matches!(mode, Mode::Rebreakdown | Mode::RebreakdownTask);
     match (may_replace, target.status) {
         (true, Some(TaskMark::Done)) => {
-            Err(RuleRefusal(format!("{id} is done and its file stays; write a new task")))
+            Err(RuleRefusal(format!("{id} is done and its file must not change; write a new task")))
         }
         (true, _) => Ok(()),
         (false, _) => Err(RuleRefusal(format!(
-            "`tasks/{id}.md` is there and stays as it is; only REBREAKDOWN and REBREAKDOWN_TASK replace a task"
+            "`tasks/{id}.md` exists and must not change; only REBREAKDOWN and REBREAKDOWN_TASK \
+             replace a task"
         ))),
     }
 }
@@ -116,12 +117,12 @@ fn report(
     }
     if mode == Mode::SessionReview {
         return Err(RuleRefusal(
-            "a review of the session is written to `iterations/<N>/review.md`".to_owned(),
+            "write the session review to `iterations/<N>/review.md`".to_owned(),
         ));
     }
     if attempt < target.latest_attempt {
         return Err(RuleRefusal(format!(
-            "an earlier attempt's report stays; write `{}`",
+            "the report of an earlier attempt must not change; write `{}`",
             OrchestrationFile::Report { task, attempt: target.latest_attempt }
         )));
     }
@@ -146,10 +147,10 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
             continue;
         }
         if old.status == TaskMark::Done {
-            return Err(RuleRefusal(format!("{id} is done and stays so; add a new task")));
+            return Err(RuleRefusal(format!("{id} is done and must not change; add a new task")));
         }
         let Some(new) = new else {
-            return Err(RuleRefusal(format!("{id} may not be left out; mark it `[C]`")));
+            return Err(RuleRefusal(format!("{id} must not be removed; mark it `[C]`")));
         };
         let allowed = allowed_marks(mode, id == task);
         if !allowed.contains(&new) {
@@ -161,7 +162,7 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
                 }
             };
             return Err(RuleRefusal(format!(
-                "{} may not mark {id} `{new}`; it marks {own}",
+                "{} must not mark {id} `{new}`; it marks {own}",
                 mode.agent()
             )));
         }
@@ -169,7 +170,7 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
     let is_new = |id: &str| before.task(id).is_none();
     match after.tasks().into_iter().find(|entry| is_new(&entry.id)) {
         Some(entry) if mode.agent() != AgentRole::Planner => {
-            Err(RuleRefusal(format!("{} is added by the planner; name it in the report", entry.id)))
+            Err(RuleRefusal(format!("only the planner adds {}; name it in the report", entry.id)))
         }
         _ => Ok(()),
     }
@@ -207,7 +208,7 @@ fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<()
             if !new.starts_with(&old) {
                 let own = if own.is_empty() { "none".to_owned() } else { own.join(" or ") };
                 return Err(RuleRefusal(format!(
-                    "{} may not mark {id}; called for {mode} it marks {own} of the planning tasks",
+                    "{} must not mark {id}; in {mode} it marks {own} of the planning tasks",
                     mode.agent()
                 )));
             }
@@ -236,7 +237,7 @@ pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize,
     let Some(agent) = AgentRole::of(kind) else {
         let names: Vec<&str> = AgentRole::ALL.iter().map(|agent| agent.name()).collect();
         return Err(RuleRefusal(format!(
-            "`{kind}` has no part in the session; call one of {}",
+            "`{kind}` is not an agent of this orchestration; call one of {}",
             names.join(", ")
         )));
     };
@@ -248,11 +249,11 @@ pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize,
     let modes = prompt.lines().filter(|line| line.starts_with("MODE:")).count();
     let tasks = prompt.lines().filter(|line| line.starts_with("TASK_ID:")).count();
     let why = match modes > 1 || tasks > 1 {
-        true => "a call has exactly one mode or one task",
-        false => "this is not the call that comes next",
+        true => "each call needs exactly one mode or one task",
+        false => "this is not the next call",
     };
     let Some(first) = given.first() else {
-        return Err(RuleRefusal(format!("{why}; no call comes next, run `ralph session next`")));
+        return Err(RuleRefusal(format!("{why}; no call is due, run `ralph session next`")));
     };
     // Show the call for the same agent, if there is one.
     let meant = given.iter().find(|call| call.agent() == agent).unwrap_or(first);
@@ -330,12 +331,20 @@ mod tests {
             Some("write `plan.md`"),
         );
         for mode in [Mode::Initialize, Mode::TaskBreakdown, Mode::Update, Mode::RepairState] {
-            check(agent(mode, ""), "tasks/a.md", there(TaskMark::Open), Some("stays as it is"));
+            check(
+                agent(mode, ""),
+                "tasks/a.md",
+                there(TaskMark::Open),
+                Some("exists and must not change"),
+            );
             check(agent(mode, ""), "tasks/a.md", NEW, None);
         }
         for mode in [Mode::Rebreakdown, Mode::RebreakdownTask] {
             for status in TaskMark::ALL {
-                let refused = (status == TaskMark::Done).then_some("a is done and its file stays");
+                let refused = (status == TaskMark::Done).then_some(
+                    "a is done and its file must \
+                     not change",
+                );
                 check(agent(mode, "a"), "tasks/a.md", there(status), refused);
             }
         }
@@ -384,14 +393,23 @@ mod tests {
             "[x] b",
             Some("it marks `[/]`, `[P]`, `[F]` for its task"),
         );
-        check_mark(Mode::Execute, "b", "[P] c", "[F] c", Some("may not mark c"));
+        check_mark(Mode::Execute, "b", "[P] c", "[F] c", Some("must not mark c"));
         check_mark(Mode::TaskReview, "c", "[P] c", "[x] c", None);
-        check_mark(Mode::TaskReview, "c", "[P] c", "[ ] c", Some("may not mark c"));
+        check_mark(Mode::TaskReview, "c", "[P] c", "[ ] c", Some("must not mark c"));
         check_mark(Mode::TimeoutFail, "b", "[ ] b", "[x] b", Some("it marks `[F]`"));
         check_mark(Mode::RebreakdownTask, "b", "[ ] b", "[C] b\n- [ ] b1", None);
         check_mark(Mode::Rebreakdown, "", "[F] d", "[ ] d", None);
         check_mark(Mode::Brainstorm, "", "[F] d", "[ ] d", Some("its own planning task"));
-        check_mark(Mode::Execute, "b", "[F] d\n", "[F] d\n- [ ] e\n", Some("added by the planner"));
+        check_mark(
+            Mode::Execute,
+            "b",
+            "[F] d\n",
+            "[F] d\n- [ ] e\n",
+            Some(
+                "only the planner adds \
+             e",
+            ),
+        );
         check_mark(Mode::TaskBreakdown, "", "[F] d\n", "[F] d\n- [ ] e\n", None);
         check_mark(Mode::Execute, "b", "- [ ] b\n", "", Some("mark it `[C]`"));
     }
@@ -431,7 +449,7 @@ mod tests {
                     "a",
                     "[x] a",
                     &format!("{mark} a"),
-                    Some("a is done and stays so"),
+                    Some("a is done and must not change"),
                 );
             }
         }
@@ -445,13 +463,18 @@ mod tests {
             assert_eq!(may_call(&given, kind, "SESSION_PATH: p/\nTASK_ID: b"), Ok(1));
         }
         for (kind, prompt, words) in [
-            ("general-purpose", "x", "has no part in the session; call one of Ralph-v2-Planner,"),
+            (
+                "general-purpose",
+                "x",
+                "is not an agent of this orchestration; call one of \
+                 Ralph-v2-Planner,",
+            ),
             (
                 "Ralph-v2-Reviewer",
                 "SESSION_PATH: p/\nTASK_ID: b",
                 "call `Ralph-v2-Executor` with this",
             ),
-            ("Ralph-v2-Executor", "SESSION_PATH: p/\nTASK_ID: c", "not the call that comes next"),
+            ("Ralph-v2-Executor", "SESSION_PATH: p/\nTASK_ID: c", "not the next call"),
             (
                 "Ralph-v2-Executor",
                 "SESSION_PATH: p/\nTASK_ID: a\nTASK_ID: b",

@@ -54,7 +54,7 @@ impl TaskFile {
                     Some(said) => found.push(OrchestrationFinding::new(
                         place,
                         line("id"),
-                        format!("`id: {said}` is not the file's name; the name counts"),
+                        format!("`id: {said}` differs from the file's name and is ignored"),
                     )),
                     None => {
                         found.push(OrchestrationFinding::new(place, 1, format!("write `id: {id}`")))
@@ -91,7 +91,7 @@ impl TaskFile {
         let (ids, line) = lines.unwrap_or_default();
         for bad in ids.iter().filter(|id| !is_task_id(id)) {
             task.is_sound = false;
-            let what = format!("`{bad}` is no id of a task; write `depends_on: [task-1]`");
+            let what = format!("`{bad}` is not a task id; write `depends_on: [task-1]`");
             found.push(OrchestrationFinding::blocks(place, line, what));
         }
         task.depends_on = ids;
@@ -264,7 +264,7 @@ inherited_by: []
             ]
         );
         let (_, found) = TaskFile::parse("task-3", TEXT);
-        assert!(found[0].what.contains("the name counts") && found[0].line == 2);
+        assert!(found[0].what.contains("differs from the file's name") && found[0].line == 2);
         let (task, found) = TaskFile::parse("task-2", &TEXT.replace("id: task-2", "id: ["));
         assert!(!task.is_sound && found[0].line >= 2, "{found:?}");
     }

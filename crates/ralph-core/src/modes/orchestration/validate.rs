@@ -24,14 +24,14 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<OrchestrationF
     let (state, iteration) = resolve(picture);
     if state != State::Initializing {
         if picture.metadata.is_none() {
-            let what = "it is missing; where the session is, is inferred from the other files";
+            let what = "it is missing; the state is inferred from the other files";
             found.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
         }
         if !seen.has(OrchestrationFile::Plan) {
             found.push(OrchestrationFinding::new(
                 OrchestrationFile::Plan,
                 0,
-                "it is missing; write what is to be done",
+                "it is missing; write the task into it",
             ));
         }
         match &picture.progress {
@@ -50,7 +50,7 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<OrchestrationF
         found.extend(
             (1..iteration).filter(|old| !seen.has(OrchestrationFile::PlanSnapshot(*old))).map(
                 |old| {
-                    let what = "it is missing; nobody can tell any more what the plan was";
+                    let what = "it is missing, so the earlier plan is lost";
                     OrchestrationFinding::new(OrchestrationFile::PlanSnapshot(old), 0, what)
                 },
             ),
@@ -90,7 +90,7 @@ pub(super) fn of_feedback(
             }
             Some(Err(_)) => {
                 let what = format!(
-                    "it stands in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
+                    "it is in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
                     of.max(next.min(2))
                 );
                 found.push(OrchestrationFinding::blocks(
@@ -109,7 +109,8 @@ pub(super) fn of_feedback(
             ),
             true => continue,
             false => {
-                "it is missing, so nobody takes the files beside it up; write what is to be done into it".to_owned()
+                "it is missing, so the files beside it are ignored; write the work to do into it"
+                    .to_owned()
             }
         };
         let place = OrchestrationFile::Feedback { iteration: of, stamp, file: feedback::FILE };
@@ -169,17 +170,17 @@ fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<OrchestrationFinding>
             tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
         }
         if entry.status == TaskMark::InProgress && entry.said("started").is_none() {
-            let what = format!("{} does not say since when; write `(started: …)`", entry.id);
+            let what = format!("{} has no start time; write `(started: …)`", entry.id);
             found.push(OrchestrationFinding::new(OrchestrationFile::Progress, entry.line, what));
         } else if entry.status == TaskMark::ReviewPending
             && picture.reports_of(&entry.id).is_empty()
         {
-            let what = format!("{} is to be reviewed and has no report", entry.id);
+            let what = format!("{} awaits review and has no report", entry.id);
             found.push(OrchestrationFinding::new(OrchestrationFile::Progress, entry.line, what));
         }
     }
     for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
-        let what = format!("{} does not stand in `progress.md`; it counts as open", task.id);
+        let what = format!("{} is missing in `progress.md` and counts as open", task.id);
         found.push(OrchestrationFinding::new(OrchestrationFile::Task(&task.id), 0, what));
     }
     let wanted = TaskFiles::of(picture, progress);
@@ -213,7 +214,7 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<OrchestrationFin
                 && TaskMark::of(mark).is_some()
                 && ids.iter().any(|id| id == word)
             {
-                let what = format!("the status of {word} stands in `progress.md` and nowhere else");
+                let what = format!("write the status of {word} in `progress.md` only");
                 found.push(OrchestrationFinding::new(place, at + 1, what));
             }
         }
@@ -249,8 +250,9 @@ mod tests {
             &[
                 "progress.md: the legend does not name `[P]`",
                 "progress.md: the section `## Planning Progress (Iteration 1)` is missing",
-                "progress.md:17: `[?]` is no status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`",
-                "tasks/task-1.md: task-1 does not stand in `progress.md`; it counts as open",
+                "progress.md:17: `[?]` is not a status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, \
+                 `[F]`, `[C]`",
+                "tasks/task-1.md: task-1 is missing in `progress.md` and counts as open",
             ],
         );
         assert!(is_invalid(&validate(&session.seen)));
@@ -270,9 +272,9 @@ mod tests {
         check(
             &session,
             &[
-                "progress.md:20: the section `## Implementation Progress (Iteration 1)` stands in line 17 as well; \
-                 put its entries there",
-                "progress.md:21: task-1 stands in line 18 as well; leave one of the two",
+                "progress.md:20: line 17 has the section `## Implementation Progress (Iteration \
+                 1)` too; move these entries there",
+                "progress.md:21: line 18 has task-1 too; delete one of them",
             ],
         );
         assert!(is_invalid(&validate(&session.seen)));
@@ -297,10 +299,13 @@ mod tests {
             told,
             [
                 "progress.md:20: task-3 has no file; write `tasks/task-3.md`",
-                "tasks/task-1.md: task-1 → task-2 → task-1 depend on each other in a circle; leave one out",
-                "tasks/task-4.md: task-4 depends on task-5, which is cancelled; write it anew without",
-                "tasks/task-6.md: task-6 depends on task-7, which does not exist; add it or leave it out",
-                "tasks/task-6.md: task-6 does not stand in `progress.md`; it counts as open",
+                "tasks/task-1.md: task-1 → task-2 → task-1 is a dependency cycle; remove one \
+                 dependency",
+                "tasks/task-4.md: task-4 depends on task-5, which is cancelled; remove that \
+                 dependency",
+                "tasks/task-6.md: task-6 depends on task-7, which does not exist; add that task or \
+                 remove the dependency",
+                "tasks/task-6.md: task-6 is missing in `progress.md` and counts as open",
             ]
         );
     }
@@ -309,10 +314,7 @@ mod tests {
     fn a_status_that_stands_elsewhere_is_told() {
         let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.file("plan.md", "# Plan\n- [ ] a criterion\n- [x] task-1: done\n");
-        check(
-            &session,
-            &["plan.md:3: the status of task-1 stands in `progress.md` and nowhere else"],
-        );
+        check(&session, &["plan.md:3: write the status of task-1 in `progress.md` only"]);
     }
 
     #[test]
@@ -328,9 +330,9 @@ mod tests {
             &[
                 "iterations/1/feedbacks/x/feedbacks.md: it is for iteration 1, and the next is 2; move it to \
                  `iterations/2/feedbacks/`",
-                "iterations/2/feedbacks/20260201-120000/feedbacks.md: it is missing, so nobody takes the files beside it \
-                 up; write what is to be done into it",
-                "iterations/2/feedbacks/notes.md: it stands in no batch; move it to \
+                "iterations/2/feedbacks/20260201-120000/feedbacks.md: it is missing, so the files \
+                 beside it are ignored; write the work to do into it",
+                "iterations/2/feedbacks/notes.md: it is in no batch; move it to \
                  `iterations/2/feedbacks/<YYYYMMDD-hhmmss>/`",
                 "iterations/4/feedbacks/x/feedbacks.md: it is for iteration 4, and the next is 2; move it to \
                  `iterations/2/feedbacks/`",
@@ -350,8 +352,8 @@ mod tests {
         check(
             &session,
             &[
-                "progress.md:18: task-1 does not say since when; write `(started: …)`",
-                "progress.md:19: task-2 is to be reviewed and has no report",
+                "progress.md:18: task-1 has no start time; write `(started: …)`",
+                "progress.md:19: task-2 awaits review and has no report",
             ],
         );
     }

@@ -120,7 +120,7 @@ impl TaskFiles {
                 let id = &task.id;
                 (
                     id.clone(),
-                    format!("{id} depends on {on}, which is cancelled; write it anew without"),
+                    format!("{id} depends on {on}, which is cancelled; remove that dependency"),
                 )
             }));
         }
@@ -148,7 +148,7 @@ impl TaskFiles {
         for task in self.tasks.iter().filter(|task| !ordered.contains(&task.id.as_str())) {
             let outlook = self.at_rest(&task.id).unwrap_or_else(|| {
                 Outlook::Skipped(format!(
-                    "{} waits in a circle, or for a task that is not there",
+                    "{} is in a dependency cycle or waits for a missing task",
                     task.id
                 ))
             });
@@ -177,7 +177,7 @@ impl TaskFiles {
             return outlook;
         }
         if self.unsound.iter().any(|other| other == id) {
-            return Outlook::Skipped(format!("what {id} depends on cannot be read"));
+            return Outlook::Skipped(format!("the dependencies of {id} cannot be read"));
         }
         if is_exhausted() {
             return Outlook::Exhausted;

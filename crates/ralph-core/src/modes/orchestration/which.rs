@@ -144,13 +144,11 @@ impl Meant {
             Meant::One(id) => Ok(id),
             Meant::None => Err(none.to_owned()),
             Meant::Completed(ids) => {
-                Err(format!("all sessions are completed; say which is meant: {}", names(&ids)))
+                Err(format!("all orchestrations are completed; name one: {}", names(&ids)))
             }
-            Meant::Open(ids) => Err(format!(
-                "there are {} sessions; say which is meant: {}",
-                ids.len(),
-                names(&ids)
-            )),
+            Meant::Open(ids) => {
+                Err(format!("there are {} orchestrations; name one: {}", ids.len(), names(&ids)))
+            }
         }
     }
 }
@@ -229,14 +227,14 @@ mod tests {
 
     #[test]
     fn of_several_that_are_open_a_person_says_which_and_the_completed_are_not_offered() {
-        let said = "there are 2 sessions; say which is meant: `0` or `2`";
+        let said = "there are 2 orchestrations; name one: `0` or `2`";
         check(&[OPEN, DONE, AWAITS], Err(said));
         check(&[None, DONE, None], Err(said));
     }
 
     #[test]
     fn of_several_that_are_completed_a_person_says_which() {
-        let said = "all sessions are completed; say which is meant: `0` or `1`";
+        let said = "all orchestrations are completed; name one: `0` or `1`";
         check(&[DONE, DONE], Err(said));
     }
 }

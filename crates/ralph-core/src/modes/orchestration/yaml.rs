@@ -63,7 +63,7 @@ impl Yaml {
         for event in Parser::new_from_str(text).take(2 * MOST) {
             let (event, span) = event.map_err(|error| YamlError {
                 line: error.marker().line(),
-                what: format!("this is no YAML: {}", error.info()),
+                what: format!("this is not YAML: {}", error.info()),
             })?;
             if reader.take(event, span.start, span.end)? {
                 break;
@@ -148,7 +148,7 @@ impl YamlReader {
     fn take(&mut self, event: Event, start: Marker, end: Marker) -> Result<bool, YamlError> {
         let flaw = |what: &str| Err(YamlError { line: start.line(), what: what.to_owned() });
         if self.nodes.len() > MOST || self.open.len() > DEEPEST {
-            return flaw("there is more in it than this document ever holds");
+            return flaw("it has more entries than this document can have");
         }
         let value = match event {
             Event::DocumentEnd | Event::StreamEnd => return Ok(true),
@@ -176,7 +176,7 @@ impl YamlReader {
         // This scalar is a key.
         if let Some(OpenNode::Mapping { key: key @ None, .. }) = self.open.last_mut() {
             let YamlValue::Scalar(text, _) = value else {
-                return flaw("a name is a text; write `name: value`");
+                return flaw("a name must be text; write `name: value`");
             };
             *key = Some((text, end.index()));
             return Ok(false);
@@ -209,7 +209,7 @@ impl YamlReader {
             }
         };
         if self.nodes.iter().any(|node| node.path == path) {
-            let what = format!("`{}` stands there twice; leave one", path.join("."));
+            let what = format!("`{}` is set twice; delete one", path.join("."));
             return Err(YamlError { line: start.line(), what });
         }
         let opens = match &value {
@@ -410,12 +410,12 @@ tasks: {total: 0, completed: 0}
     #[test]
     fn what_is_no_document_is_told_with_its_line() {
         for (text, line, what) in [
-            ("a: 1\nb: [", 2, "no YAML"),
-            ("a: 1\na: 2", 2, "`a` stands there twice"),
+            ("a: 1\nb: [", 2, "not YAML"),
+            ("a: 1\na: 2", 2, "`a` is set twice"),
             ("a: &x 1\nb: *x", 2, "an alias"),
             ("- a\n", 1, "not a mapping"),
             ("just text", 1, "not a mapping"),
-            ("? [a]\n: b", 1, "a name is a text"),
+            ("? [a]\n: b", 1, "a name must be text"),
         ] {
             let flaw = Yaml::parse(text).unwrap_err();
             assert!(flaw.what.contains(what), "{text}: {flaw}");
@@ -427,7 +427,7 @@ tasks: {total: 0, completed: 0}
             .enumerate()
             .map(|(at, line)| format!("{}{line}\n", " ".repeat(at)))
             .collect::<String>();
-        assert!(Yaml::parse(&deep).unwrap_err().what.contains("more in it"));
+        assert!(Yaml::parse(&deep).unwrap_err().what.contains("more entries than"));
     }
 
     #[track_caller]
@@ -478,7 +478,7 @@ tasks: {total: 0, completed: 0}
             assert!(flaw.what.contains("could not change"), "{flaw}");
         }
         assert!(set("a: |\n  x\n  y\nb: 1\n", &["a"], "1").is_err());
-        assert!(set("a: [", &["a"], "1").unwrap_err().what.contains("no YAML"));
+        assert!(set("a: [", &["a"], "1").unwrap_err().what.contains("not YAML"));
     }
 
     #[test]

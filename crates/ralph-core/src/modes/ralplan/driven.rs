@@ -51,14 +51,14 @@ pub fn step(state: &LoopState, prefix: &str) -> DueRound {
     match next(plan, prefix) {
         NextPlanStep::Call(call) => match Role::of(&call.subagent_type) {
             Some(role) => DueRound::Round(role, call),
-            None => DueRound::Rest(format!("`{}` is no agent of a planning", call.subagent_type)),
+            None => {
+                DueRound::Rest(format!("`{}` is not an agent of a planning", call.subagent_type))
+            }
         },
         NextPlanStep::Ask { .. } => DueRound::Person,
         NextPlanStep::HandOver { .. } => DueRound::Over,
         NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => DueRound::Over,
-        NextPlanStep::Nothing => {
-            DueRound::Rest(format!("nothing is known to follow on `{}`", plan.phase))
-        }
+        NextPlanStep::Nothing => DueRound::Rest(format!("no step follows `{}`", plan.phase)),
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
         }
         assert!(waits.is_running(), "who waits for a person does not stand still");
         let unknown = RalplanState { phase: PlanPhase::Other("later".to_owned()), ..planning() };
-        check(&mut state(unknown), "rest: nothing is known to follow on `later`");
+        check(&mut state(unknown), "rest: no step follows `later`");
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         for _ in 0..3 {
             check(&mut state, "ralplan-planner");
         }
-        check(&mut state, "rest: the planning stood still at 3 stops in a row");
+        check(&mut state, "rest: the planning made no progress at 3 stops in a row");
         assert_eq!(state.phase, Phase::Paused);
         check(&mut state, "rest: paused (blocked_on_human)");
         take_up(&mut state, NOW);

@@ -65,7 +65,7 @@ pub fn render(plan: &RalplanState, loop_id: &str) -> String {
         log: &plan.log,
     };
     let mut text = serde_json::to_string_pretty(&document)
-        .expect("a document of texts, numbers and lists can always be written");
+        .expect("a document of texts, numbers and lists can be written");
     text.push('\n');
     text
 }
@@ -86,7 +86,7 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("the document is not JSON: {error}"))?;
     let mut members =
-        Members::of(value).map_err(|_| "the document is no JSON object".to_owned())?;
+        Members::of(value).map_err(|_| "the document is not a JSON object".to_owned())?;
     let (mut active, mut mode) = (true, "ralplan".to_owned());
     let (mut phase, mut plan) = (PlanPhase::default(), RalplanState::default());
     let mut started_at = None;
@@ -103,7 +103,7 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     };
     take().map_err(|mistake| mistake.to_string())?;
     if mode != "ralplan" {
-        return Err(format!("the document is of the mode `{}`", bounded(&mode, 60)));
+        return Err(format!("the document has the mode `{}`", bounded(&mode, 60)));
     }
     if phase.is_over() || !active {
         let phase = if phase.is_over() { phase } else { PlanPhase::Cancelled };
@@ -226,7 +226,7 @@ mod tests {
         check(r#"{"mode":"autopilot","task_description":"t"}"#, "the mode `autopilot`");
         check(r#"{"task_description":" "}"#, "`task_description` is missing");
         check(r#"{"iteration":"one"}"#, "`iteration` is not a whole number");
-        check("[]", "no JSON object");
+        check("[]", "not a JSON object");
         check("{", "not JSON");
         check("\u{feff}{\"task_description\":\"t\"}", "under way");
     }

@@ -93,8 +93,8 @@ pub fn plan_ready(message: &str) -> Option<Result<String, String>> {
     let path = line.trim_matches(['`', '*', '_', '"', '\'', '[', ']', ' ']).trim();
     let is_form = path.contains(['<', '>', '[', ']']);
     Some(match path.is_empty() || is_form {
-        true => Err("After `PLAN_READY:` stands the path of the plan, as in \
-                     `PLAN_READY: .omc/plans/login.md`."
+        true => Err("Write the plan's path after `PLAN_READY:`, as in `PLAN_READY: \
+             .omc/plans/login.md`."
             .to_owned()),
         false => Ok(path.to_owned()),
     })
@@ -132,7 +132,7 @@ pub fn answers(message: &str) -> Result<Vec<ArchitectAnswer>, Vec<String>> {
         references: block.line(4, wrong),
     })?;
     match answers.is_empty() {
-        true => Err(vec![format!("There is no `ARCHITECT_ANSWER:` with {}.", labels(ANSWER.1))]),
+        true => Err(vec![format!("`ARCHITECT_ANSWER:` with {} is missing.", labels(ANSWER.1))]),
         false => Ok(answers),
     }
 }
@@ -148,8 +148,8 @@ pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
         return match last {
             Some(true) => Err(vec![NO_HASH.to_owned()]),
             Some(false) => Err(vec![
-                "A rejection needs its reasons: write `CRITIC_FEEDBACK:` with `- Verdict: REJECT` \
-                 and `- Critical Issues:`."
+                "A rejection needs reasons: write `CRITIC_FEEDBACK:` with `- Verdict: REJECT` and \
+                 `- Critical Issues:`."
                     .to_owned(),
             ]),
             None => Err(vec![NO_VERDICT.to_owned()]),
@@ -166,8 +166,8 @@ pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
         [Some(first), rest @ ..] if rest.iter().all(|other| *other == Some(*first)) => *first,
         _ => {
             wrong.push(
-                "The verdict is not clear: `Verdict:` is the one word OKAY or the one word REJECT, \
-                 and nothing after it says the other."
+                "The verdict is ambiguous: write `Verdict:` with the one word OKAY or REJECT, and \
+                 do not contradict it later."
                     .to_owned(),
             );
             false
@@ -177,21 +177,21 @@ pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
     let questions = items(block.text(3));
     if wrong.is_empty() && okay && !critical.is_empty() {
         wrong.push(
-            "OKAY and critical issues do not go together: write REJECT, or move them to `Minor Issues:`."
+            "OKAY contradicts critical issues: write REJECT, or move them to `Minor Issues:`."
                 .to_owned(),
         );
     }
     if wrong.is_empty() && okay && !questions.is_empty() {
         wrong.push(
-            "OKAY and questions for the architect do not go together: write REJECT with what has to \
-             be known first, or leave them out."
+            "OKAY contradicts questions for the architect: write REJECT with the open questions, \
+             or remove them."
                 .to_owned(),
         );
     }
     if wrong.is_empty() && !okay && critical.is_empty() {
         wrong.push(
-            "A rejection needs at least one numbered item under `Critical Issues:`, with the fix that \
-             it asks for."
+            "A rejection needs at least one numbered item under `Critical Issues:`, with the \
+             required fix."
                 .to_owned(),
         );
     }
@@ -219,12 +219,12 @@ fn judged(block: &LabelledBlock) -> Option<String> {
     (is_digest && all.all(|other| other == first)).then_some(first)
 }
 
-const NO_VERDICT: &str =
-    "There is no verdict: write `CRITIC_FEEDBACK:` with `- Verdict: OKAY` or `- Verdict: REJECT`.";
+const NO_VERDICT: &str = "The verdict is missing: write `CRITIC_FEEDBACK:` with `- Verdict: OKAY` or `- Verdict: \
+     REJECT`.";
 
 /// Does not name the digits: a critic that judged the text has them from its prompt.
-const NO_HASH: &str = "It is not clear which text was judged: in `CRITIC_FEEDBACK:`, write `- Plan hash:` with the \
-                       digits that your prompt names.";
+const NO_HASH: &str = "The judged text is unknown: in `CRITIC_FEEDBACK:`, write `- Plan hash:` \
+     with the digits in your prompt.";
 
 /// Reads the word of a verdict. It must stand alone, because any text beside it may take it back.
 fn verdict(value: &str) -> Option<bool> {

@@ -55,7 +55,7 @@ with ```: {\"acceptance_criteria\":[{\"id\":\"AC-1\",\"description\":\"the 12 lo
 pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     if text.trim().is_empty() {
         return vec![Failed::whole(
-            "The plan is empty; write what is to be done, how, and how one can tell.",
+            "The plan is empty; write the work, the steps and how to verify them.",
         )];
     }
     let cited = cited::cited(text, &exists);
@@ -82,7 +82,8 @@ fn missing_files(cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> 
         }
         let path = &one.path;
         let what = format!(
-            "`{path}` does not exist; name a file that does, or write `{path}` (new) where it is to be made"
+            "`{path}` does not exist; name an existing file, or write `{path}` (new) if a step \
+             creates it"
         );
         if !failed.iter().any(|known| known.what == what) {
             failed.push(Failed::at(one.line, what));
@@ -92,9 +93,7 @@ fn missing_files(cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> 
 }
 
 fn unclear(word: &str) -> String {
-    format!(
-        "`{word}` says nothing that can be checked; give a number, or the command that shows it"
-    )
+    format!("`{word}` cannot be checked; give a number, or the command that shows it")
 }
 
 /// Returns what is wrong with the part that becomes criteria and tasks.
@@ -127,9 +126,7 @@ fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) 
     }
     for Task { id, name, completion_condition, files, .. } in &read.tasks {
         if completion_condition.trim().is_empty() {
-            say(format!(
-                "{id} has no `completion_condition`; say how one can tell that it is done"
-            ));
+            say(format!("{id} has no `completion_condition`; write how to tell that it is done"));
         }
         for word in [name, completion_condition].into_iter().filter_map(|text| vague::word(text)) {
             say(format!("{id}: {}", unclear(&word)));
@@ -138,8 +135,8 @@ fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) 
             let file = cited::without_place(file);
             if !cited::is_new(cited, file) && !exists(file) {
                 say(format!(
-                    "{id} changes `{file}`, which does not exist; where it is to be made, write `{file}` (new) \
-                     in the text of the plan"
+                    "{id} changes `{file}`, which does not exist; if a step creates it, write \
+                     `{file}` (new) in the text of the plan"
                 ));
             }
         }

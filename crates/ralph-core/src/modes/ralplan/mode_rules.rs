@@ -3,7 +3,7 @@
 use super::{MIRROR, pause, position};
 use crate::modes::mode::ModeRules;
 use crate::state::LoopState;
-use crate::stop::{AtStop, StopInputs, StopVerdict, TaskProgress};
+use crate::stop::{AtStop, NextStep, StopInputs, StopVerdict, TaskProgress};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,10 @@ pub(crate) struct Ralplan;
 
 impl AtStop for Ralplan {
     fn wants_tree(&self) -> bool {
+        false
+    }
+
+    fn has_criteria(&self) -> bool {
         false
     }
 
@@ -27,8 +31,9 @@ impl AtStop for Ralplan {
         pause::at_stop(state, seen)
     }
 
-    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> String {
-        pause::told(state)
+    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
+        let position = self.position(state);
+        NextStep::new(&position, "", &pause::next_in_the_line(state), pause::told(state))
     }
 }
 
@@ -89,17 +94,16 @@ impl ModeRules for Ralplan {
 
     fn next_hint(&self, state: &LoopState) -> Option<String> {
         let hint = match state.is_running() {
-            true => "`ralph ralplan status` shows it whole",
-            false => {
-                "/ralplan in its session goes on with it, or `ralph ralplan run` in a terminal"
-            }
+            true => "`ralph ralplan status` shows all of it",
+            false => "/ralplan in its session or `ralph ralplan run` in a terminal continues it",
         };
         Some(hint.to_owned())
     }
 
     fn blocks_start(&self, state: &LoopState, _has_task: bool) -> Option<String> {
         Some(format!(
-            "a planning is live in this session ({}): type /ralplan to go on with it, or /ralph-cancel to end it",
+            "a planning is live in this session ({}): type /ralplan to continue it, or \
+             /ralph-cancel to end it",
             state.ralplan().map_or("", |plan| plan.phase.as_str())
         ))
     }

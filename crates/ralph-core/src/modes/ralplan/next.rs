@@ -69,9 +69,9 @@ pub fn next(plan: &RalplanState, prefix: &str) -> NextPlanStep {
 fn call(prefix: &str, role: Role, prompt: String) -> NextPlanStep {
     let description = match role {
         Role::Planner => "write the plan",
-        Role::Architect => "answer what is open",
+        Role::Architect => "answer the open questions",
         Role::Critic => "judge the plan",
-        Role::GapFinder => "find what the task leaves open",
+        Role::GapFinder => "find the gaps in the task",
     };
     NextPlanStep::Call(AgentInput {
         description: description.to_owned(),
@@ -83,7 +83,7 @@ fn call(prefix: &str, role: Role, prompt: String) -> NextPlanStep {
 
 fn gap_finder(plan: &RalplanState) -> String {
     format!(
-        "Find what this task leaves open before it is planned. Read what you need; change nothing.\n{}",
+        "Find the gaps in this task before it is planned. Read what you need; change nothing.\n{}",
         task(plan)
     )
 }
@@ -98,8 +98,8 @@ fn planner(plan: &RalplanState) -> String {
         task(plan)
     )];
     let mut parts: Vec<(&str, String)> = vec![
-        ("Mend these failed gates", plan.failed_gates.join("\n")),
-        ("Mend this", plan.feedback.clone()),
+        ("Fix these failed gates", plan.failed_gates.join("\n")),
+        ("Fix this", plan.feedback.clone()),
         ("The architect answered", plan.answers.join("\n")),
         ("The gap finder found", plan.gaps.clone()),
     ];
@@ -109,7 +109,8 @@ fn planner(plan: &RalplanState) -> String {
         told.push(format!("{head}:\n{}", within(&text, room)));
     }
     told.push(
-        "End with `PLAN_READY: ` and the plan's path, or with `ARCHITECT_QUESTION:` for what only the architect knows."
+        "End with `PLAN_READY: ` and the plan's path, or with `ARCHITECT_QUESTION:` if you need an \
+         answer from the architect."
             .to_owned(),
     );
     told.join("\n")
@@ -119,7 +120,7 @@ fn architect(plan: &RalplanState) -> String {
     let questions = plan.questions.iter().enumerate().map(|(at, one)| format!("{}. {one}", at + 1));
     let plan_line = match plan.plan_path.as_str() {
         "" => String::new(),
-        path => format!("The plan as it stands: `{path}`.\n"),
+        path => format!("The current plan: `{path}`.\n"),
     };
     format!(
         "Answer these questions from the files themselves; change nothing.\n{plan_line}{}\nEnd with one \
@@ -163,25 +164,25 @@ impl fmt::Display for NextPlanStep {
             NextPlanStep::Ask { question, plan_path } => {
                 writeln!(
                     to,
-                    "Next: say in a few lines what the plan `{plan_path}` would change, then call AskUserQuestion \
-                     with exactly one question:\n{question}"
+                    "Next: summarize in a few lines what the plan `{plan_path}` would change, then \
+                     call AskUserQuestion with exactly one question:\n{question}"
                 )?;
                 for (label, _, about) in question::OPTIONS {
                     writeln!(to, "- {label}: {about}")?;
                 }
                 to.write_str(
-                    "Then wait: silence is no consent. In a terminal the person may say `ralph ralplan approve`, \
-                     `ralph ralplan adjust TEXT` or `ralph ralplan discard` instead.",
+                    "Then wait: silence is not consent. In a terminal the user can type `ralph \
+                     ralplan approve`, `ralph ralplan adjust TEXT` or `ralph ralplan discard` \
+                     instead.",
                 )
             }
             NextPlanStep::HandOver { plan_path, plan_hash } => write!(
                 to,
-                "The person agreed to the plan `{plan_path}` ({}). It is carried out by `/ralph`, which the person types.",
+                "The user agreed to the plan `{plan_path}` ({}). The user types `/ralph` to carry \
+                 it out.",
                 short(plan_hash)
             ),
-            NextPlanStep::Nothing => {
-                to.write_str("This planning is over; there is nothing to do for it.")
-            }
+            NextPlanStep::Nothing => to.write_str("This planning is over; do nothing for it."),
         }
     }
 }
@@ -232,10 +233,10 @@ mod tests {
             "ralplan-planner",
             &[
                 "`.omc/plans/a.md`, which you read",
-                "Mend this:\nCritical Issues:\n1. T-2 has no test",
+                "Fix this:\nCritical Issues:\n1. T-2 has no test",
             ],
         );
-        plan.failed_gates = vec!["line 3: `better` says nothing".into()];
+        plan.failed_gates = vec!["line 3: `better` cannot be checked".into()];
         plan.answers = vec!["Security: a vault".into()];
         check(&plan, "ralplan-planner", &["line 3: `better`", "architect answered:\nSecurity"]);
     }
@@ -291,7 +292,7 @@ mod tests {
         let mut plan = awaiting();
         step(&mut plan, &decided(DecisionKind::Proceed, "", H1));
         let said = next(&plan, "").to_string();
-        assert!(said.contains("`.omc/plans/a.md` (111111111111). It is carried out by"), "{said}");
+        assert!(said.contains("`.omc/plans/a.md` (111111111111). The user types"), "{said}");
         let mut plan = awaiting();
         step(&mut plan, &decided(DecisionKind::Discard, "", H1));
         assert_eq!(next(&plan, ""), NextPlanStep::Nothing);
@@ -302,7 +303,7 @@ mod tests {
     fn an_adjustment_goes_to_the_planner_in_the_persons_words() {
         let mut plan = awaiting();
         step(&mut plan, &decided(DecisionKind::Adjust, "use less", H1));
-        check(&plan, "ralplan-planner", &["The person wants the plan adjusted: use less"]);
+        check(&plan, "ralplan-planner", &["The user wants the plan adjusted: use less"]);
         step(&mut plan, &verdict("c", REJECT, H1));
         check(&plan, "ralplan-planner", &["use less"]);
     }

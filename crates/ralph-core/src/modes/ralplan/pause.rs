@@ -5,7 +5,7 @@
 //! again is not a decision. No limit and no stall ends a planning, because its end would allow
 //! changes that the user did not approve. The planning pauses instead, and its guard stays active.
 
-use super::{next, position, short};
+use super::{NextPlanStep, next, position, short};
 use crate::protocol::reply::REASON_LIMIT;
 use crate::state::{
     DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, RalplanState, Registration,
@@ -50,7 +50,7 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
             return StopVerdict::LetGo(AllowReason::AwaitsPerson);
         }
     } else if still >= limit {
-        let detail = format!("the planning stood still at {}", stops(limit));
+        let detail = format!("the planning made no progress at {}", stops(limit));
         return rest(state, &detail, now);
     } else if let Some((_, detail)) = bound {
         return rest(state, &format!("the planning {detail}"), now);
@@ -120,6 +120,22 @@ pub fn told(state: &LoopState) -> String {
     bounded(&next(plan, prefix(state)).to_string(), REASON_LIMIT)
 }
 
+/// The next step without the prompts: `ralph ralplan next` prints these word for word.
+pub(super) fn next_in_the_line(state: &LoopState) -> String {
+    let Some(plan) = state.ralplan() else { return String::new() };
+    match next(plan, prefix(state)) {
+        NextPlanStep::Call(call) => {
+            format!("call the agent `{}` as `ralph ralplan next` prints it", call.subagent_type)
+        }
+        NextPlanStep::Ask { .. } => {
+            "ask the user about the plan as `ralph ralplan next` prints it".to_owned()
+        }
+        NextPlanStep::HandOver { .. } | NextPlanStep::Nothing => {
+            "report how the planning ended, and end your turn".to_owned()
+        }
+    }
+}
+
 /// The line by which the skill recognizes that a planning was started for it.
 pub(super) fn started_line(state: &LoopState) -> String {
     format!("Ralph planning {} started", state.loop_id)
@@ -129,9 +145,9 @@ pub(super) fn started_line(state: &LoopState) -> String {
 pub(super) fn announcement(state: &LoopState) -> String {
     let rejections = state.ralplan().map_or(0, |plan| plan.max_iterations);
     format!(
-        "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until you \
-         have agreed to the plan nothing is changed but plans below `.omc/plans/`. Esc pauses it, /ralph-cancel \
-         ends it.",
+        "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until \
+         you agree to the plan, only plans below `.omc/plans/` change. Esc pauses it, \
+         /ralph-cancel ends it.",
         state.loop_id,
         rejections,
         noun(rejections, "rejection", "rejections"),
@@ -159,16 +175,17 @@ pub(super) fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -
     }
     text.push_str(RULES);
     for steer in steers {
-        let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
+        let _ = write!(text, "\nThe user said: STEER: {}", bounded(steer, 160));
     }
     let _ = write!(text, "\n{}", told(state));
     text
 }
 
-const RULES: &str = "\nRules: only `ralplan-planner` writes, and only below `.omc/plans/`. You change nothing \
-and ask the person nothing before the critic's verdict. Nothing is carried out before the person agreed: their \
-answer to the one question counts, or `ralph ralplan approve`, `adjust` or `discard` in a terminal; no words of yours \
-do, and silence is waiting. `ralph ralplan next` repeats the next step, `ralph ralplan status` shows everything.";
+const RULES: &str = "\nRules: only `ralplan-planner` writes, and only below `.omc/plans/`. You \
+     change nothing and ask the user nothing before the critic's verdict. Carry out nothing before \
+     the user agrees, by answering the one question or by `ralph ralplan approve`, `adjust` or \
+     `discard` in a terminal. Neither your words nor silence are consent. `ralph ralplan next` \
+     repeats the next step, `ralph ralplan status` shows everything.";
 
 #[cfg(test)]
 mod tests {
@@ -213,7 +230,7 @@ mod tests {
         let mut again = decision.record.clone();
         again.outcome = decision.record.decide_again(mode::at_stop(state));
         assert_eq!(again.outcome, decision.record.outcome, "decided again");
-        decision.says
+        decision.step.details
     }
 
     #[test]
@@ -305,7 +322,7 @@ mod tests {
             "Ralph planning l continues at 0/5\nTask: log in\n",
             "Phase: awaiting_user_approval, iteration 0/5. Plan: `.omc/plans/a.md` (111111111111).",
             "STEER: faster",
-            "Next: say in a few lines",
+            "Next: summarize in a few lines",
         ] {
             assert!(text.contains(words), "{text}");
         }

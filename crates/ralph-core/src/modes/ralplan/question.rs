@@ -15,10 +15,10 @@ use std::fmt;
 
 /// The labels of the options, their decisions and their descriptions.
 pub const OPTIONS: [(&str, DecisionKind, &str); 4] = [
-    ("Proceed", DecisionKind::Proceed, "The plan is accepted as it is; `/ralph` carries it out"),
-    (START, DecisionKind::Proceed, "The plan is accepted, and carried out in this session at once"),
-    ("Adjust", DecisionKind::Adjust, "Back to the planner; say under Other what should change"),
-    ("Discard", DecisionKind::Discard, "End the planning and leave the plan"),
+    ("Proceed", DecisionKind::Proceed, "Accept the plan; type `/ralph` to carry it out"),
+    (START, DecisionKind::Proceed, "Accept the plan and carry it out in this session now"),
+    ("Adjust", DecisionKind::Adjust, "Return it to the planner; write the changes under Other"),
+    ("Discard", DecisionKind::Discard, "End the planning; the plan's file stays"),
 ];
 
 /// The option that starts the loop at once. A question may omit it; then no answer starts the loop.
@@ -55,12 +55,12 @@ impl fmt::Display for NotOurs {
         match self {
             NotOurs::NotNow(phase) => write!(
                 to,
-                "a person is asked about a plan only in the phase `awaiting_user_approval`, and this \
-                 planning is in `{phase}`"
+                "ask about a plan only in the phase `awaiting_user_approval`; this planning is in \
+                 `{phase}`"
             ),
             NotOurs::Shape(what) => write!(to, "the question cannot be read: {what}"),
             NotOurs::Besides(name) => {
-                write!(to, "`{name}` is the client's to write; pass `questions` alone")
+                write!(to, "only the client writes `{name}`; pass `questions` alone")
             }
             NotOurs::Count(count) => {
                 write!(to, "{count} questions instead of exactly one; ask only about the plan")
@@ -79,12 +79,11 @@ impl fmt::Display for NotOurs {
             NotOurs::Hash(hash) => {
                 write!(to, "the question does not name the plan's digest, `{hash}`")
             }
-            NotOurs::Hidden => to
-                .write_str("the question holds letters that a person does not see; leave them out"),
+            NotOurs::Hidden => to.write_str("the question has invisible characters; remove them"),
             NotOurs::LeftOpen(text) => write!(
                 to,
-                "the question leaves out the WARNING or a part of what the critic left open; ask it word for \
-                 word:\n{text}"
+                "the question lacks the WARNING or some of the critic's open points; ask it word \
+                 for word:\n{text}"
             ),
         }
     }
@@ -332,7 +331,7 @@ mod tests {
         let no_hash = ".omc/plans/a.md 11111111111?";
         check(&json!({"questions": [question(no_hash, &LABELS)]}), "the plan's digest");
         let hidden = format!("{text}\u{202e}");
-        check(&json!({"questions": [question(&hidden, &LABELS)]}), "does not see");
+        check(&json!({"questions": [question(&hidden, &LABELS)]}), "invisible characters");
     }
 
     #[test]
@@ -340,7 +339,7 @@ mod tests {
         for name in ["answers", "annotations", "other"] {
             let mut input = ours();
             input[name] = json!({text(&awaiting()): "Proceed"});
-            check(&input, &format!("`{name}` is the client's"));
+            check(&input, &format!("only the client writes `{name}`"));
         }
     }
 

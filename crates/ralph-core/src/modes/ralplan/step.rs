@@ -155,10 +155,14 @@ impl fmt::Display for PlanRefusal {
         match self {
             PlanRefusal::NotNow { what, wanted, phase } => write!(
                 to,
-                "{what} counts only in the phase `{wanted}`, and this planning is in `{phase}`"
+                "{what} is valid only in the phase `{wanted}`; this planning is in `{phase}`"
             ),
             PlanRefusal::Over { phase } => {
-                write!(to, "this planning is over (`{phase}`); `/ralplan TASK` begins another")
+                write!(
+                    to,
+                    "this planning is over (`{phase}`); type `/ralplan TASK` to start \
+                     another"
+                )
             }
             PlanRefusal::PlannerAsCritic { agent } => write!(
                 to,
@@ -171,18 +175,17 @@ impl fmt::Display for PlanRefusal {
                 Role::Planner.agent()
             ),
             PlanRefusal::NoAgent => {
-                to.write_str("a report counts only from an agent that the client names")
+                to.write_str("a report is valid only from an agent that the client names")
             }
             PlanRefusal::NothingToJudge => write!(
                 to,
-                "no text was put before this critic; call `{}` with the plan's path",
+                "this critic got no plan; call `{}` with the plan's path",
                 Role::Critic.agent()
             ),
             PlanRefusal::AnotherText { judged, now } => write!(
                 to,
-                "the plan was {} when the critic was called and is {} now; a verdict counts only for \
-                 the text it was given for. Call `{}`: the plan goes back to a planner, who reports it \
-                 as it is",
+                "the plan was {} when the critic was called and is {} now; a verdict is valid only \
+                 for the text it judged. Call `{}`: a planner reports the present plan again",
                 named(judged),
                 named(now),
                 Role::Critic.agent()
@@ -196,42 +199,44 @@ impl fmt::Display for PlanRefusal {
             ),
             PlanRefusal::OutOfTurn { called, wanted: Some(wanted), phase } => write!(
                 to,
-                "this planning is in `{phase}`, where the report of `{}` would count for nothing; call `{}`",
+                "this planning is in `{phase}`, which ignores a report of `{}`; call `{}`",
                 called.agent(),
                 wanted.agent()
             ),
-            PlanRefusal::OutOfTurn { wanted: None, phase: PlanPhase::AwaitingUserApproval, .. } => to
-                .write_str(
-                    "the plan waits for the person, and no agent is called until they decided; ask them \
-                     with AskUserQuestion, as `ralph ralplan status` says",
-                ),
+            PlanRefusal::OutOfTurn {
+                wanted: None, phase: PlanPhase::AwaitingUserApproval, ..
+            } => to.write_str(
+                "the plan waits for the user, so no agent is due; ask with AskUserQuestion, as \
+                     `ralph ralplan status` shows",
+            ),
             PlanRefusal::OutOfTurn { wanted: None, phase, .. } => write!(
                 to,
-                "this planning is in `{phase}` and calls no agent; `ralph ralplan status` says what comes next"
+                "this planning is in `{phase}`, which calls no agent; `ralph ralplan status` shows \
+                 the next step"
             ),
             PlanRefusal::ChangedSinceReady { ready, now } => write!(
                 to,
-                "the plan was {} when its planner reported it and is {} now; call `{}`, which reads it as it \
-                 is and reports it again",
+                "the plan was {} when its planner reported it and is {} now; call `{}` to read it \
+                 and report it again",
                 named(ready),
                 named(now),
                 Role::Planner.agent()
             ),
             PlanRefusal::PromptNamesNoText { prompt } => write!(
                 to,
-                "the prompt does not say which text is to be judged; call `{}` with this prompt, word for \
+                "the prompt does not name the text to judge; call `{}` with this prompt, word for \
                  word:\n{prompt}",
                 Role::Critic.agent()
             ),
             PlanRefusal::NotTheJudged { judged, decided } => write!(
                 to,
-                "the plan that was judged is {}, and the file is {} now; Adjust has it planned and \
-                 judged again, Discard ends it",
+                "the plan that was judged is {}, and the file is {} now; Adjust plans and judges \
+                 it again, Discard ends it",
                 named(judged),
                 named(decided)
             ),
             PlanRefusal::UnknownDecision { word } => {
-                write!(to, "`{word}` is no decision; say proceed, adjust or discard")
+                write!(to, "`{word}` is not a decision; write proceed, adjust or discard")
             }
         }
     }
@@ -314,8 +319,8 @@ fn planner(
     }
     let (questions, ready) = match (formats::questions(message), formats::plan_ready(message)) {
         (Ok(questions), None) if questions.is_empty() => {
-            let what = "A planner ends with `PLAN_READY: .omc/plans/NAME.md`, or with `ARCHITECT_QUESTION:` \
-                        where it needs to know something first.";
+            let what = "A planner ends with `PLAN_READY: .omc/plans/NAME.md`, or with \
+                 `ARCHITECT_QUESTION:` if it needs an answer first.";
             return Ok(send_back(plan, agent, vec![what.to_owned()]));
         }
         (Ok(_), Some(Err(wrong))) => return Ok(send_back(plan, agent, vec![wrong])),
@@ -358,14 +363,14 @@ fn failed_gates(plan: &RalplanState, seen: Option<&PlanSeen>) -> Vec<String> {
                 .to_owned(),
         ),
         Some(seen) if !is_plans_place(&seen.path) => failed.push(format!(
-            "`{}` is no place for a plan; write it to a file such as `.omc/plans/login.md`.",
+            "`{}` is not a plan's path; write it to a file such as `.omc/plans/login.md`.",
             seen.path
         )),
         Some(seen) => failed.extend(seen.gates.iter().cloned()),
     }
     if !plan.consulted_gap_finder {
         failed.push(format!(
-            "The gap finder has not looked at this task yet: consult `{}`, and take up what it finds.",
+            "The gap finder has not read this task yet: consult `{}`, and use its findings.",
             Role::GapFinder.agent()
         ));
     }
@@ -408,7 +413,7 @@ fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, Pla
     must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report", "planner_planning")?;
     if message.trim().is_empty() {
         return Ok(PlanOutcome::Dropped(vec![
-            "The gap finder said nothing; call it again.".to_owned(),
+            "The gap finder answered nothing; call it again.".to_owned(),
         ]));
     }
     plan.consulted_gap_finder = true;
@@ -424,8 +429,7 @@ fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, Pla
         // this text has not passed the gates.
         (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
         plan.failed_gates = vec![
-            "The plan was changed after `PLAN_READY:`; read it as it is, and report it again."
-                .to_owned(),
+            "The plan was changed after `PLAN_READY:`; read it and report it again.".to_owned(),
         ];
         log(plan, "[RALPLAN] The plan was changed after PLAN_READY, back to Planner");
         return Ok(go(plan, &[PlanPhase::PlannerPlanning]));
@@ -529,7 +533,7 @@ fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutc
     must_be(
         plan,
         &PlanPhase::AwaitingUserApproval,
-        "a person's decision about the plan",
+        "the user's decision about the plan",
         "awaiting_user_approval",
     )?;
     let decided = match decision.kind {
@@ -546,7 +550,7 @@ fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutc
             go(plan, &[PlanPhase::Complete])
         }
         DecisionKind::Adjust => adjust(plan, &decision.text),
-        DecisionKind::Discard => cancel(plan, "the person discarded the plan"),
+        DecisionKind::Discard => cancel(plan, "the user discarded the plan"),
         DecisionKind::Other(ref word) => {
             return Err(PlanRefusal::UnknownDecision { word: word.clone() });
         }
@@ -557,9 +561,10 @@ fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutc
 
 fn adjust(plan: &mut RalplanState, words: &str) -> PlanOutcome {
     let mut feedback = match words.trim() {
-        "" => "The person wants the plan adjusted and gave no words for it: look at the task again, and name in the plan what else could be done."
+        "" => "The user wants the plan adjusted and gave no reason: read the task again, and name \
+             alternatives in the plan."
             .to_owned(),
-        words => format!("The person wants the plan adjusted: {words}"),
+        words => format!("The user wants the plan adjusted: {words}"),
     };
     for concern in &plan.concerns {
         feedback.push_str("\nLeft open by the critic: ");

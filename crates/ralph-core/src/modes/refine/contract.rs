@@ -51,14 +51,14 @@ impl fmt::Display for ContractFlaw {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ContractFlaw::NoChanges => {
-                to.write_str("The line `CHANGES:` is missing or empty; `CHANGES: 0` is an answer.")
+                to.write_str("The line `CHANGES:` is missing or empty; `CHANGES: 0` is valid.")
             }
             ContractFlaw::NoNumber(given) => {
                 let given = bounded(given, 60);
-                write!(to, "`CHANGES:` is one whole number and nothing else, not `{given}`.")
+                write!(to, "`CHANGES:` must be one whole number, not `{given}`.")
             }
             ContractFlaw::Contradicts { before, last } => {
-                write!(to, "`CHANGES:` is said twice, once as {before} and once as {last}.")
+                write!(to, "`CHANGES:` appears twice, as {before} and as {last}.")
             }
             ContractFlaw::NoSummary => to.write_str("The line `SUMMARY:` is missing or empty."),
         }
@@ -124,8 +124,8 @@ fn item(line: &str) -> Option<&str> {
 pub fn ask_again(flaws: &[&ContractFlaw]) -> String {
     let flaws: Vec<String> = flaws.iter().map(|flaw| format!("{flaw} ")).collect();
     format!(
-        "How this round ended cannot be read. {}Change nothing more. Answer with these two lines \
-         for the work that you have done in this round, and write nothing after them:\n\n{FORM}",
+        "The end of this round cannot be read. {}Change nothing more. Answer with these two lines \
+         for your work in this round, and write nothing after them:\n\n{FORM}",
         flaws.concat()
     )
 }
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_no_number_is_named_and_never_a_zero() {
-        lacks("", &["`CHANGES: 0` is an answer", "`SUMMARY:` is missing"]);
+        lacks("", &["`CHANGES: 0` is valid", "`SUMMARY:` is missing"]);
         lacks("CHANGES:\nSUMMARY:", &["missing or empty", "missing or empty"]);
         for text in [
             "none",
@@ -301,8 +301,8 @@ mod tests {
             |first, last| format!("CHANGES: {first}\n```\nCHANGES: {last}\nSUMMARY: a\n```");
         reads(&twice("3", "3"), 3, "a");
         reads(&twice("{number}", "3"), 3, "a");
-        lacks(&twice("3", "2"), &["once as 3 and once as 2"]);
-        lacks(&twice("0", "2"), &["once as 0 and once as 2"]);
+        lacks(&twice("3", "2"), &["twice, as 3 and as 2"]);
+        lacks(&twice("0", "2"), &["twice, as 0 and as 2"]);
         lacks(&twice("2", "{number}"), &["not `number`"]);
     }
 

@@ -5,7 +5,7 @@
 //! always passed on after the existing tasks, with ids that are not in use.
 
 use crate::state::Task;
-use crate::tasks::plan::{Problem, closes, lines, opening};
+use crate::tasks::plan::{Problem, lines};
 use std::collections::{HashMap, HashSet};
 
 /// Reads the ideas of a message from its last block fenced as `jsonl`.
@@ -13,8 +13,9 @@ use std::collections::{HashMap, HashSet};
 /// # Errors
 /// Why they cannot be read, each reason with its line within the block.
 pub fn read(message: &str) -> Result<Vec<Task>, Vec<Problem>> {
-    let Some(block) = block(message) else {
-        let what = "there is no block of ideas; write one JSON object on each line between ```jsonl and ```";
+    let Some(block) = lines::block(message) else {
+        let what = "the block of ideas is missing; write one JSON object on each line between \
+             ```jsonl and ```";
         return Err(vec![Problem { place: String::new(), what: what.to_owned() }]);
     };
     let ideas: Vec<Task> = lines::read(&block)?.into_iter().map(|line| line.task).collect();
@@ -22,22 +23,10 @@ pub fn read(message: &str) -> Result<Vec<Task>, Vec<Problem>> {
     match nameless {
         Some((_, at)) => Err(vec![Problem {
             place: format!("idea {at}"),
-            what: "it has no name; say in words what is to be done".to_owned(),
+            what: "it has no name; write the task in words".to_owned(),
         }]),
         None => Ok(ideas),
     }
-}
-
-fn block(message: &str) -> Option<String> {
-    let (mut last, mut lines) = (None, message.lines());
-    while let Some(line) = lines.next() {
-        let Some((fence, kind)) = opening(line) else { continue };
-        let inside: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, fence)).collect();
-        if kind.trim().eq_ignore_ascii_case("jsonl") {
-            last = Some(inside.join("\n"));
-        }
-    }
-    last
 }
 
 /// The existing tasks, followed by the ideas under the next free numbers. A dependency of an idea
@@ -94,8 +83,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         for (message, expected) in [
-            ("no ideas", "there is no block of ideas"),
-            ("```json\n{}\n```", "there is no block of ideas"),
+            ("no ideas", "the block of ideas is missing"),
+            ("```json\n{}\n```", "the block of ideas is missing"),
             ("```jsonl\n{\"name\":\"a\"}\nnope\n```", "line 2: not JSON"),
             ("```jsonl\n{\"id\":\"IDEA-1\"}\n```", "idea 1: it has no name"),
         ] {

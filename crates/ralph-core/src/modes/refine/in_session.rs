@@ -33,8 +33,8 @@ pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
     }
     if refining.open == 0 {
         return Grant::Refused(format!(
-            "While a refinement runs an agent is called for a round, and none is open: \
-             `ralph refine begin --session {}` opens the next one.",
+            "A refinement calls an agent only for an open round, and no round is open: open the \
+             next with `ralph refine begin --id {}`.",
             refining.word
         ));
     }
@@ -61,15 +61,15 @@ pub fn full(refining: &RefineState) -> String {
     let open = match refining.open {
         0 => String::new(),
         round => format!(
-            " Round {round} is open: hand what its agent has answered, or an empty text, to `ralph refine \
-             end --session {}`.",
+            " Round {round} is open: pass its agent's answer, or an empty text, to `ralph refine \
+             end --id {}`.",
             refining.word
         ),
     };
     format!(
-        "A conversation has room for {MOST_IN_FOREGROUND} rounds, whatever they refine, and this one has \
-         called an agent for each.{open} Then tell the person how it stands; they can go on in a terminal: \
-         `ralph refine loop --session {} --max-iterations 10`.",
+        "A conversation has room for {MOST_IN_FOREGROUND} rounds, whatever they refine, and this \
+         one has called an agent for each.{open} Then report the result to the user, who can \
+         continue in a terminal: `ralph refine loop --id {} --max-iterations 10`.",
         refining.word
     )
 }
@@ -111,7 +111,7 @@ fn stands_still(
     refining.still = if has_moved { 0 } else { refining.still + 1 };
     refining.told_at = at;
     (refining.still >= limit).then(|| {
-        let detail = format!("no round was made at {}", stops(limit));
+        let detail = format!("no round ran at {}", stops(limit));
         (EndingKind::Stalled, detail, Some(Signal::NoChange))
     })
 }
@@ -123,30 +123,47 @@ pub fn told(state: &LoopState) -> String {
     let (done, most) = (state.iteration, state.max_iterations);
     let next = match open {
         0 if is_full(refining) => full(refining),
-        0 => format!("`ralph refine begin --session {word}` opens round {}.", done + 1),
+        0 => format!("`ralph refine begin --id {word}` opens round {}.", done + 1),
         round => format!(
-            "Round {round} is open: hand the whole answer of its agent to `ralph refine end --session {word}` on \
-             standard input. If no agent was called for it, `ralph refine begin --session {word}` says anew what \
-             the agent is told."
+            "Round {round} is open: pass the whole answer of its agent to `ralph refine end \
+             --id {word}` on standard input. If no agent was called for it, `ralph refine \
+             begin --id {word}` repeats its prompt."
         ),
     };
     let text = format!(
-        "Ralph refinement `{name}`: {done} of {most} {} done, and it is not over. {next} Ralph says when it is \
-         over; a person ends it with /ralph-cancel.",
+        "Ralph refinement `{name}`: {done} of {most} {} done, and it is not over. {next} Ralph \
+         reports its end; the user can end it with /ralph-cancel.",
         noun(most, "round", "rounds")
     );
     bounded(&text, LIMIT)
+}
+
+/// The next step in a few words.
+pub(super) fn next_in_the_line(state: &LoopState) -> String {
+    let Some(refining) = state.refining() else { return String::new() };
+    let RefineState { word, open, .. } = refining;
+    match open {
+        0 if is_full(refining) => {
+            "tell the user how it stands; this conversation has no room for another round"
+                .to_owned()
+        }
+        0 => {
+            format!("open round {} with `ralph refine begin --id {word}`", state.iteration + 1)
+        }
+        round => format!("finish round {round} with `ralph refine end --id {word}`"),
+    }
 }
 
 /// Everything that a session without context needs. `steers` holds the user's messages since the
 /// start, newest first.
 pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let mut text = format!(
-        "{heading}\nRules: agents refine, Ralph measures and says what comes next; you change nothing yourself. \
-         One agent for each round, in the foreground, and nobody is asked anything before it is over."
+        "{heading}\nRules: agents refine, Ralph measures and names the next step; you change \
+         nothing yourself. Call one agent for each round, in the foreground, and ask no questions \
+         before the end."
     );
     for steer in steers {
-        let _ = write!(text, "\nThe person said: STEER: {}", bounded(steer, 160));
+        let _ = write!(text, "\nThe user said: STEER: {}", bounded(steer, 160));
     }
     let _ = write!(text, "\n{}", told(state));
     text
@@ -212,8 +229,8 @@ mod tests {
             assert_eq!(grant(&mut state, call, false), Grant::Again, "one call counts once");
         }
         refuses(&mut state, "f", false, "has room for 5 rounds");
-        refuses(&mut state, "f", false, "ralph refine end --session 'a b'");
-        refuses(&mut state, "f", false, "ralph refine loop --session 'a b' --max-iterations 10");
+        refuses(&mut state, "f", false, "ralph refine end --id 'a b'");
+        refuses(&mut state, "f", false, "ralph refine loop --id 'a b' --max-iterations 10");
     }
 
     #[test]
@@ -236,7 +253,7 @@ mod tests {
 
     #[test]
     fn an_agent_is_called_for_an_open_round_and_by_the_conversation_alone() {
-        refuses(&mut state(0, 1, 1), "x", false, "`ralph refine begin --session 'a b'`");
+        refuses(&mut state(0, 1, 1), "x", false, "`ralph refine begin --id 'a b'`");
         refuses(&mut state(2, 1, 1), "x", true, "calls no other agents");
         refuses(&mut LoopState::default(), "x", false, "no longer a refinement");
     }
@@ -249,7 +266,7 @@ mod tests {
         assert_eq!(between.iteration, 2, "a stop is no round");
         let says = told(&between);
         assert!(says.contains("`a b`: 2 of 5 rounds done"), "{says}");
-        assert!(says.contains("begin --session 'a b'` opens round 3"), "{says}");
+        assert!(says.contains("begin --id 'a b'` opens round 3"), "{says}");
         let says = told(&state(3, 2, 3));
         assert!(says.contains("Round 3 is open") && says.contains("refine end"), "{says}");
         assert!(told(&state(0, 3, 5)).contains("has room for 5 rounds"));
@@ -274,7 +291,7 @@ mod tests {
         let heard = StopInputs { steer_waits: true, ..seen() };
         assert_eq!(at_stop(&mut still.clone(), &heard), StopVerdict::GoOn);
         assert_eq!(at_stop(&mut still, &seen()), StopVerdict::Ended(EndingKind::Stalled));
-        assert_eq!(still.ending.unwrap().detail, "no round was made at 3 stops in a row");
+        assert_eq!(still.ending.unwrap().detail, "no round ran at 3 stops in a row");
     }
 
     #[test]

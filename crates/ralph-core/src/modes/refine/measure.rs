@@ -26,6 +26,18 @@ pub enum ArtefactChange {
     Beads(BeadChange),
 }
 
+impl ArtefactChange {
+    /// True if nothing changed.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            ArtefactChange::Plan(plan) => plan.lines == 0 && plan.sections == 0,
+            ArtefactChange::Beads(BeadChange { added, changed, closed, removed, .. }) => {
+                [added, changed, closed, removed].iter().all(|number| **number == 0)
+            }
+        }
+    }
+}
+
 /// How much of a plan changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]

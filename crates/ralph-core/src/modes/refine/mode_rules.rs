@@ -4,13 +4,17 @@ use super::in_session;
 use crate::modes::mode::ModeRules;
 use crate::modes::plain::Plain;
 use crate::state::{EndingKind, LoopState};
-use crate::stop::{AtStop, StopInputs, StopVerdict, TaskProgress};
+use crate::stop::{AtStop, NextStep, StopInputs, StopVerdict, TaskProgress};
 use jiff::Timestamp;
 
 pub(crate) struct Refine;
 
 impl AtStop for Refine {
     fn wants_tree(&self) -> bool {
+        false
+    }
+
+    fn has_criteria(&self) -> bool {
         false
     }
 
@@ -27,8 +31,9 @@ impl AtStop for Refine {
         in_session::at_stop(state, seen)
     }
 
-    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> String {
-        in_session::told(state)
+    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
+        let next = in_session::next_in_the_line(state);
+        NextStep::new(&state.position(), "", &next, in_session::told(state))
     }
 }
 
@@ -50,7 +55,7 @@ impl ModeRules for Refine {
     fn next_hint(&self, state: &LoopState) -> Option<String> {
         match state.refining() {
             Some(refining) if state.is_running() => {
-                Some(format!("`ralph refine status --session {}` shows its rounds", refining.word))
+                Some(format!("`ralph refine status --id {}` shows its rounds", refining.word))
             }
             _ => Plain.next_hint(state),
         }
@@ -60,10 +65,11 @@ impl ModeRules for Refine {
         let word = &state.refining()?.word;
         Some(match kind {
             EndingKind::Plateau => {
-                format!("`ralph refine history --session {word}` shows its rounds.")
+                format!("`ralph refine history --id {word}` shows its rounds.")
             }
             EndingKind::MaxIterations => format!(
-                "`ralph refine loop --session {word} --max-iterations 10` goes on in a terminal."
+                "`ralph refine loop --id {word} --max-iterations 10` continues it in a \
+                 terminal."
             ),
             EndingKind::Complete
             | EndingKind::CompleteUnverified
@@ -75,7 +81,7 @@ impl ModeRules for Refine {
             | EndingKind::AwaitingFeedback
             | EndingKind::Failed
             | EndingKind::Other(_) => {
-                format!("`ralph refine loop --session {word}` goes on in a terminal.")
+                format!("`ralph refine loop --id {word}` continues it in a terminal.")
             }
         })
     }
@@ -83,7 +89,8 @@ impl ModeRules for Refine {
     fn blocks_start(&self, state: &LoopState, has_task: bool) -> Option<String> {
         has_task.then(|| {
             format!(
-                "a refinement is live in this session at {}: type /ralph to go on with it, or /ralph-cancel to end it",
+                "a refinement is live in this session at {}: type /ralph to continue it, or \
+                 /ralph-cancel to end it",
                 state.position()
             )
         })

@@ -60,7 +60,7 @@ fn unknown(name: &str, given: &[(&str, &str)]) -> String {
         true => "there are none".to_owned(),
         false => format!("there are {}", names.join(", ")),
     };
-    format!("`${{{name}}}` is no variable of this prompt; {there_are}")
+    format!("`${{{name}}}` is not a variable of this prompt; {there_are}")
 }
 
 pub mod variable {
@@ -177,22 +177,39 @@ pub enum Tracker {
 }
 
 impl Tracker {
+    /// The same for a headless client, which hands Ralph's own tasks over in its last message: it
+    /// cannot pass JSON in a shell command in most permission modes.
+    pub fn how_headless(self) -> &'static str {
+        match self {
+            Tracker::Beads => self.how(),
+            Tracker::TaskGraph => {
+                "The tasks are those of Ralph's own graph. `ralph task list --all --markdown` shows \
+                 them with all that is known. To change them, write the whole list into your last \
+                 message, before the two lines it ends with: one JSON object on each line between \
+                 ```jsonl and ```, one line for each task that there is to be: \
+                 `{\"id\":\"T-1\",\"name\":\"…\",\"deps\":[],\"completion_condition\":\"…\",\"files\":[\"…\"]}`. \
+                 Ralph reads it there. It removes a task without a line, but for one that is done or \
+                 being worked on. Without such a list the tasks stay as they are."
+            }
+        }
+    }
+
     /// Where the tasks are and how to change them, for a prompt.
     pub fn how(self) -> &'static str {
         match self {
             Tracker::Beads => {
-                "The tasks are beads, kept by `bd`. `bd list --json` shows all, `bd show ID --json` \
-                 one with its dependencies. Change them by `bd create`, `bd update ID`, `bd dep add`, \
-                 `bd dep remove` and `bd close ID --reason`; each says with `--help` what it takes. \
-                 Never edit the files below `.beads/`."
+                "The tasks are beads, kept by `bd`. `bd list --json` shows all, `bd show ID \
+                 --json` one with its dependencies. Change them by `bd create`, `bd update ID`, \
+                 `bd dep add`, `bd dep remove` and `bd close ID --reason`; each explains its \
+                 options with `--help`. Never edit the files below `.beads/`."
             }
             Tracker::TaskGraph => {
-                "The tasks are those of Ralph's own graph. `ralph task list --all --markdown` shows \
-                 them with all that is known. Change them by `ralph plan-sync` with one JSON object on \
-                 each line of standard input, one line for each task that there is to be: \
+                "The tasks are those of Ralph's task graph. `ralph task list --all --markdown` \
+                 shows them in full. Change them by `ralph plan-sync` with one JSON object on each \
+                 line of standard input, one line for each task: \
                  `{\"id\":\"T-1\",\"name\":\"…\",\"deps\":[],\"completion_condition\":\"…\",\"files\":[\"…\"]}`. \
-                 A task without a line is removed, but for one that is done or being worked on. With \
-                 `--dry-run` it only says what would change."
+                 A task without a line is removed, unless it is done or claimed. `--dry-run` only \
+                 shows the changes."
             }
         }
     }

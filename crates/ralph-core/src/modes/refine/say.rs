@@ -17,7 +17,7 @@ pub fn round(session: &Refinement, entry: &RoundEntry) -> Vec<String> {
     };
     let said = match (&entry.end, entry.changes) {
         (RoundEnd::Interrupted, _) => {
-            format!("round {at} of {most} was cut: {}; it will be made once more", entry.summary)
+            format!("round {at} of {most} was cut: {}; it runs again", entry.summary)
         }
         (_, Some(changes)) => {
             let changes = count(changes.into(), "change");
@@ -28,23 +28,23 @@ pub fn round(session: &Refinement, entry: &RoundEntry) -> Vec<String> {
             format!("round {at} of {most}: {changes}{summary}; {measured}")
         }
         (_, None) => {
-            format!("round {at} of {most}: it did not say how much it changed; {measured}")
+            format!("round {at} of {most}: it reported no number of changes; {measured}")
         }
     };
     let mut lines = vec![said];
     let what = artefact(session);
     if entry.edited_before {
         lines.push(format!(
-            "{what} changed between this round and the one before; the count towards a plateau begins anew"
+            "{what} changed between the rounds; the count towards a plateau starts again"
         ));
     }
     match &entry.plan {
         PlanAfter::KeptEdit => lines.push(format!(
-            "{what} was edited by somebody else while round {at} ran: that edit stands, and what the \
-             round wrote is kept as a version"
+            "{what} was edited while round {at} ran: that edit stays, and the text of the round is \
+             kept as a version"
         )),
         PlanAfter::Declined => {
-            lines.push("its changes were declined: the plan is as it was before".to_owned());
+            lines.push("its changes were declined; the plan is unchanged".to_owned());
         }
         PlanAfter::Applied | PlanAfter::Other(_) => {}
     }
@@ -60,20 +60,20 @@ pub fn ending(session: &Refinement, outcome: &RefineOutcome) -> Vec<String> {
             let mut lines = vec![format!("plateau at round {at}: {what} no longer changes")];
             if plateau.is_early {
                 lines.push(format!(
-                    "the plateau came early (round {at}): a fresh session may see more. Open one and \
-                     type `/plan-refinery context`, then `/plan-refinery review`"
+                    "the plateau came early (round {at}): a fresh session may find more. Open one \
+                     and type `/plan-refinery context`, then `/plan-refinery review`"
                 ));
             }
             lines
         }
         RefineOutcome::Cap { at } => vec![format!(
-            "ended after {}, as many as it may have, and {what} has not settled",
+            "ended after {}, its limit, and {what} still changes",
             count((*at).into(), "round")
         )],
         RefineOutcome::Interrupted { iteration } => {
-            vec![format!("interrupted in round {iteration}; going on makes that round once more")]
+            vec![format!("interrupted in round {iteration}; continuing runs that round again")]
         }
-        RefineOutcome::Cancelled => vec!["cancelled by a person".to_owned()],
+        RefineOutcome::Cancelled => vec!["cancelled by the user".to_owned()],
         RefineOutcome::Begin { .. } | RefineOutcome::AskAgain(_) | RefineOutcome::Next { .. } => {
             Vec::new()
         }
@@ -95,7 +95,7 @@ pub fn commit(name: &str, session: &Refinement, entry: &RoundEntry) -> String {
     };
     let said = match entry.changes {
         Some(changes) => count(changes.into(), "change"),
-        None => "it did not say how much it changed".to_owned(),
+        None => "it reported no number of changes".to_owned(),
     };
     let measured = entry.measured.as_ref().map(|it| format!("; measured: {it}"));
     format!(
@@ -161,7 +161,7 @@ mod tests {
         check(|entry| entry.changes = Some(1), &["1 change (clearer"]);
         check(
             |entry| (entry.changes, entry.measured) = (None, None),
-            &["it did not say how much it changed; what changed could not be measured"],
+            &["it reported no number of changes; what changed could not be measured"],
         );
     }
 
@@ -170,12 +170,12 @@ mod tests {
         check(|entry| entry.edited_before = true, &["round 3", "the plan changed between"]);
         check(
             |entry| entry.plan = PlanAfter::KeptEdit,
-            &["round 3", "edited by somebody else while round 3 ran: that edit stands"],
+            &["round 3", "edited while round 3 ran: that edit stays"],
         );
         check(|entry| entry.plan = PlanAfter::Declined, &["round 3", "declined"]);
         check(
             |entry| entry.end = RoundEnd::Interrupted,
-            &["round 3 of 10 was cut: clearer steps; it will be made once more"],
+            &["round 3 of 10 was cut: clearer steps; it runs again"],
         );
     }
 

@@ -59,7 +59,7 @@ impl RefineSettings {
             ("min_iterations", self.min_iterations),
         ];
         let (name, given) = numbers.into_iter().find(|(_, n)| !(1..=Self::MOST).contains(n))?;
-        Some(format!("`{name}` is a whole number from 1 to {}, not {given}", Self::MOST))
+        Some(format!("`{name}` must be a whole number from 1 to {}, not {given}", Self::MOST))
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(short.in_foreground().max_iterations, 3);
         let none = RefineSettings { plateau_threshold: 0, ..settings.clone() };
         let why = none.refused().unwrap();
-        assert_eq!(why, "`plateau_threshold` is a whole number from 1 to 10000, not 0");
+        assert_eq!(why, "`plateau_threshold` must be a whole number from 1 to 10000, not 0");
         assert!(RefineSettings { max_iterations: 0, ..settings.clone() }.refused().is_some());
         assert!(RefineSettings { min_iterations: 10_001, ..settings }.refused().is_some());
     }

@@ -27,7 +27,7 @@ pub fn refused_name(name: &str) -> Option<String> {
     let why = if name.trim().is_empty() {
         "is empty"
     } else if name.chars().any(acts) {
-        "holds letters that nobody sees"
+        "has invisible characters"
     } else if name.starts_with('-') {
         "begins like an option"
     } else if name.trim() != name {

@@ -95,25 +95,25 @@ pub enum RefineRefusal {
 impl fmt::Display for RefineRefusal {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RefineRefusal::NoRound => to.write_str("no round is under way; begin one first"),
+            RefineRefusal::NoRound => to.write_str("no round is open; begin one first"),
             RefineRefusal::RoundOpen { iteration } => write!(
                 to,
-                "round {iteration} is under way; it ends, or is recorded as cut, before another begins"
+                "round {iteration} is open; end it, or record it as cut, before the next"
             ),
             RefineRefusal::Over(status) => {
-                write!(to, "the session is over ({status}); begin one of another name")
+                write!(to, "the refinement is over ({status}); start one with another name")
             }
             RefineRefusal::NoRoundLeft { max_iterations } => write!(
                 to,
-                "the session has had all of its {max_iterations} {}; give it more, or begin one \
-                 of another name",
+                "the refinement has used all of its {max_iterations} {}; allow more, or start one \
+                 with another name",
                 noun(*max_iterations, "round", "rounds")
             ),
             RefineRefusal::Unknown(word) => {
                 let word = bounded(word, 60);
                 write!(
                     to,
-                    "the session has `{word}`, which this version of ralph does not know; use the newer one"
+                    "the refinement has `{word}`, which this ralph does not know; update ralph"
                 )
             }
         }
@@ -163,7 +163,7 @@ pub fn step(
             }
             if session.round.is_some() {
                 let artefact = session.artefact.clone();
-                close(session, cut("a person ended the session", None), &artefact, now)?;
+                close(session, cut("the user ended the refinement", None), &artefact, now)?;
             }
             over(session, Status::Cancelled, now);
             Ok(RefineOutcome::Cancelled)

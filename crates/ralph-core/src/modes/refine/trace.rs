@@ -57,12 +57,12 @@ pub fn traces(session: &Refinement) -> Vec<Trace> {
 fn trace(session: &Refinement, entry: &RoundEntry) -> Trace {
     let (decision, why) = match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => (Decision::Cut, entry.summary.clone()),
-        (_, PlanAfter::Declined) => (Decision::Rejected, "a person declined them".to_owned()),
+        (_, PlanAfter::Declined) => (Decision::Rejected, "the user declined them".to_owned()),
         (_, PlanAfter::KeptEdit) => (
             Decision::Rejected,
-            "a person edited the plan meanwhile, and that edit stands".to_owned(),
+            "the user edited the plan meanwhile, and that edit stays".to_owned(),
         ),
-        _ => (Decision::Accepted, "nobody declined them".to_owned()),
+        _ => (Decision::Accepted, "not declined".to_owned()),
     };
     let proposed = match (entry.proposed.is_empty(), entry.summary.as_str()) {
         (true, "") => Vec::new(),
@@ -127,7 +127,7 @@ fn calibration(all: &[Trace]) -> Vec<String> {
         let (said, measured) =
             (one.said.unwrap_or_default(), one.measured.as_deref().unwrap_or_default());
         lines.push(format!(
-            "is round {} to be believed? it says {}; measured: {measured}; `ralph refine diff` shows it",
+            "round {} reports {}, but measured: {measured}; check it with `ralph refine diff`",
             one.round,
             count(said.into(), "change")
         ));
@@ -183,21 +183,23 @@ mod tests {
                 "round 1: says 2 changes; measured: 4 lines in 1 section",
                 "  proposed: split it",
                 "  proposed: name it",
-                "  accepted: nobody declined them",
+                "  accepted: not declined",
                 "round 2: says no number; measured: unknown",
                 "  cut: its client ended",
                 "round 2: says 0 changes; measured: 40 lines in 1 section",
                 "  proposed: summary 2",
-                "  rejected: a person declined them",
+                "  rejected: the user declined them",
                 "round 3: says 3 changes; measured: nothing",
                 "  proposed: summary 3",
-                "  rejected: a person edited the plan meanwhile, and that edit stands",
+                "  rejected: the user edited the plan meanwhile, and that edit stays",
                 "round 4: says no number; measured: 1 line in 1 section",
                 "  proposed: summary 4",
-                "  accepted: nobody declined them",
+                "  accepted: not declined",
                 "calibration: 2 rounds accepted, 2 rejected, 1 cut; the number agrees with what was measured in 1 of 3 rounds",
-                "is round 2 to be believed? it says 0 changes; measured: 40 lines in 1 section; `ralph refine diff` shows it",
-                "is round 3 to be believed? it says 3 changes; measured: nothing; `ralph refine diff` shows it",
+                "round 2 reports 0 changes, but measured: 40 lines in 1 section; check it with \
+                 `ralph refine diff`",
+                "round 3 reports 3 changes, but measured: nothing; check it with `ralph refine \
+                 diff`",
             ]
         );
     }

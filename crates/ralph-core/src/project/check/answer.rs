@@ -137,13 +137,10 @@ fn the_rest(report: &CheckReport) -> String {
         ));
     }
     if report.told_before > 0 {
-        say(format!(
-            "{} that you were told of before: still there.",
-            count(report.told_before, "finding")
-        ));
+        say(format!("{} reported before: still there.", count(report.told_before, "finding")));
     }
     for (name, what) in &report.unfinished {
-        say(format!("{name} did not finish ({what}), so nothing is known of what it would say."));
+        say(format!("{name} did not finish ({what}), so its result is unknown."));
     }
     for (name, why) in &report.not_run {
         say(format!("{name} did not run: {why}"));
@@ -256,14 +253,12 @@ mod tests {
         };
         check(
             &said,
-            "Ralph checked src/a.ts.\n\
-             src/a.ts was changed by eslint, prettier: read it again before you edit it.\n\
-             2 findings that you were told of before: still there.\n\
-             vitest did not finish (ended at the deadline of 12 s), so nothing is known of what it \
-             would say.\n\
-             ruff did not run: not installed\n\
-             tsc is too slow for an edit and runs later: at the end of the turn\n\
-             3 findings in other files, not listed: it is not known whether this work brought them.",
+            "Ralph checked src/a.ts.\nsrc/a.ts was changed by eslint, prettier: read it again \
+             before you edit it.\n2 findings reported before: still there.\nvitest did not finish \
+             (ended at the deadline of 12 s), so its result is unknown.\nruff did \
+             not run: not installed\ntsc is too slow for an edit and runs later: at the end of the \
+             turn\n3 findings in other files, not listed: it is not known whether this work \
+             brought them.",
         );
     }
 

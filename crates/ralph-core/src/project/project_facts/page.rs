@@ -7,8 +7,8 @@
 use super::{Fact, FactKind};
 use crate::text::sanitize;
 
-/// Default length of a page, in UTF-16 units.
-pub const TARGET: usize = 4_000;
+/// Default length of a page, in UTF-16 units: every session pays for it.
+pub const TARGET: usize = 1_200;
 
 /// Upper limit for the setting: the client moves a longer text into a file.
 pub const MOST: usize = 10_000;
@@ -28,8 +28,10 @@ pub fn page(facts: &[(FactKind, Fact)], most: usize) -> Option<String> {
     let mut room = most.saturating_sub(around);
     let mut body = String::new();
     let mut without_room: Vec<&str> = Vec::new();
-    for (kind, fact) in facts {
-        match fitting(fact, room.min(kind.units)) {
+    for (at, (kind, fact)) in facts.iter().enumerate() {
+        // On a short page a long fact must leave room for those after it.
+        let share = if at + 1 == facts.len() { most } else { most / 2 };
+        match fitting(fact, room.min(kind.units).min(share)) {
             Some(text) => {
                 room -= units(&text);
                 body.push_str(&text);
@@ -112,6 +114,15 @@ mod tests {
         let facts = [(kind("a"), fact("one", &["x", "y"])), (kind("b"), fact("two", &[]))];
         let text = page(&facts, TARGET).unwrap();
         assert_eq!(text, format!("{HEADING}\n```\none\n  x\n  y\ntwo\n```"));
+    }
+
+    #[test]
+    fn a_long_fact_leaves_room_for_those_after_it() {
+        let lines: Vec<String> = (0..500).map(|n| format!("line {n}")).collect();
+        let long = Fact { heading: "long".to_owned(), lines };
+        let roomy = FactKind { units: MOST, ..kind("a") };
+        let text = page(&[(roomy, long), (kind("b"), fact("two", &["x", "y"]))], TARGET).unwrap();
+        assert!(text.ends_with("\ntwo\n  x\n  y\n```"), "{text}");
     }
 
     #[test]

@@ -14,10 +14,10 @@ const SHOWN: usize = 200;
 pub fn refusal(tool: &str, input: &ToolInput) -> String {
     let about = about(input);
     format!(
-        "Nobody is there to permit this, so it is refused: {tool}{about}. Do not repeat it. {} If the \
-         work cannot be done without it, say what a person must permit: close your task with \
-         `ralph task fail ID --reason '…'` or, where no other task is ready, run `ralph blocked '…'` and \
-         end your turn.",
+        "No user is present to permit this, so it is refused: {tool}{about}. Do not repeat it. {} \
+         If you cannot work without it, name what the user must permit: close your task with \
+         `ralph task fail ID --note '…'` or, where no other task is ready, run `ralph blocked \
+         '…'` and end your turn.",
         instead(tool)
     )
 }
@@ -44,7 +44,7 @@ fn instead(tool: &str) -> &'static str {
         }
         "Write" | "Edit" | "NotebookEdit" => "Change files inside the project folder only.",
         "WebFetch" | "WebSearch" => "Work from what is in the project.",
-        _ => "Take another way with the tools that are permitted.",
+        _ => "Use the permitted tools instead.",
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         check("Bash", command("a\nb"), "Bash: a\\nb", "Use a plain command");
         check("Write", path, "Write on /etc/x", "Change files inside the project");
         check("WebFetch", ToolInput::default(), "WebFetch", "Work from what is in the project");
-        check("mcp__x__y", ToolInput::default(), "mcp__x__y", "Take another way");
+        check("mcp__x__y", ToolInput::default(), "mcp__x__y", "Use the permitted tools");
     }
 
     #[test]

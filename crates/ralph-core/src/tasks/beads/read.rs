@@ -25,7 +25,7 @@ pub enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unreadable::Nothing => to.write_str("it printed nothing, and should have printed JSON"),
+            Unreadable::Nothing => to.write_str("it printed nothing instead of JSON"),
             Unreadable::NotBeads { why, begins } => {
                 write!(to, "it printed what is no list of beads ({why}): `{begins}`")
             }

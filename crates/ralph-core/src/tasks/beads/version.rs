@@ -61,8 +61,8 @@ impl fmt::Display for Unusable {
         match self {
             Unusable::TooOld(version) => write!(
                 to,
-                "`bd` is {version}, and Ralph needs {OLDEST} or newer, the first in which of two \
-                 that claim an issue only one gets it; update bd"
+                "`bd` is {version}, and Ralph needs {OLDEST} or newer, where only one process can \
+                 claim an issue; update bd"
             ),
             Unusable::Unknown { said } => write!(
                 to,

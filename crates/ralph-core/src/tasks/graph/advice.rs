@@ -85,27 +85,22 @@ impl fmt::Display for Advice {
                 let has = if ids.len() == 1 { "has" } else { "have" };
                 write!(
                     to,
-                    "{}{more} {has} no `completion_condition`; say how one can tell that it is done",
+                    "{}{more} {has} no `completion_condition`; write how to tell that it is done",
                     shown.join(", ")
                 )
             }
             Advice::SideBySide { file, first, second } => write!(
                 to,
-                "{first} and {second} could be worked on side by side, and both change `{file}`; \
-                 let one depend on the other"
+                "{first} and {second} could run in parallel, and both change `{file}`; make one \
+                 depend on the other"
             ),
-            Advice::OneWouldDo { first, second } => write!(
-                to,
-                "{second} only goes on with what {first} begins, in the same files; one task would do"
-            ),
+            Advice::OneWouldDo { first, second } => {
+                write!(to, "{second} only continues {first} in the same files; merge them")
+            }
             Advice::ManyForFew { tasks, files } => {
                 let files = counted(*files, "file", "files");
                 let tasks = counted(*tasks, "task", "tasks");
-                write!(
-                    to,
-                    "{tasks} for {files} are more than the work deserves; put together what \
-                     is done in one go"
-                )
+                write!(to, "{tasks} for {files} are too many; merge the small ones")
             }
             Advice::Misnamed { id, member, meant } => {
                 write!(to, "nothing reads `{member}` of {id}; if `{meant}` was meant, write that")
@@ -119,9 +114,9 @@ impl fmt::Display for Advice {
 pub fn advice(tasks: &[Task]) -> Vec<Advice> {
     let mut said = Vec::new();
     said.extend(without_condition(tasks));
-    said.extend(some(misnamed(tasks), "members that nothing reads"));
-    said.extend(some(side_by_side(tasks), "files that two tasks could change side by side"));
-    said.extend(some(one_would_do(tasks), "pairs of tasks that could be one"));
+    said.extend(some(misnamed(tasks), "ignored members"));
+    said.extend(some(side_by_side(tasks), "files that two parallel tasks could change"));
+    said.extend(some(one_would_do(tasks), "pairs of tasks to merge"));
     said.extend(many_for_few(tasks));
     said
 }

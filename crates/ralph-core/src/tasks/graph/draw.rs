@@ -39,7 +39,7 @@ pub fn in_waves(tasks: &[Task], now: Timestamp) -> String {
     let others: Vec<&Task> =
         tasks.iter().filter(|task| !in_a_wave.contains(&std::ptr::from_ref(*task))).collect();
     if !others.is_empty() {
-        drawn.push_str("in no wave; `ralph task lint` says why\n");
+        drawn.push_str("in no wave; `ralph task lint` shows the reason\n");
         others.iter().for_each(|task| drawn.push_str(&format!("  {}\n", line(&graph, task))));
     }
     drawn
@@ -198,8 +198,9 @@ mod tests {
     fn waves_name_what_is_in_none() {
         assert_eq!(
             in_waves(&graph("a\nb after a\nc after a\nd after d\ne after x"), at(0)),
-            "wave 1\n  a  ready        do a\nwave 2\n  b  waiting      do b\n  c  waiting      do c\n\
-             in no wave; `ralph task lint` says why\n  d  waiting      do d\n  e  waiting      do e\n"
+            "wave 1\n  a  ready        do a\nwave 2\n  b  waiting      do b\n  c  waiting      do \
+             c\nin no wave; `ralph task lint` shows the reason\n  d  waiting      do d\n  e  \
+             waiting      do e\n"
         );
         assert_eq!(in_waves(&[], at(0)), "");
     }

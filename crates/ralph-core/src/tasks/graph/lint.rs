@@ -40,18 +40,26 @@ impl fmt::Display for GraphFlaw {
         match self {
             GraphFlaw::EmptyId { place } => write!(to, "task {place} has no id; give it one"),
             GraphFlaw::EmptyName { id } => {
-                write!(to, "{id} has no name; say in words what is to be done")
+                write!(to, "{id} has no name; write the task in words")
             }
             GraphFlaw::DuplicateId { id } => write!(to, "{id} is the id of two tasks; rename one"),
             GraphFlaw::UnknownDependency { id, on } => {
-                write!(to, "{id} depends on {on}, which does not exist; add it or leave it out")
+                write!(
+                    to,
+                    "{id} depends on {on}, which does not exist; add that task or remove \
+                     the dependency"
+                )
             }
-            GraphFlaw::OnItself { id } => write!(to, "{id} depends on itself; leave that out"),
+            GraphFlaw::OnItself { id } => write!(
+                to,
+                "{id} depends on itself; remove that \
+                 dependency"
+            ),
             GraphFlaw::Cycle { path } => {
                 let first = path.first().map_or("", String::as_str);
                 write!(
                     to,
-                    "{} → {first} depend on each other in a circle; leave one out",
+                    "{} → {first} is a dependency cycle; remove one dependency",
                     path.join(" → ")
                 )
             }

@@ -85,7 +85,7 @@ fn nothing_ready(to: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result 
         return to.write_str("there are no tasks; `ralph task add NAME` adds one");
     }
     if summary.all_done() {
-        return write!(to, "no task is left: {}", summary.describe());
+        return write!(to, "no open task: {}", summary.describe());
     }
     let counts = [
         (summary.in_progress, "in progress"),
@@ -100,5 +100,5 @@ fn nothing_ready(to: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result 
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}")),
     );
-    write!(to, "no task is ready: {}", parts.join(", "))
+    write!(to, "no ready task: {}", parts.join(", "))
 }

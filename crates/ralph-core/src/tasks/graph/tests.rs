@@ -113,12 +113,12 @@ fn a_claim_is_refused_with_its_reason() {
 fn when_no_task_is_ready_the_refusal_says_where_they_are() {
     let next = |lines| take(&mut graph(lines), ClaimTarget::Next, "me", 0).unwrap_err();
     assert_eq!(next(""), "there are no tasks; `ralph task add NAME` adds one");
-    assert_eq!(next("T-1 done\nT-2 done"), "no task is left: 2 of 2 tasks done");
+    assert_eq!(next("T-1 done\nT-2 done"), "no open task: 2 of 2 tasks done");
     assert_eq!(
         next("T-1 done\nT-2 in_progress\nT-3 after T-2\nT-4 blocked\nT-5 failed"),
-        "no task is ready: 1 of 5 tasks done, 1 in progress, 1 waiting for others, 1 blocked, 1 failed"
+        "no ready task: 1 of 5 tasks done, 1 in progress, 1 waiting for others, 1 blocked, 1 failed"
     );
-    assert_eq!(next("T-1 blocked"), "no task is ready: 0 of 1 task done, 1 blocked");
+    assert_eq!(next("T-1 blocked"), "no ready task: 0 of 1 task done, 1 blocked");
 }
 
 #[test]
@@ -260,14 +260,14 @@ fn a_task_that_would_break_the_graph_is_not_added() {
     assert_eq!(refused("T-1", "a", &[]), "T-1 is the id of two tasks; rename one");
     assert_eq!(
         refused("T-3", "a", &["T-8"]),
-        "T-3 depends on T-8, which does not exist; add it or leave it out"
+        "T-3 depends on T-8, which does not exist; add that task or remove the dependency"
     );
-    assert_eq!(refused("T-3", "a", &["T-3"]), "T-3 depends on itself; leave that out");
+    assert_eq!(refused("T-3", "a", &["T-3"]), "T-3 depends on itself; remove that dependency");
     assert_eq!(refused("T-3", " ", &[]), "the task's name is missing; say it in words");
     assert_eq!(refused(" ", "a", &[]), "task 3 has no id; give it one");
     assert_eq!(
         refused("T-9", "a", &["T-2"]),
-        "T-2 → T-9 → T-2 depend on each other in a circle; leave one out"
+        "T-2 → T-9 → T-2 is a dependency cycle; remove one dependency"
     );
     assert_eq!(tasks.len(), 2);
 }
@@ -276,7 +276,7 @@ fn a_task_that_would_break_the_graph_is_not_added() {
 fn new_dependencies_must_not_close_a_circle() {
     let mut tasks = graph("T-1\nT-2 after T-1\nT-3 after T-2");
     let refused = depend(&mut tasks, "T-1", vec!["T-3".to_owned()]).unwrap_err().to_string();
-    assert_eq!(refused, "T-1 → T-3 → T-2 → T-1 depend on each other in a circle; leave one out");
+    assert_eq!(refused, "T-1 → T-3 → T-2 → T-1 is a dependency cycle; remove one dependency");
     assert!(tasks[0].deps.is_empty());
     depend(&mut tasks, "T-3", vec!["T-1".to_owned()]).unwrap();
     assert_eq!(tasks[2].deps, ["T-1"]);
@@ -288,16 +288,16 @@ fn every_flaw_of_a_graph_is_named() {
     check_flaws(
         "T-1 after T-9\nT-1 after T-1",
         &[
-            "T-1 depends on T-9, which does not exist; add it or leave it out",
+            "T-1 depends on T-9, which does not exist; add that task or remove the dependency",
             "T-1 is the id of two tasks; rename one",
         ],
     );
-    check_flaws("T-1 after T-1", &["T-1 depends on itself; leave that out"]);
+    check_flaws("T-1 after T-1", &["T-1 depends on itself; remove that dependency"]);
     check_flaws(
         "T-0 after T-1\nT-1 after T-2\nT-2 after T-3\nT-3 after T-1",
-        &["T-1 → T-2 → T-3 → T-1 depend on each other in a circle; leave one out"],
+        &["T-1 → T-2 → T-3 → T-1 is a dependency cycle; remove one dependency"],
     );
-    check_flaws("a after b\nb after b", &["b depends on itself; leave that out"]);
+    check_flaws("a after b\nb after b", &["b depends on itself; remove that dependency"]);
     let nameless = Task { id: "T-1".to_owned(), ..Task::default() };
     assert_eq!(lint(&[nameless, Task::default()]).len(), 3);
     let flaws = lint_with_places(&[task("a"), Task { id: " ".to_owned(), ..task("b") }]);

@@ -4,12 +4,27 @@
 //! once with their line numbers as an editor counts. As in a plan, claims are dropped: a file
 //! cannot assign a task to a worker.
 
-use super::{Problem, flaws, number, unclaimed, unknown_statuses};
+use super::{Problem, closes, flaws, number, opening, unclaimed, unknown_statuses};
 use crate::state::Task;
 use crate::tasks::graph::{self, GraphFlaw, LineFlaw, Synced, TaskLine};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
+
+/// The last block of a message that is fenced as `jsonl`. A planner hands its tasks over in one,
+/// since the client lets no JSON pass in a shell command (2.1.328, "Contains brace with quote
+/// character"), whatever its rules allow.
+pub fn block(message: &str) -> Option<String> {
+    let (mut last, mut lines) = (None, message.lines());
+    while let Some(line) = lines.next() {
+        let Some((fence, kind)) = opening(line) else { continue };
+        let inside: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, fence)).collect();
+        if kind.trim().eq_ignore_ascii_case("jsonl") {
+            last = Some(inside.join("\n"));
+        }
+    }
+    last
+}
 
 /// Reads the tasks of a text. Blank lines are skipped, and a task without an id gets the next free
 /// number.
@@ -160,7 +175,7 @@ impl Text {
 }
 
 fn shape(error: &str, place: &str) -> String {
-    format!("{error}{place}; write the members of a task as a plan has them")
+    format!("{error}{place}; write the task's members as in a plan")
 }
 
 /// The task with every readable member, and the reason for each of the others.
@@ -261,12 +276,13 @@ mod tests {
         assert_eq!(
             problems(text),
             [
-                "line 1: a depends on x, which does not exist; add it or leave it out",
+                "line 1: a depends on x, which does not exist; add that task or remove the \
+                 dependency",
                 "line 3: a is the id of two tasks; rename one",
                 "line 4: a is the id of two tasks; rename one",
-                "line 4: a has no name; say in words what is to be done",
-                "line 5: `soon` is no status; write `pending` or `done`, or leave it out",
-                "line 5: b depends on itself; leave that out",
+                "line 4: a has no name; write the task in words",
+                "line 5: `soon` is not a status; write `pending` or `done`, or omit it",
+                "line 5: b depends on itself; remove that dependency",
             ]
         );
     }
@@ -281,7 +297,7 @@ mod tests {
         let expected = [
             ("line 1: ", "in `deps`"),
             ("line 1: ", "in `name`"),
-            ("line 1: ", "`soon` is no status"),
+            ("line 1: ", "`soon` is not a status"),
             ("line 2: ", "not JSON"),
             ("line 3: ", "c depends on x, which does not exist"),
             ("line 4: ", "not an object"),
@@ -306,7 +322,9 @@ mod tests {
         let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
         assert_eq!(
             problems,
-            ["line 4: b depends on x, which does not exist; add it or leave it out"]
+            [
+                "line 4: b depends on x, which does not exist; add that task or remove the dependency"
+            ]
         );
     }
 

@@ -92,11 +92,15 @@ fn every_problem_of_the_criteria_is_named_with_its_place() {
             {"description": "d", "verification_command": " echo ok; "},
         ]}),
         &[
-            "acceptance_criteria[0].description: empty; say what must be true",
+            "acceptance_criteria[0].description: empty; write what must be true",
             "acceptance_criteria[1].id: AC-1 is the id of two criteria; rename one",
-            "acceptance_criteria[1].verification_command: there is no command; name one that fails while the work is not done",
-            "acceptance_criteria[2].verification_command: `npm test || true` proves nothing: what follows the real command hides its failure; name a command that fails while the work is not done",
-            "acceptance_criteria[3].verification_command: `echo ok;` proves nothing: it succeeds whatever the work looks like; name a command that fails while the work is not done",
+            "acceptance_criteria[1].verification_command: there is no command; name a command that \
+             fails until the work is done",
+            "acceptance_criteria[2].verification_command: `npm test || true` proves nothing: the \
+             rest of the line hides the command's failure; name a command that fails until the \
+             work is done",
+            "acceptance_criteria[3].verification_command: `echo ok;` proves nothing: it succeeds \
+             whatever the work is; name a command that fails until the work is done",
         ],
     );
 }
@@ -112,11 +116,12 @@ fn every_problem_of_the_tasks_is_named_with_its_place() {
             {"id": "e", "name": "e", "deps": ["e"]},
         ])),
         &[
-            "task_graph[0].deps: a depends on x, which does not exist; add it or leave it out",
-            "task_graph[1].name: b has no name; say in words what is to be done",
+            "task_graph[0].deps: a depends on x, which does not exist; add that task or remove the \
+             dependency",
+            "task_graph[1].name: b has no name; write the task in words",
             "task_graph[3].id: a is the id of two tasks; rename one",
-            "task_graph[1].deps: b → c → b depend on each other in a circle; leave one out",
-            "task_graph[4].deps: e depends on itself; leave that out",
+            "task_graph[1].deps: b → c → b is a dependency cycle; remove one dependency",
+            "task_graph[4].deps: e depends on itself; remove that dependency",
         ],
     );
 }
@@ -125,9 +130,8 @@ fn every_problem_of_the_tasks_is_named_with_its_place() {
 fn a_status_that_no_rule_knows_is_a_problem() {
     check(
         with_tasks(json!([{"name": "a", "status": "completed"}, {"name": "b", "status": "done"}])),
-        &[
-            "task_graph[0].status: `completed` is no status; write `pending` or `done`, or leave it out",
-        ],
+        &["task_graph[0].status: `completed` is not a status; write `pending` or `done`, or omit \
+             it"],
     );
 }
 

@@ -33,6 +33,7 @@ pub fn render(report: &Report) -> String {
     let mut whole = head(report);
     let parts = [
         evidence(report),
+        changes(report),
         rounds(report),
         history(report),
         tasks(report),
@@ -114,7 +115,41 @@ fn evidence(report: &Report) -> String {
             text(receipt)
         );
     }
-    part + &more(report.evidence.len(), MOST_CRITERIA)
+    part += &more(report.evidence.len(), MOST_CRITERIA);
+    for Evidence { id, tail, .. } in report.evidence.iter().take(MOST_CRITERIA) {
+        if !tail.is_empty() {
+            part += &folded(&format!("Last output of {}", text(id)), &printed(tail));
+        }
+    }
+    part
+}
+
+fn changes(report: &Report) -> String {
+    let Some(changes) = &report.changes else { return String::new() };
+    let mut part = format!("\n**Changed:** {}\n", text(&changes.summary()));
+    let [files, commits] = changes.rows();
+    for (title, rows) in [("Files", files), ("Commits", commits)] {
+        if !rows.is_empty() {
+            let row = |(first, second): &(String, String)| {
+                format!("- {} {}\n", code(first), text(second))
+            };
+            part += &folded(title, &rows.iter().map(row).collect::<String>());
+        }
+    }
+    part + &more(changes.n_left_out(), 0)
+}
+
+/// A command's output, line by line.
+fn printed(output: &str) -> String {
+    let lines = output.lines().map(|line| {
+        let line = code(line);
+        let line = line.strip_prefix("<code>").and_then(|line| line.strip_suffix("</code>"));
+        line.unwrap_or_default().to_owned()
+    });
+    // An empty line would end the HTML block.
+    let lines: Vec<String> =
+        lines.map(|line| if line.is_empty() { " ".into() } else { line }).collect();
+    format!("<pre>{}</pre>", lines.join("<br>"))
 }
 
 fn rounds(report: &Report) -> String {

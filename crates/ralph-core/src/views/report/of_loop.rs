@@ -3,7 +3,9 @@
 use super::history::Worth;
 use super::line::ReportLine;
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
-use super::{Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, VersionSeen};
+use super::{
+    Changes, Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, VersionSeen,
+};
 use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::receipt::ReceiptStatus;
 use crate::modes::refine::state::Refinement;
@@ -18,7 +20,7 @@ pub(super) const MOST_TASKS: usize = 500;
 /// Criteria shown with their receipts.
 const MOST_CRITERIA: usize = 100;
 
-/// Characters of a failing command's output, the last ones.
+/// Characters of a command's output, the last ones.
 const TAIL: usize = 800;
 
 /// The data for the report of a loop.
@@ -32,6 +34,8 @@ pub struct LoopSeen<'a> {
     pub n_unreadable: usize,
     /// The status of each criterion, and the files that made its receipt stale.
     pub criteria: Vec<(ReceiptStatus, Vec<String>)>,
+    /// What changed in the project since the start.
+    pub changes: Option<Changes>,
     /// Signals from the user that the main conversation has not received.
     pub n_signals: usize,
     /// The refinement that the session drives, with the versions of its plan.
@@ -81,6 +85,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
         facts: facts(seen, began),
         gauges: gauges(seen, words::between(began, until), until),
         evidence: evidence(seen),
+        changes: seen.changes.clone(),
         notes: notes(seen),
         next: words::line(&seen.next, LONG),
         rounds: rounds(seen),
@@ -256,15 +261,10 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
             },
             receipt: match (*looked, standing) {
                 (ReceiptStatus::Holds, ReceiptStatus::Holds) => receipt(criterion),
-                (ReceiptStatus::Holds, _) => {
-                    "held when it was last run; nobody has asked since".to_owned()
-                }
+                (ReceiptStatus::Holds, _) => "held when it was last run".to_owned(),
                 _ => words::line(&completion_feedback::why(criterion, standing, changed), LONG),
             },
-            tail: match standing {
-                ReceiptStatus::Failed => tail(criterion),
-                _ => String::new(),
-            },
+            tail: tail(criterion),
         }
     };
     criteria.map(one).collect()
@@ -287,7 +287,7 @@ fn receipt(criterion: &Criterion) -> String {
     parts.push(lasted(receipt.duration_ms));
     parts.push(format!("on tree {}", ralplan::short(&receipt.tree_after)));
     if criterion.held_before {
-        parts.push("held already before the work".to_owned());
+        parts.push("held before the work began".to_owned());
     }
     words::line(&parts.join(", "), LONG)
 }

@@ -60,6 +60,7 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
         facts: facts(seen),
         gauges: gauges(seen),
         evidence: Vec::new(),
+        changes: None,
         notes: notes(session),
         next: words::line(&next(seen), LONG),
         rounds: rounds::of(session, &seen.versions),
@@ -199,22 +200,22 @@ fn next(seen: &RefinementSeen<'_>) -> String {
         }
         (Status::Plateau | Status::Cancelled, _) if !seen.versions.is_empty() => {
             format!(
-                "`ralph refine diff 1 --session {word}` shows what has changed since the first version"
+                "`ralph refine diff 1 --id {word}` shows what has changed since the first version"
             )
         }
         (Status::Plateau, _) => "`ralph build` carries the tasks out".to_owned(),
         (Status::Cancelled, _) => {
-            format!("`ralph refine history --session {word}` shows its rounds")
+            format!("`ralph refine history --id {word}` shows its rounds")
         }
         (Status::MaxIterations, _) => {
             let most = session.iterations_completed.saturating_add(5);
-            format!("`ralph refine loop --session {word} --max-iterations {most}` goes on with it")
+            format!("`ralph refine loop --id {word} --max-iterations {most}` goes on with it")
         }
         (_, Activity::Runs(_)) => {
-            format!("`ralph refine status --session {word}` shows its rounds")
+            format!("`ralph refine status --id {word}` shows its rounds")
         }
         (_, Activity::Pauses) => "/ralph in its session goes on with it".to_owned(),
-        (_, Activity::Nobody) => format!("`ralph refine loop --session {word}` goes on with it"),
+        (_, Activity::Nobody) => format!("`ralph refine loop --id {word}` goes on with it"),
     }
 }
 

@@ -7,7 +7,7 @@ use super::history::{Cell, FromWhen, Worth};
 use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
 use super::{
-    Evidence, Gauge, Report, ReportRound, ReportStep, ReportTurn, TaskShown, Tone, Trouble,
+    Changes, Evidence, Gauge, Report, ReportRound, ReportStep, ReportTurn, TaskShown, Tone, Trouble,
 };
 use crate::tasks::graph::TaskReadiness;
 use jiff::Timestamp;
@@ -124,6 +124,9 @@ fn cards(report: &Report) -> Markup {
                 @for one in &report.evidence { (evidence(one)) }
             }))
         }
+        @if let Some(one) = &report.changes {
+            (card("What changed", &one.summary(), changes(one)))
+        }
         @if !report.rounds.all.is_empty() { (card("Rounds", &measured, rounds(report))) }
         @if !report.history.rows.is_empty() {
             (card("Criteria over time", "at the end of each iteration", history(report)))
@@ -218,10 +221,35 @@ fn evidence(one: &Evidence) -> Markup {
                     @if !one.command.is_empty() { code { (one.command) } " " }
                     (one.receipt)
                 }
-                @if !one.tail.is_empty() { pre { (one.tail) } }
+                @if one.tone == Tone::Bad && !one.tail.is_empty() {
+                    pre { (one.tail) }
+                } @else if !one.tail.is_empty() {
+                    details { summary { "Last output" } pre { (one.tail) } }
+                }
             }
         }
     }
+}
+
+fn changes(changes: &Changes) -> Markup {
+    let [files, commits] = changes.rows();
+    html! {
+        @if !files.is_empty() { pre { (aligned(&files)) } }
+        @if !commits.is_empty() {
+            details open[commits.len() < 12] {
+                summary { (counted(changes.commits.len(), "commit", "commits")) }
+                pre { (aligned(&commits)) }
+            }
+        }
+        (left_out(changes.n_left_out(), "entry is", "entries are"))
+    }
+}
+
+/// Two columns as text, so that a path can be copied.
+fn aligned(rows: &[(String, String)]) -> String {
+    let width = rows.iter().map(|(first, _)| first.chars().count()).max().unwrap_or_default();
+    let rows = rows.iter().map(|(first, second)| format!("{first:<width$}  {second}"));
+    rows.collect::<Vec<_>>().join("\n")
 }
 
 fn rounds(report: &Report) -> Markup {

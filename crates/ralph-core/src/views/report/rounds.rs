@@ -120,7 +120,7 @@ fn remarks(session: &Refinement, entry: &RoundEntry) -> Vec<&'static str> {
         PlanAfter::KeptEdit => Some(
             "the plan was edited by somebody else while it ran: that edit stands, and what the round wrote is a version",
         ),
-        PlanAfter::Declined => Some("a person did not want it: the plan is as it was before"),
+        PlanAfter::Declined => Some("you declined it: the plan is unchanged"),
         PlanAfter::Applied | PlanAfter::Other(_) => None,
     };
     entry.edited_before.then_some(edited).into_iter().chain(after).collect()

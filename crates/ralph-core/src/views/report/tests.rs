@@ -95,6 +95,7 @@ fn report(state: &LoopState, lines: Vec<ReportLine>, criteria: &[ReceiptStatus])
         lines,
         n_unreadable: 0,
         criteria,
+        changes: None,
         n_signals: 0,
         refinement: None,
         next,
@@ -141,7 +142,7 @@ fn an_ended_loop_shows_what_was_proven_and_no_more() {
     let report = report(&state, lines, &[ReceiptStatus::Holds, ReceiptStatus::Holds]);
     let standings: Vec<_> = report.evidence.iter().map(|one| one.standing).collect();
     assert_eq!(standings, ["holds", "stale"]);
-    assert_eq!(report.evidence[1].receipt, "held when it was last run; nobody has asked since");
+    assert_eq!(report.evidence[1].receipt, "held when it was last run");
     assert_eq!((report.gauges[1].value.as_str(), report.gauges[1].of.as_str()), ("1", "of 2"));
     assert_eq!(report.history.rows[1].cells.last().unwrap().worth, Worth::Stale);
     assert_eq!(report.made_at, None, "it says the same whenever it is made");
@@ -165,7 +166,7 @@ fn each_iteration_has_its_time_and_its_tokens() {
     );
     let steps: Vec<&str> =
         report.timeline.iter().flat_map(|turn| &turn.steps).map(|step| &*step.what).collect();
-    assert_eq!(steps, ["Started", "The turn goes on", "The turn goes on", "Bash refused"]);
+    assert_eq!(steps, ["Started", "Next turn", "Next turn", "Bash refused"]);
 }
 
 #[test]
@@ -327,11 +328,11 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
     };
     use refine::Status::{Cancelled, Interrupted, MaxIterations, Plateau, Running};
     check(Plateau, none(), "plateau", Tone::Good, "`ralph build`");
-    check(Cancelled, none(), "cancelled", Tone::Quiet, "`ralph refine history --session api`");
-    let more = "`ralph refine loop --session api --max-iterations 10`";
+    check(Cancelled, none(), "cancelled", Tone::Quiet, "`ralph refine history --id api`");
+    let more = "`ralph refine loop --id api --max-iterations 10`";
     check(MaxIterations, none(), "max iterations", Tone::Warn, more);
-    check(Interrupted, none(), "interrupted", Tone::Warn, "`ralph refine loop --session api`");
-    check(Running, none(), "interrupted", Tone::Warn, "`ralph refine loop --session api`");
+    check(Interrupted, none(), "interrupted", Tone::Warn, "`ralph refine loop --id api`");
+    check(Running, none(), "interrupted", Tone::Warn, "`ralph refine loop --id api`");
     check(Running, runs(), "running in tmux refine-api", Tone::Live, "`ralph refine status");
     check(
         Running,
@@ -386,11 +387,43 @@ fn the_loop_of_a_conversation_tells_of_the_rounds_until_it_ended() {
         let next = String::new();
         let (lines, criteria) = (Vec::new(), Vec::new());
         let (n_unreadable, n_signals, now) = (0, 0, at(900));
-        let seen =
-            LoopSeen { state, lines, n_unreadable, criteria, n_signals, refinement, next, now };
+        let seen = LoopSeen {
+            state,
+            lines,
+            n_unreadable,
+            criteria,
+            changes: None,
+            n_signals,
+            refinement,
+            next,
+            now,
+        };
         of_loop(&seen).rounds.all.len()
     };
     assert_eq!(rounds(&state), 3);
     state.end(EndingKind::MaxIterations, "full", at(120));
     assert_eq!(rounds(&state), 2);
+}
+
+#[test]
+fn changes_are_counted_and_a_long_list_is_cut() {
+    let file = |n: usize| FileChange { path: format!("src/{n}.rs"), lines: Some((2, 1)) };
+    let mut changes = Changes {
+        files: (0..=Changes::MOST).map(file).collect(),
+        commits: vec![("abc1234".to_owned(), "Fix <it>".to_owned())],
+        until: "until now",
+        unknown: String::new(),
+    };
+    assert_eq!(changes.summary(), "201 files, +402 -201, 1 commit; until now");
+    assert_eq!((changes.rows()[0].len(), changes.n_left_out()), (200, 1));
+    let state = looping(&["AC-1"]);
+    let mut report = report(&state, Vec::new(), &[ReceiptStatus::Holds]);
+    report.changes = Some(changes.clone());
+    for shown in [markdown::render(&report), page::render(&report)] {
+        assert!(shown.contains("201 files, +402 -201, 1 commit") && shown.contains("src/0.rs"));
+        assert!(!shown.contains("<it>"), "{shown}");
+    }
+    changes.unknown = "no git".to_owned();
+    report.changes = Some(changes);
+    assert!(markdown::render(&report).contains("**Changed:** no git"));
 }

@@ -5,6 +5,7 @@ use super::spent::Spent;
 use super::words;
 use super::{ReportStep, ReportTurn, Tone, of_loop};
 use crate::state::EndingKind;
+use crate::views::phrases;
 
 /// Decisions shown, the latest ones.
 const MOST_STEPS: usize = 300;
@@ -95,8 +96,8 @@ fn told(line: &ReportLine) -> (String, Tone, String) {
         ("Stop", "go on") if line.refuses_completion() => {
             ("Completion refused".to_owned(), Tone::Warn, because())
         }
-        ("Stop", "go on") => ("The turn goes on".to_owned(), Tone::Live, because()),
-        ("Stop", "let go") => ("The turn may end".to_owned(), Tone::Quiet, why()),
+        ("Stop", "go on") => ("Next turn".to_owned(), Tone::Live, because()),
+        ("Stop", "let go") => ("Turn over".to_owned(), Tone::Quiet, why()),
         (_, "ended") => {
             let kind = line.why.split_once(':').map_or("", |(kind, _)| kind);
             let what = if kind.is_empty() || kind.contains(' ') {
@@ -129,7 +130,7 @@ fn told(line: &ReportLine) -> (String, Tone, String) {
 }
 
 fn named(event: &str, decision: &str) -> String {
-    format!("{}: {}", words::line(event, 60), words::line(decision, 60))
+    words::line(&phrases::decision(event, decision), 120)
 }
 
 /// A refused call: the rule, and the command or the file.

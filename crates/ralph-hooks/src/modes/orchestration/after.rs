@@ -48,7 +48,12 @@ pub(super) fn after_an_agent(call: &HookCall) -> Result<Reply> {
 /// # Errors
 /// When the state or the orchestration's files cannot be read or written.
 pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { anyhow::bail!("the session is gone") };
+    let Some(bound) = Bound::<LoopState>::find(call)? else {
+        anyhow::bail!(
+            "the orchestration is \
+         gone"
+        )
+    };
     let now = clock::now();
     let looked = bound.file.update(|state| -> Result<LoopState> {
         let looked = look(&call.home, state, now, Writes::ForCalls)?;
@@ -56,11 +61,11 @@ pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
             && looked.calls.is_empty()
         {
             session.given.clear();
-            session.says = "end your turn; you are told then what comes next".to_owned();
+            session.says = "end your turn; Ralph then names the next step".to_owned();
         }
         Ok(state.clone())
     })?;
-    looked.transpose()?.ok_or_else(|| anyhow::anyhow!("the session is gone"))
+    looked.transpose()?.ok_or_else(|| anyhow::anyhow!("the orchestration is gone"))
 }
 
 /// Answers the end of a background agent. The client wakes the conversation, which is told what
@@ -112,8 +117,8 @@ fn over(call: &HookCall, bound: &Bound, which: impl Fn(&OrchestrationCall) -> bo
 pub(super) fn note_ends(call: &HookCall, bound: &Bound, ends: &[(CallKey, CallEnd)]) {
     for (key, how) in ends {
         let what = match how {
-            CallEnd::Met => "did what it was called for",
-            CallEnd::Failed => "ended without what it was called for",
+            CallEnd::Met => "completed its call",
+            CallEnd::Failed => "ended without completing its call",
         };
         let about = if key.task.is_empty() { String::new() } else { format!(" {}", key.task) };
         let why = format!("{} {}{about} {what}", key.mode.agent(), key.mode);
@@ -131,7 +136,7 @@ fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
         Ok(match looked.routed.due {
             RouterStep::Call => told(state),
             RouterStep::Wait => String::new(),
-            _ => "Next: end your turn; the session rests or is over.".to_owned(),
+            _ => "Next: end your turn; the orchestration is paused or over.".to_owned(),
         })
     })?;
     let said = said.transpose()?.unwrap_or_default();

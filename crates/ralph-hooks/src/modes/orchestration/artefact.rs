@@ -51,7 +51,8 @@ pub(super) fn edited(
         (Some(file), _) => file,
         (None, true) => {
             return Ok(Some(refused(
-                "this leads out of the session's folder by a link; write the file itself",
+                "this is a link that leads out of the orchestration's folder; write the file \
+                 itself",
             )));
         }
         (None, false) => return Ok(None),
@@ -59,7 +60,7 @@ pub(super) fn edited(
     let (sessions, id) = look::sessions(home, state)?;
     let Some(inside) = of_session(&file, &id) else {
         return Ok(Some(refused(&format!(
-            "this belongs to no part of session {id}; write below `{SESSIONS}{id}/` what is yours"
+            "this is outside orchestration {id}; write your own files below `{SESSIONS}{id}/`"
         ))));
     };
     // A caller that may not write at all is refused before the folder is read.
@@ -114,7 +115,8 @@ fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
         let before = seen.text(OrchestrationFile::Progress).unwrap_or_default();
         let Some(after) = text_after(call, before) else {
             return refused(
-                "it cannot be told what `progress.md` would hold then; change it with Edit, a line at a time",
+                "Ralph cannot predict the content of `progress.md` after this; change it with \
+                 Edit, a line at a time",
             );
         };
         if let Err(RuleRefusal(why)) = may_mark(mode, task, before, &after) {
@@ -163,7 +165,7 @@ pub(super) fn marked(
     let reading = shell::read(line, &[]);
     if *who == Who::Main && reading.commands.iter().any(repairs) {
         return Ok(Some(refused(
-            "the planner repairs the session's files; call the agent that `ralph session next` names",
+            "the planner repairs these files; call the agent that `ralph session next` names",
         )));
     }
     let mut marks = reading.commands.iter().filter_map(mark).peekable();
@@ -183,11 +185,13 @@ pub(super) fn marked(
     let progress = Progress::parse(before);
     for ArtefactMark { task, status, of } in marks {
         if of.as_deref().is_some_and(|of| of != id.as_str()) {
-            return Ok(Some(refused(&format!("this is another session's; mark in session {id}"))));
+            return Ok(Some(refused(&format!(
+                "this belongs to another orchestration; mark in {id}"
+            ))));
         }
         let Some(status) = status.as_deref().and_then(status_of) else {
             return Ok(Some(refused(
-                "the mark has to be written out: `[/]`, `[P]`, `[x]`, `[F]` or `[C]`",
+                "write the mark literally: `[/]`, `[P]`, `[x]`, `[F]` or `[C]`",
             )));
         };
         let iteration = progress.latest_iteration().max(1);

@@ -59,8 +59,8 @@ pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
         return match driver_lives {
             true => Ok(StartOutcome::Refused(format!(
-                "session {id} is driven by another conversation or program already (loop {}): go on there, or end \
-                 that with `ralph cancel --loop {}`",
+                "another session or program already drives orchestration {id} (loop {}): continue \
+                 there, or end it with `ralph cancel --loop {}`",
                 state.loop_id, state.loop_id
             ))),
             false => take_up(asked, &file, &state, now),
@@ -78,7 +78,7 @@ fn wanted(task: Option<&str>) -> Result<OrchestrationChoice, String> {
         return match (said.id, said.more) {
             (None, _) => Err(REFUSED.to_owned()),
             (Some(id), true) => Err(format!(
-                "this continues session {id}, whose feedback stands in a file: write it there with `ralph session \
+                "orchestration {id} reads its feedback from a file: write it with `ralph session \
                  feedback new --id {id}`, then type /ralph-v2 {id}"
             )),
             (Some(id), false) if said.feedback => Ok(OrchestrationChoice::Feedback(id)),
@@ -135,22 +135,22 @@ fn no_feedback(id: &OrchestrationId, step: &MachineStep) -> Option<String> {
         .map(|finding| format!("; {finding}"))
         .collect();
     Some(format!(
-        "session {id} has no feedback that asks for something: `ralph session feedback new --id {id}` lays out the file \
-         for it{}",
+        "orchestration {id} has no feedback to work on: create the file with `ralph session \
+         feedback new --id {id}`{}",
         found.concat()
     ))
 }
 
 /// The message if the project has no orchestration.
-const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
+const NONE: &str = "no orchestration here: type /ralph-v2 \"what to do\"";
 
 fn no_such(sessions: &OrchestrationStore, id: &OrchestrationId) -> String {
     let list: Vec<String> = sessions.list().iter().map(|id| format!("/ralph-v2 {id}")).collect();
     match list.is_empty() {
         true => {
-            format!("there is no session {id} here: type /ralph-v2 \"what to do\" to begin one")
+            format!("no orchestration {id} here: type /ralph-v2 \"what to do\" to start one")
         }
-        false => format!("there is no session {id} here; type one of {}", list.join(", ")),
+        false => format!("no orchestration {id} here: type one of {}", list.join(", ")),
     }
 }
 
@@ -165,7 +165,8 @@ fn go_on_with_own(
     }
     if state.mode != Mode::Orchestration {
         return Ok(StartOutcome::Refused(format!(
-            "a loop is live in this session at {}: end it with /ralph-cancel before you begin a session",
+            "a loop is live in this session at {}: end it with /ralph-cancel before you start an \
+             orchestration",
             state.position()
         )));
     }
@@ -179,8 +180,8 @@ fn go_on_with_own(
     };
     if is_other {
         return Ok(StartOutcome::Refused(format!(
-            "session {id} is live here: type /ralph-v2 to go on with it, or /ralph-cancel to end it before you begin \
-             another"
+            "orchestration {id} is live here: type /ralph-v2 to continue it, or /ralph-cancel to \
+             end it before you start another"
         )));
     }
     take_up(asked, file, state, now)
@@ -210,14 +211,14 @@ fn take_up(
             session.calls.retain(|call| call.client == process);
         }
         if state.session_id != asked.session_id && !state.session_id.is_empty() {
-            let why = "another session goes on with it".to_owned();
+            let why = "another session continued it".to_owned();
             state.lineage.push(Former { session_id: state.session_id.clone(), until: now, why });
         }
         run(state, (asked.session_id, asked.prompt_id), asked.via, now);
         Some(state.clone())
     })?;
     let Some(state) = updated.flatten() else {
-        return Ok(StartOutcome::Refused("the session's loop has just ended".to_owned()));
+        return Ok(StartOutcome::Refused("the orchestration's loop has just ended".to_owned()));
     };
     lifecycle::bind(asked.home, file, asked.session_id)?;
     if before.session_id != asked.session_id {
@@ -347,8 +348,8 @@ mod tests {
         for name in ["260131-1200", "2026-01-31", "../260131-120000", "20260131-120000"] {
             world.refused(name, "s", "p", REFUSED);
         }
-        world.refused("260131-120000", "s", "p", "there is no session 260131-120000");
-        world.refused("", "s", "p", "there is no session here");
+        world.refused("260131-120000", "s", "p", "no orchestration 260131-120000 here");
+        world.refused("", "s", "p", "no orchestration here");
         assert!(!world.root().join(".ralph-sessions").exists());
     }
 
@@ -365,7 +366,8 @@ mod tests {
             fs::write(folder.join("metadata.yaml"), "status: completed\n").unwrap();
         };
         complete(1);
-        let both = "there are 2 sessions; say which is meant: /ralph-v2 260131-120000 or /ralph-v2 260131-120002";
+        let both = "there are 2 orchestrations; name one: /ralph-v2 260131-120000 or /ralph-v2 \
+             260131-120002";
         world.refused("", "s", "p", both);
         complete(2);
         let StartOutcome::Started(state, _) = world.begin("", "s", "p") else {
@@ -383,7 +385,7 @@ mod tests {
         assert!(state.session_id.is_empty() && state.is_running());
         let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
         file.update(|state| state.client = Some(client::this_process())).unwrap();
-        world.refused("", "s", "p", "driven by another conversation");
+        world.refused("", "s", "p", "already drives orchestration");
         file.update(|state| state.client = None).unwrap();
         let StartOutcome::Continues(taken) = world.begin("", "s", "p") else {
             panic!("not taken up")

@@ -45,8 +45,9 @@ pub(super) fn sessions(
     state: &LoopState,
 ) -> Result<(OrchestrationStore, OrchestrationId)> {
     let name = in_session::id(state);
-    let id = OrchestrationId::parse(name)
-        .map_err(|_| anyhow!("`{name}`, which the loop drives, is not the id of a session"))?;
+    let id = OrchestrationId::parse(name).map_err(|_| {
+        anyhow!("`{name}`, which the loop drives, is not the id of an orchestration")
+    })?;
     Ok((OrchestrationStore::of(Path::new(&state.project_root), home)?, id))
 }
 

@@ -47,10 +47,10 @@ pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
                 return Ok(Reply::silent());
             }
             match granted(call, &bound)? {
-                Ok(()) => Ok(Reply::allow("it is the call that comes next in this session")),
+                Ok(()) => Ok(Reply::allow("the next call of this orchestration")),
                 Err(why) => match asked.ruling(call, &bound.state, &who, Err(&why)) {
                     Err(denied) => Ok(refuse(call, &bound, &denied)),
-                    Ok(()) => bail!("a call that does not come next was let through"),
+                    Ok(()) => bail!("allowed a call that is not due"),
                 },
             }
         }
@@ -59,7 +59,7 @@ pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
                 keep_replaced(call, &bound, written)?;
                 // Otherwise the client would ask the user about each file that an agent writes.
                 // Starting the orchestration was the user's consent to that.
-                return Ok(Reply::allow("an agent of the session writes what is its own"));
+                return Ok(Reply::allow("an agent of the orchestration writes its own file"));
             }
             Ok(Reply::silent())
         }
@@ -218,7 +218,7 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
             return Ok(Ok("once more".to_owned()));
         }
         let Some(looked) = look(&call.home, state, now, Writes::ForCalls)? else {
-            return Ok(Err("the session's folder is gone; end your turn".to_owned()));
+            return Ok(Err("the orchestration's folder is gone; end your turn".to_owned()));
         };
         if looked.calls.is_empty() {
             return Ok(Err(nothing_now(looked.routed.due, &looked.routed.says)));
@@ -274,12 +274,12 @@ fn with_next(
 fn nothing_now(due: RouterStep, says: &str) -> String {
     match due {
         RouterStep::Wait => {
-            format!("nobody is called now: {says}. End your turn; you are told what comes next")
+            format!("no call is due: {says}. End your turn; Ralph names the next step")
         }
         RouterStep::Paused => {
-            format!("{says}. Nobody is called until they say something else: end your turn")
+            format!("{says}. No call is due until the user continues: end your turn")
         }
-        _ => format!("nobody is called any more: {says}. End your turn"),
+        _ => format!("no more calls: {says}. End your turn"),
     }
 }
 
@@ -295,7 +295,12 @@ fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()
         _ => 1,
     };
     if let Some(kept) = sessions.keep_task(&id, iteration, task)? {
-        bound.note(call, "kept", &format!("{task} as it was: {kept}"), active_loop::tool(call));
+        bound.note(
+            call,
+            "kept",
+            &format!("old version of {task}: {kept}"),
+            active_loop::tool(call),
+        );
     }
     Ok(())
 }

@@ -21,14 +21,14 @@ pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     if let Some(other) = of_project(asked) {
         let id = &other.loop_id;
         let (place, go_on) = match other.client {
-            Some(_) => (format!("in session {}", other.session_id), "Go on there"),
+            Some(_) => (format!("in session {}", other.session_id), "Continue there"),
             None => {
-                ("and has no session".to_owned(), "Go on with `ralph ralplan run` in a terminal")
+                ("and has no session".to_owned(), "Continue with `ralph ralplan run` in a terminal")
             }
         };
         return Ok(StartOutcome::Refused(format!(
-            "planning {id} is live in this project, {place}: a project has one planning at a time. {go_on}, or end \
-             it with `ralph cancel --loop {id}`"
+            "planning {id} is live in this project, {place}; a project has one planning at a time. \
+             {go_on}, or end it with `ralph cancel --loop {id}`"
         )));
     }
     create(asked, now)
@@ -61,8 +61,8 @@ fn go_on(
     }
     if asked.request.task.is_some() {
         return Ok(StartOutcome::Refused(
-            "a planning is live in this session: type /ralplan to go on with it, or /ralph-cancel to end it \
-             before you plan something else"
+            "a planning is live in this session: type /ralplan to continue it, or /ralph-cancel to \
+             end it before you plan something else"
                 .to_owned(),
         ));
     }
@@ -94,7 +94,7 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
         (None, Some(Ok(export::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
         (None, Some(Err(why))) => {
             return Ok(StartOutcome::Refused(format!(
-                "`{}` cannot be taken up: {why}; type /ralplan \"what to plan\"",
+                "could not continue `{}`: {why}; type /ralplan \"what to plan\"",
                 ralplan::MIRROR
             )));
         }

@@ -76,7 +76,7 @@ impl Decided {
             }
             Decided::Discarded { state, .. } => {
                 let path = state.ralplan().map_or("", |plan| plan.plan_path.as_str());
-                ("discarded", format!("the person discarded the plan; `{path}` stays as it is."))
+                ("discarded", format!("the user discarded the plan; `{path}` stays as it is."))
             }
             Decided::Refused(why) => ("refused", why.clone()),
         }
@@ -94,11 +94,11 @@ fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
             counted(planned.task_graph.len(), "task", "tasks")
         ),
         Err(why) => format!(
-            "It could not be planned as a loop ({why:#}): a person runs `ralph task import {path}` in a terminal, \
-             and types /ralph."
+            "It could not be planned as a loop ({why:#}): run `ralph task import {path}` in a \
+             terminal, then type /ralph."
         ),
     };
-    format!("the person agreed to the plan `{path}` ({hash}). {next}")
+    format!("the user agreed to the plan `{path}` ({hash}). {next}")
 }
 
 /// Applies the user's decision to the plan as its file is now. `entry` says what happens to the
@@ -138,10 +138,10 @@ pub fn decide(
         match (&outcome, &plan.phase) {
             (PlanOutcome::Refused(_), _) => {}
             (_, PlanPhase::Complete) => {
-                state.end(EndingKind::Approved, "the person agreed to the plan", now);
+                state.end(EndingKind::Approved, "the user agreed to the plan", now);
             }
             (_, PlanPhase::Cancelled) => {
-                state.end(EndingKind::Discarded, "the person discarded the plan", now);
+                state.end(EndingKind::Discarded, "the user discarded the plan", now);
             }
             _ => ralplan::take_up(state, now),
         }
@@ -178,14 +178,14 @@ pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<Loo
     let text = plan_files::plan_text(root, &about.plan_path)
         .with_context(|| format!("`{}` is not there", about.plan_path))?;
     if ralplan::digest(text.as_bytes()) != about.plan_hash {
-        bail!("`{}` was changed since; `ralph task import` takes it as it is", about.plan_path);
+        bail!("`{}` was changed since; import it with `ralph task import`", about.plan_path);
     }
     let read = plan::parse(&text).map_err(|problems| {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         anyhow::anyhow!(told.join("; "))
     })?;
     let goal = format!(
-        "{}\nThe plan that the person agreed to: `{}` ({}).",
+        "{}\nThe plan that the user agreed to: `{}` ({}).",
         about.task,
         about.plan_path,
         short(&about.plan_hash)

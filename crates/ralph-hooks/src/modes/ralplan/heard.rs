@@ -39,11 +39,11 @@ pub(super) fn after_a_tool(call: &HookCall) -> Result<Reply> {
 
 /// Pauses the planning: hooks in a skill's front matter do not receive the agents' reports.
 fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    let why = "Ralph's hooks stand only in the skill, and those do not hear what an agent reports: a person runs \
-               `ralph install`, and restarts Claude Code";
+    let why = "Ralph's hooks are registered only in the skill and do not see an agent's report: \
+         the user must run `ralph install` and restart Claude Code";
     bound.file.update(|state| state.pause(PauseCause::BlockedOnHuman, why, clock::now()))?;
     bound.note(call, "paused", why, Value::Null);
-    let told = format!("{why}. Say so, and end your turn.");
+    let told = format!("{why}. Report this, and end your turn.");
     Ok(Reply::context(call.input.hook_event_name, &told))
 }
 
@@ -71,7 +71,7 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let is_answer = call.input.hook_event_name == HookEvent::PostToolUse;
     let said = question::answer(plan, &event["tool_response"]).filter(|_| is_answer);
     let Some(said) = said else {
-        bound.note(call, "no answer", "silence is no consent", Value::Null);
+        bound.note(call, "no answer", "silence is not consent", Value::Null);
         return Ok(Reply::silent());
     };
     let start = said.start;
@@ -95,7 +95,7 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let told = match &decided {
         Decided::Adjusted(state) => ralplan::told(state),
         Decided::Refused(_) => format!("Ralph: {why}."),
-        _ => format!("Ralph: {why} Carry out nothing of it now: say so, and end your turn."),
+        _ => format!("Ralph: {why} Do not carry it out now: report this, and end your turn."),
     };
     let reply = Reply::context(HookEvent::PostToolUse, &told);
     match &mut decided {
@@ -116,15 +116,15 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
 fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result<Reply> {
     let refused = |why: &str| {
         let told = format!(
-            "the plan is accepted as loop {}, and it was not started: {why}",
+            "the plan is accepted as loop {}, but the loop did not start: {why}",
             planned.loop_id
         );
         let model =
-            format!("Ralph: {told}. Carry out nothing of it now: say so, and end your turn.");
+            format!("Ralph: {told}. Do not carry it out now: report this, and end your turn.");
         Reply::context(HookEvent::PostToolUse, &model).tell(messages::line(&told))
     };
     if is_plan_mode {
-        return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
+        return Ok(refused("plan mode allows no changes; leave it, then type /ralph"));
     }
     let begun = begin::begin(&begin::StartRequest {
         mode: Mode::Plain,
@@ -141,19 +141,19 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         Ok(begin::StartOutcome::Refused(why)) => {
             return Ok(refused(&format!("{why}; then type /ralph")));
         }
-        Ok(_) => return Ok(refused("another loop came first; type /ralph when that is over")),
+        Ok(_) => return Ok(refused("another loop started first; type /ralph when it has ended")),
         // The plan stays accepted, and the message must not suggest that it was lost.
         Err(error) => return Ok(refused(&format!("{error:#}; then type /ralph"))),
     };
     if let Some(bound) = Bound::<LoopState>::find(call)? {
-        bound.note(call, "started", "the person chose it with the plan", json!({"by": "answer"}));
+        bound.note(call, "started", "the user chose it with the plan", json!({"by": "answer"}));
     }
     let heading = mode::of(&state.mode).started_line(&state);
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(&heading, &file, &state),
         None => mode::of(&state.mode).loop_prompt(&heading, &state, &[], clock::now()),
     };
-    let text = format!("The person agreed to the plan and has it carried out now.\n{text}");
+    let text = format!("The user agreed to the plan and starts it now.\n{text}");
     Ok(Reply::context(HookEvent::PostToolUse, &text)
         .tell(messages::line(&start::announcement(&state))))
 }

@@ -87,7 +87,7 @@ fn is_edit(call: &HookCall) -> bool {
 /// The user has removed the document, which cancels the planning. The turn is cut as by any other
 /// cancel.
 fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    cancel::end_loop(&call.home, &bound.file, "a person removed the planning's document", false)?;
+    cancel::end_loop(&call.home, &bound.file, "the user removed the planning's document", false)?;
     match Bound::find(call)? {
         Some(bound) => cancel::cut_turn(call, &bound),
         None => Ok(Reply::silent()),
@@ -145,7 +145,7 @@ fn git_elsewhere(call: &HookCall, root: &Path) -> Option<String> {
     let line =
         call.input.tool_input.command.as_deref().filter(|_| call.input.tool_name == "Bash")?;
     let Some(folders) = guard::git_folders(line, &call.input.cwd) else {
-        return Some("a folder that is computed".to_owned());
+        return Some("a computed folder".to_owned());
     };
     folders.into_iter().find(|folder| !repository::is_one_with(root, Path::new(folder)))
 }
@@ -191,7 +191,7 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
         active_loop::tool(call),
     );
     let reply = match refused {
-        None => Reply::allow(&format!("it is the turn of `{}` in this planning", role.agent())),
+        None => Reply::allow(&format!("the next agent of this planning is `{}`", role.agent())),
         Some(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),
     };
     tell_log(&bound.file, &changed.state, reply)

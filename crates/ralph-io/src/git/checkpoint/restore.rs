@@ -44,10 +44,10 @@ struct RestoreChange<'a> {
 pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
     let number = checkpoint.number;
     let work = ScratchIndex::gather(&top(root)?, Objects::Kept)
-        .context("could not keep the present state; nothing was restored")?;
+        .context("could not save the present state; nothing was restored")?;
     let about = format!("before restoring {number}");
     let before = keep(&work, checkpoint.loop_id(), &about, clock::now())
-        .context("could not keep the present state; nothing was restored")?;
+        .context("could not save the present state; nothing was restored")?;
     let listed = differences(&work, checkpoint)?;
     let changes: Vec<RestoreChange<'_>> = parse(&listed);
     let held: BTreeSet<&[u8]> =

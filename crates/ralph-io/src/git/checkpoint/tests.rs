@@ -108,7 +108,7 @@ fn nothing_of_the_users_is_touched() {
         at.write(&format!(".git/hooks/{hook}"), &format!("#!/bin/sh\n: >{}\n", witness.display()));
         at.chmod(&format!(".git/hooks/{hook}"), 0o755);
     }
-    fs::write(at.path(".git/index.lock"), "another git is at work").unwrap();
+    fs::write(at.path(".git/index.lock"), "another git runs").unwrap();
     let before = snapshot(&at.root());
     let first = taken(&at);
     at.write("new", "n2");

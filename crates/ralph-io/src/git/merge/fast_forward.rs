@@ -81,8 +81,8 @@ pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     let lock = place.git_dir.join("index.lock");
     if files.is_empty() && lock.symlink_metadata().is_ok() {
         bail!(
-            "another git is at work in `{}`, or was killed there: when none runs any more, remove \
-             `{}`; then run `ralph parallel merge` again",
+            "another git runs in `{}`, or was killed there: when none runs any more, remove `{}`; \
+             then run `ralph parallel merge` again",
             place.top.display(),
             lock.display()
         );
@@ -118,7 +118,7 @@ fn named(place: &MergeTarget, words: &str) -> Result<Vec<String>> {
 pub fn recover(place: &MergeTarget) -> Result<Option<Intent>> {
     let Some(text) = trusted_read::read(&place.note())? else { return Ok(None) };
     let Ok(intent) = serde_json::from_slice::<Intent>(&text) else {
-        bail!("could not understand `{}`, the note of a merge", place.note().display());
+        bail!("could not parse `{}`, the note of a merge", place.note().display());
     };
     if stands_at(place, &intent, &intent.merged)? {
         return Ok(Some(intent));

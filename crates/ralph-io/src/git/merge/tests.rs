@@ -94,7 +94,7 @@ fn a_lock_of_the_index_that_is_not_ours_stays() {
     let lock = killed.place.git_dir.join("index.lock");
     fs::write(&lock, "another git's").unwrap();
     let error = forward(&killed.place, &killed.intent).unwrap_err().to_string();
-    assert!(error.contains("another git is at work"), "{error}");
+    assert!(error.contains("another git runs"), "{error}");
     assert!(lock.exists());
 }
 

@@ -1,10 +1,11 @@
 //! Passes a command's output to everything that needs it.
 //!
-//! The digest and the observer get every byte as written. The stored file and the tail get redacted
+//! The digest and the observer get every byte as written. The stored file, the tail and the names of failed tests come from redacted
 //! bytes only: no secret reaches a file.
 
 use super::keep::{HALF, Keep, Ring};
 use super::wire::CommandRequest;
+use ralph_core::evidence::tests_run::{FailureScanner, Failures};
 use ralph_core::text::redact::Redactor;
 use ralph_core::text::sanitize;
 use sha2::{Digest, Sha256};
@@ -33,6 +34,7 @@ pub(super) struct Output<'a> {
     redacted: Vec<u8>,
     keep: Keep,
     recent: Ring,
+    failures: FailureScanner,
     /// The bytes that may become the last half, unredacted. What falls between the halves is never
     /// redacted: redacting a gigabyte takes half a minute.
     waiting: Ring,
@@ -46,6 +48,7 @@ pub(super) struct Summary {
     pub(super) bytes: u64,
     pub(super) tail: String,
     pub(super) stored: bool,
+    pub(super) failures: Failures,
 }
 
 impl<'a> Output<'a> {
@@ -62,6 +65,7 @@ impl<'a> Output<'a> {
             redacted: Vec::new(),
             keep: Keep::begin(Path::new(OsStr::from_bytes(&request.output))),
             recent: Ring::new(TAIL_BYTES),
+            failures: FailureScanner::default(),
             waiting: Ring::new(HALF + REDACTED_BEFORE),
             passed_over: 0,
         }
@@ -99,12 +103,14 @@ impl<'a> Output<'a> {
             bytes: self.bytes,
             tail: sanitize::end_of(&self.recent.parts().concat(), TAIL_LETTERS),
             stored: self.keep.finish(),
+            failures: self.failures.finish(),
         }
     }
 
     fn store(&mut self) {
         self.keep.feed(&self.redacted);
         self.recent.push(&self.redacted);
+        self.failures.feed(&self.redacted);
         self.redacted.clear();
     }
 }

@@ -93,6 +93,8 @@ impl CommandWatch<'_> {
             tail: output.tail,
             left,
             stored: output.stored,
+            failing: output.failures.tests,
+            error: output.failures.error,
             // Filled in by the observer of the output.
             tests: Summary::default(),
         }

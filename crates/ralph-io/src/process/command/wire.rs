@@ -34,6 +34,12 @@ pub struct CommandReport {
     pub tail: String,
     pub(super) left: Vec<String>,
     pub(super) stored: bool,
+    /// Names of the tests that failed.
+    #[serde(default)]
+    pub(super) failing: Vec<String>,
+    /// The first line that states an error.
+    #[serde(default)]
+    pub(super) error: String,
     /// The test counts from the runners' own summaries.
     #[serde(default)]
     pub tests: Summary,
@@ -50,6 +56,8 @@ impl CommandReport {
             tail: String::new(),
             left: Vec::new(),
             stored: false,
+            failing: Vec::new(),
+            error: String::new(),
             tests: Summary::default(),
         }
     }
@@ -64,6 +72,8 @@ impl CommandReport {
             tail: self.tail,
             left: self.left,
             stored: self.stored,
+            failing: self.failing,
+            error: self.error,
             tests: self.tests,
         }
     }
@@ -105,6 +115,6 @@ pub fn receive() -> Result<CommandRequest> {
 /// If nobody reads it any more.
 pub fn send(report: &CommandReport) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(&line(report)?).context("could not tell what came of it")?;
-    stdout.flush().context("could not tell what came of it")
+    stdout.write_all(&line(report)?).context("could not report the result")?;
+    stdout.flush().context("could not report the result")
 }

@@ -29,10 +29,10 @@ pub fn content(path: &Path) -> Option<Vec<u8>> {
 /// If the file has changed, or cannot be written.
 pub fn put_back(path: &Path, read: &[u8], new: &[u8]) -> Result<()> {
     if content(path).as_deref() != Some(read) {
-        bail!("`{}` was changed by someone else at the same time", path.display());
+        bail!("`{}` was changed at the same time", path.display());
     }
     let about =
-        path.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
+        path.metadata().with_context(|| format!("could not inspect `{}`", path.display()))?;
     atomic::write_with_mode(path, new, about.permissions().mode())
 }
 

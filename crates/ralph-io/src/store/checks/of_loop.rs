@@ -18,6 +18,9 @@ pub struct LoopBaseline {
     pub root: PathBuf,
     /// The id of the tree with all files, committed or not.
     pub tree: String,
+    /// The commit that was checked out; empty before the first one, or in a file of an older Ralph.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
 }
 
 /// Records the tree of the project as it is now. Does nothing without a repository.
@@ -27,7 +30,8 @@ pub struct LoopBaseline {
 pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     let root = Surroundings::root_of(&project_root.join("any file"));
     let Some(tree) = checkpoint::tree_now(&root)? else { return Ok(()) };
-    start(of_loop).write(&LoopBaseline { root, tree })
+    let commit = checkpoint::head(&root).unwrap_or_default();
+    start(of_loop).write(&LoopBaseline { root, tree, commit })
 }
 
 /// Reads the recorded tree; `None` if there is none.
@@ -99,6 +103,7 @@ mod tests {
         note_start(folder.path(), &sandbox.root()).unwrap();
         let clean = start_of(folder.path()).unwrap();
         assert_eq!(Some(&clean.tree), super::super::Copy::tree(&sandbox.root(), None).as_ref());
+        assert_eq!(clean.commit, sandbox.git("rev-parse HEAD").trim());
         sandbox.write("new", "x");
         note_start(folder.path(), &sandbox.path("src")).unwrap();
         let dirty = start_of(folder.path()).unwrap();

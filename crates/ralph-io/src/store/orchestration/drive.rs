@@ -78,7 +78,7 @@ impl OrchestrationStore {
             if extension.is_some_and(|it| it == LOCK) {
                 let left = until.saturating_duration_since(Instant::now());
                 let _ended = lock::take(&path, left).with_context(|| {
-                    format!("an agent of an earlier run of session {id} is alive")
+                    format!("an agent of an earlier run of orchestration {id} is still running")
                 })?;
                 told.entry(name).or_default();
             } else if extension.is_some_and(|it| it == TOLD) {

@@ -58,7 +58,7 @@ impl Own {
         let document = document(folder);
         let own = document.read()?.unwrap_or_default();
         if own.schema_version > VERSION {
-            bail!("`{}` was written by a newer Ralph; update this one", document.path.display());
+            bail!("`{}` was written by a newer Ralph; update Ralph", document.path.display());
         }
         Ok(own)
     }

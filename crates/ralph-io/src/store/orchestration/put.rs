@@ -57,7 +57,7 @@ impl OrchestrationStore {
                 OrchestrationFile::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
             return self.put(id, &text, |_| place.to_string());
         }
-        bail!("there is a batch of feedback for each second of the last minute; try again later")
+        bail!("each second of the last minute has a feedback batch; try again later")
     }
 
     /// Copies a task's file before an agent replaces it, and returns the path of the copy; `None`

@@ -43,9 +43,9 @@ pub(super) fn snapshot(top: &Path, id: &OrchestrationId) -> Result<Snapshot> {
                     path.display()
                 );
             }
-            left = left
-                .checked_sub(text.as_deref().map_or(0, str::len))
-                .with_context(|| format!("the texts of session {id} are more than 64 MiB"))?;
+            left = left.checked_sub(text.as_deref().map_or(0, str::len)).with_context(|| {
+                format!("the files of orchestration {id} are larger than 64 MiB")
+            })?;
             seen.files.insert(name, text);
         }
     }
@@ -94,7 +94,7 @@ fn list(top: &Path, folder: &Path, below: &str, deep: usize, seen: &mut Snapshot
             seen.files.insert(path, None);
         }
         if seen.files.len() > MOST_FILES {
-            bail!("session {} has more than {MOST_FILES} files", seen.id);
+            bail!("orchestration {} has more than {MOST_FILES} files", seen.id);
         }
     }
     Ok(())

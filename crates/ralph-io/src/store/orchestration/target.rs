@@ -33,7 +33,7 @@ pub(super) fn write(top: &Path, name: &str, text: &str) -> Result<()> {
         Ok(about) if about.is_file() => {
             atomic::write_with_mode(&path, text.as_bytes(), about.permissions().mode())
         }
-        Ok(_) => bail!("`{}` is no file; put one in its place", path.display()),
+        Ok(_) => bail!("`{}` is not a file; replace it with one", path.display()),
         Err(_) => atomic::write(&path, text.as_bytes()),
     }
 }

@@ -44,7 +44,7 @@ impl Commits {
         let path = top.as_ref().and_then(|top| plan.strip_prefix(top).ok()).and_then(Path::to_str);
         match (&top, path) {
             (Some(top), Some(path)) => Ok(Commits { top: top.clone(), path: path.to_owned() }),
-            _ => bail!("`{shown}` is in no git repository; leave out --commit"),
+            _ => bail!("`{shown}` is in no git repository; omit --commit"),
         }
     }
 
@@ -54,17 +54,15 @@ impl Commits {
     /// # Errors
     /// If git cannot tell.
     pub fn obstacle(&self, before: &str) -> Result<Option<String>> {
-        const FIRST: &str = "commit or undo that first, or leave out --commit";
+        const FIRST: &str = "commit or undo that first, or omit --commit";
         let folder = git::line(self.git().args(["rev-parse", "--absolute-git-dir"]))?;
         let folder = Path::new(&folder);
         if let Some((_, what)) = UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists()) {
-            return Ok(Some(format!(
-                "{what} is under way; finish it first, or leave out --commit"
-            )));
+            return Ok(Some(format!("{what} is under way; finish it first, or omit --commit")));
         }
         if self.branch()?.is_none() {
             return Ok(Some(
-                "no branch is checked out; check one out, or leave out --commit".to_owned(),
+                "no branch is checked out; check one out, or omit --commit".to_owned(),
             ));
         }
         let path = &self.path;
@@ -114,7 +112,7 @@ impl Commits {
         let mut moves = self.git();
         moves.args(["update-ref", "-m", &about, &branch, &commit, &head]);
         if let Err(error) = git::output(&mut moves) {
-            stage(&before).context("the text is staged, and could not be taken back")?;
+            stage(&before).context("the text is staged and could not be unstaged")?;
             return Err(error);
         }
         // Only saves git a look at the file, so an error does no harm.
@@ -204,7 +202,7 @@ mod tests {
     #[track_caller]
     fn refuses(commits: &Commits, before: &str, words: &str) {
         let why = commits.obstacle(before).unwrap().expect("there is an obstacle");
-        assert!(why.contains(words) && why.contains("leave out --commit"), "{why}");
+        assert!(why.contains(words) && why.contains("omit --commit"), "{why}");
     }
 
     #[test]

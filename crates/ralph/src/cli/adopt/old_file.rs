@@ -88,7 +88,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<LoopState> {
     let state: LoopState = serde_json::from_slice(bytes)
         .with_context(|| format!("`{name}` is not the state of a loop"))?;
     if state.schema_version > SCHEMA_VERSION {
-        bail!("`{name}` was written by a newer Ralph; it was left alone: update Ralph");
+        bail!("`{name}` was written by a newer Ralph; it was left unchanged: update Ralph");
     }
     Ok(state)
 }

@@ -89,7 +89,7 @@ fn row(checkpoint: &Checkpoint) -> String {
     let row = format!(
         "{:>3}  {}  {}  {}",
         checkpoint.number,
-        checkpoint.at.strftime("%Y-%m-%d %H:%M:%SZ"),
+        screen::local(checkpoint.at),
         checkpoint.commit.get(..10).unwrap_or(&checkpoint.commit),
         visible(&checkpoint.about)
     );

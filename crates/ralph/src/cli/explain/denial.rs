@@ -8,7 +8,7 @@ use ralph_io::store::journal::JournalEntry;
 pub(super) fn tell(entry: &JournalEntry, record: &DenialRecord) -> ExplainedDecision {
     let told = entry.why.strip_prefix(&format!("{}: ", record.rule)).unwrap_or(&entry.why);
     ExplainedDecision {
-        what: format!("{} at {}: {} was refused", entry.event, entry.position, record.tool),
+        what: format!("tool call refused at {}: {}", entry.position, record.tool),
         rows: vec![
             ("rule", record.rule.replace('_', " ")),
             ("command", shown(record.command.as_deref(), record.shortened)),
@@ -68,7 +68,7 @@ mod tests {
             "decision": "denied", "why": "protected_place: Not this.", "position": "1/5"});
         let entry: JournalEntry = serde_json::from_value(entry).unwrap();
         let told = tell(&entry, &serde_json::from_value(all).unwrap());
-        assert_eq!(told.what, "PreToolUse at 1/5: Write was refused");
+        assert_eq!(told.what, "tool call refused at 1/5: Write");
         let row = told.rows.iter().find(|(name, _)| *name == label).unwrap();
         assert_eq!(row.1, expected);
     }

@@ -7,7 +7,7 @@ use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
 use ralph_core::modes::ralplan::position;
 use ralph_core::state::{LoopState, RalplanState, RefineState, Signal};
 use ralph_core::stop::{StopInputs, StopRecord};
-use ralph_core::text::plural::noun;
+use ralph_core::text::plural::{noun, rounded, tokens};
 use ralph_core::text::token::CompletionRequest;
 use ralph_io::store::journal::JournalEntry;
 
@@ -25,7 +25,7 @@ pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecisi
         return of_a_refinement(entry, record, refining, (what, because));
     }
     ExplainedDecision {
-        what: format!("{} at {}: {what}", entry.event, entry.position),
+        what: format!("{what} at {}", entry.position),
         rows: vec![
             ("because", because),
             ("request", request(&record.before, &record.seen)),
@@ -48,7 +48,7 @@ fn of_a_planning(
 ) -> ExplainedDecision {
     let goes_on = record.outcome.verdict == "go on";
     ExplainedDecision {
-        what: format!("{} at {}: {what}", entry.event, entry.position),
+        what: format!("{what} at {}", entry.position),
         rows: vec![
             ("because", if goes_on { "the planning is not over".to_owned() } else { because }),
             ("planning", format!("{}, iteration {}", words(plan.phase.as_str()), position(plan))),
@@ -79,7 +79,7 @@ fn of_a_refinement(
         refining.calls.len()
     );
     ExplainedDecision {
-        what: format!("{} at {}: {what}", entry.event, entry.position),
+        what: format!("{what} at {}", entry.position),
         rows: vec![
             ("because", if goes_on { "the refinement is not over".to_owned() } else { because }),
             ("refining", stands),
@@ -94,12 +94,12 @@ fn of_a_refinement(
 fn verdict(entry: &JournalEntry, record: &StopRecord) -> (String, String) {
     let verdict = record.outcome.verdict.as_str();
     if let Some(why) = verdict.strip_prefix("let go: ") {
-        return ("the turn may end".to_owned(), why.to_owned());
+        return ("turn over".to_owned(), why.to_owned());
     }
     if let Some(kind) = verdict.strip_prefix("ended: ") {
         let cause =
             record.outcome.cause.as_ref().map(|cause| format!(" ({})", words(cause.as_str())));
-        let what = format!("the loop ended, {}{}", words(kind), cause.unwrap_or_default());
+        let what = format!("loop ended, {}{},", words(kind), cause.unwrap_or_default());
         let detail = entry.why.strip_prefix(&format!("{kind}: ")).unwrap_or(&entry.why);
         return (what, detail.to_owned());
     }
@@ -107,7 +107,7 @@ fn verdict(entry: &JournalEntry, record: &StopRecord) -> (String, String) {
         CompletionRequest::Made => refused(record),
         _ => "completion was not requested, and no bound is reached".to_owned(),
     };
-    ("the turn goes on".to_owned(), because)
+    ("next turn".to_owned(), because)
 }
 
 /// Why the completion request was refused.
@@ -117,14 +117,14 @@ fn refused(record: &StopRecord) -> String {
     }
     let all = standings(record);
     let holding = all.iter().filter(|(_, standing)| *standing == ReceiptStatus::Holds).count();
-    let hold = noun(holding, "holds", "hold");
+    let hold = noun(all.len(), "holds", "hold");
     let criteria = noun(all.len(), "criterion", "criteria");
     let mut text = format!(
         "completion was requested and is refused: {holding} of {} {criteria} {hold}",
         all.len()
     );
     if !pinned::is_as_frozen(&record.before) {
-        text.push_str(", and they are not those that the person agreed to");
+        text.push_str(", and they are not those that you agreed to");
     }
     if let Some(proof) = record.seen.proof.as_ref().filter(|proof| !proof.problem.is_empty()) {
         text.push_str(&format!("; not all could be run: {}", proof.problem));
@@ -138,9 +138,7 @@ fn request(state: &LoopState, seen: &StopInputs) -> String {
     match seen.request {
         CompletionRequest::Made => format!("{token} stood alone on the last line"),
         CompletionRequest::OnlyMentioned => {
-            format!(
-                "{token} was in the message, but not alone on its last line: it asked for nothing"
-            )
+            format!("{token} was in the message, but not alone on its last line: no request")
         }
         CompletionRequest::None => String::new(),
     }
@@ -181,12 +179,8 @@ fn progress(record: &StopRecord) -> String {
         None => "",
     };
     let what = match outcome.signal {
-        _ if seen.tree.is_none() => {
-            "the tree could not be looked at, so nothing is taken for a stall"
-        }
-        Signal::Working if before.progress.left_at.is_empty() => {
-            "this was the first look at the tree"
-        }
+        _ if seen.tree.is_none() => "the tree could not be read, so nothing counts as a stall",
+        Signal::Working if before.progress.left_at.is_empty() => "this was the first stop",
         Signal::Working => "something had changed since the stop before",
         Signal::NoChange => "nothing had changed since the stop before",
         Signal::Idle => "nothing had changed, and the turn was text only",
@@ -203,7 +197,7 @@ fn workers(seen: &StopInputs) -> String {
         parts.push(format!("still at work: {}", seen.workers.join(", ")));
     }
     if seen.command_waits {
-        parts.push("a command that the person typed was waiting".to_owned());
+        parts.push("a command that you typed was waiting".to_owned());
     }
     parts.join("\n")
 }
@@ -212,19 +206,16 @@ fn budgets(state: &LoopState, seen: &StopInputs) -> String {
     let began = state.started_at.unwrap_or(state.created_at);
     let minutes = seen.now.duration_since(began).as_mins().max(0);
     let mut text = format!(
-        "had gone on {} of {} {}; {minutes} of {} {}",
+        "{} of {} {}; {minutes} of {} min",
         state.iteration,
         state.max_iterations,
-        noun(state.max_iterations, "time", "times"),
+        noun(state.max_iterations, "iteration", "iterations"),
         state.limits.max_minutes,
-        noun(state.limits.max_minutes, "minute", "minutes")
     );
-    if let Some(most) = state.limits.max_tokens {
-        text.push_str(&format!(
-            "; {} of {most} {}",
-            state.usage.total(),
-            noun(most, "token", "tokens")
-        ));
+    match (state.usage.total(), state.limits.max_tokens) {
+        (used, Some(most)) => text.push_str(&format!("; {} of {}", rounded(used), tokens(most))),
+        (0, None) => {}
+        (used, None) => text.push_str(&format!("; {}", tokens(used))),
     }
     text
 }

@@ -1,5 +1,6 @@
 //! `ralph parallel merge`: merges the work of workers into the loop's branch.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
@@ -8,6 +9,7 @@ use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, MergeOrder, Merged, WorkerMerge};
 use crate::verify::Watcher;
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use indicatif::{ProgressBar, ProgressStyle};
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::modes::parallel::merge::MergeOutcome;
@@ -18,7 +20,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Tasks to merge, finished or not [default: all finished tasks]
-    #[arg(value_name = "TASK")]
+    #[arg(value_name = "TASK", add = ArgValueCandidates::new(complete::tasks))]
     tasks: Vec<String>,
     /// Print one JSON document
     #[arg(long)]

@@ -53,8 +53,8 @@ fn base(here: &Here) -> Result<(Option<String>, Vec<String>)> {
 fn hindrance(base: &Base) -> Option<String> {
     let behind = base.behind.as_ref()?;
     Some(format!(
-        "workers would begin at {}, which lacks {} of this branch: a person runs `ralph install \
-         --worker-base head`, or pushes",
+        "workers would begin at {}, which lacks {} of this branch: the user must type `ralph install \
+         --worker-base head`, or push",
         behind.reference,
         if behind.commits == 1 {
             "1 commit".to_owned()
@@ -115,8 +115,8 @@ fn told(
                 .to_owned()
         }
         NextParallelStep::Stuck { why } => format!(
-            "Nothing can be started: {}. Where you can mend that, `ralph task release ID` makes a task \
-             pending again. Otherwise say what a person must do with `ralph blocked 'WHAT'`, and end \
+            "Nothing can be started: {}. Where you can fix that, `ralph task release ID` makes a task \
+             pending again. Otherwise report what the user must do with `ralph blocked 'WHAT'`, and end \
              your turn.",
             why.join("; ")
         ),

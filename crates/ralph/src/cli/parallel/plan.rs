@@ -1,4 +1,4 @@
-//! `ralph parallel plan`: the waves in which the open tasks could be carried out.
+//! `ralph parallel waves`: the waves in which the open tasks could be carried out.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;

@@ -29,9 +29,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Maximum number of workers at once, from now on [default: the loop's own limit, 4 if none is
-    /// set]
-    #[arg(short = 'n', long = "workers", value_name = "N", value_parser = number::max_workers)]
+    /// Maximum number of workers at once [default: the loop's limit]
+    #[arg(long, short_alias = 'n', value_name = "N", value_parser = number::workers)]
     workers: Option<u32>,
     #[command(flatten)]
     which: LoopArgs,
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return show(&plan(&here, &found.file, args, logs), args, found.state);
     }
     client::client()?;
-    args.client.tell(&here, &build::needs())?;
+    args.client.check(&here, "build", &build::needs())?;
     tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;
     user_files::make_folders(&logs, 0o700)?;

@@ -53,7 +53,7 @@ fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Resu
 }
 
 fn told(text: &str) -> Result<Exit> {
-    screen::print(&visible_lines(text))?;
+    screen::say(&visible_lines(text))?;
     Ok(Exit::Done)
 }
 
@@ -62,6 +62,6 @@ fn told(text: &str) -> Result<Exit> {
 fn goes_on(state: &LoopState) -> String {
     match state.round.is_some() || state.client.is_none() {
         true => "\n`ralph ralplan run` goes on with it.".to_owned(),
-        false => format!("\nType /ralplan in session {} to go on.", state.session_id),
+        false => format!("\nType /ralplan in session {} to continue.", state.session_id),
     }
 }

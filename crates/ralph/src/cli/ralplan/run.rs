@@ -42,7 +42,8 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         return show(here, args, &logs);
     }
     runner::client()?;
-    args.client.tell(here, &[Need::Bash("ralph ralplan status".to_owned())])?;
+    let needs = [Need::Bash("ralph ralplan status".to_owned())];
+    args.client.check(here, Role::Planner.agent(), &needs)?;
     let interrupts = Interrupts::catch()?;
     let (found, is_new) = match super::of_project(here) {
         Some(found) if args.task.is_some() => return Err(is_live(&found.state)),

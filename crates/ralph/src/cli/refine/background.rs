@@ -1,6 +1,6 @@
 //! Refinements in the background: `--background`, `peek`, `attach` and `kill`, through tmux.
 
-use super::{conversation, session};
+use super::{RefinementArg, conversation, session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
@@ -17,12 +17,19 @@ use std::time::Duration;
 /// Time for a client to end and for its round to be recorded.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Which session.
+/// A refinement in the background.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Name {
-    /// Name of the refinement [default: the only one in the background]
-    #[arg(value_name = "NAME", allow_hyphen_values = true)]
-    name: Option<String>,
+    #[command(flatten)]
+    which: RefinementArg,
+    #[arg(value_name = "NAME", allow_hyphen_values = true, hide = true, conflicts_with = "name")]
+    positional: Option<String>,
+}
+
+impl Name {
+    fn given(&self) -> Option<&str> {
+        self.which.name.as_deref().or(self.positional.as_deref())
+    }
 }
 
 /// Starts this same command in tmux. Returns false if the user prefers to run it here.
@@ -44,9 +51,9 @@ pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
         command: &command,
     };
     tmux.start(&job).map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
-    screen::print(&format!(
-        "`{}` goes on in the tmux session {session}; `ralph refine peek {}` shows it, `attach` joins \
-         it, `kill` ends it",
+    screen::say(&format!(
+        "`{}` continues in the tmux session {session}; `ralph refine peek --id {}` shows it, `attach` \
+         joins it, `kill` ends it",
         visible(name),
         session::word(name)
     ))?;
@@ -71,12 +78,13 @@ fn command(exe: OsString, typed: impl Iterator<Item = OsString>, name: &str) -> 
         if is_ours && word == "--background" {
             continue;
         }
-        has_name |= is_ours && word.to_str().is_some_and(|word| word.starts_with("--session"));
+        let names = |word: &str| word.starts_with("--id") || word.starts_with("--session");
+        has_name |= is_ours && word.to_str().is_some_and(names);
         words.push(word);
     }
     if !has_name {
         // After `refine loop`, where its options belong.
-        words.insert(3.min(words.len()), format!("--session={name}").into());
+        words.insert(3.min(words.len()), format!("--id={name}").into());
     }
     words
 }
@@ -92,7 +100,7 @@ pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
     let (tmux, session) = there(here, args)?;
     if !screen::can_ask() {
         let message =
-            format!("there is no terminal to show it in; `tmux attach -t {session}` in one does");
+            format!("there is no terminal here; in a terminal, type `tmux attach -t {session}`");
         return Err(refused(Exit::No, message));
     }
     Err(tmux.attach(&session))
@@ -101,7 +109,7 @@ pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
 pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let in_tmux = |name: &str| of(&place, name);
-    let (name, found) = match &args.name {
+    let (name, found) = match args.given() {
         Some(name) => session::one(&place, Some(name), |_| true)?,
         None => {
             let names: Vec<String> = running(&place)?;
@@ -111,7 +119,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
     };
     if found.status.is_over() && in_tmux(&name).is_none() {
         let message =
-            format!("the session `{}` is over already ({})", visible(&name), found.status);
+            format!("the refinement `{}` has already ended ({})", visible(&name), found.status);
         return Err(refused(Exit::No, message));
     }
     place.prepare(&here.home)?;
@@ -129,7 +137,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
         record(&place, &name, RefineEvent::Cancelled)?;
     }
     conversation::cancel(here, &name)?;
-    screen::print(&visible(&format!("`{name}` is ended; what it did stays")))?;
+    screen::say(&visible(&format!("`{name}` is ended; what it did stays")))?;
     Ok(Exit::Done)
 }
 
@@ -159,8 +167,8 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
         )
     })?;
     let place = RefineStore::of(&here.home, &here.root);
-    let name = match &args.name {
-        Some(name) => name.clone(),
+    let name = match args.given() {
+        Some(name) => name.to_owned(),
         None => match running(&place)?.as_slice() {
             [name] => name.clone(),
             names => return Err(not_one(names)),
@@ -170,7 +178,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
         Some(session) => Ok((tmux, session)),
         None => {
             let message = format!(
-                "`{}` does not run in the background; `ralph refine status --session {}` says how it stands",
+                "`{}` does not run in the background; `ralph refine status --id {}` shows its state",
                 visible(&name),
                 session::word(&name)
             );
@@ -193,11 +201,11 @@ fn not_one(names: &[String]) -> anyhow::Error {
     match names.is_empty() {
         true => refused(
             Exit::No,
-            "nothing of this project runs in the background; `ralph refine list` shows all",
+            "no refinement of this project runs in the background; `ralph refine list` lists all",
         ),
         false => refused(
             Exit::No,
-            format!("several run in the background: {}; say which", names.join(", ")),
+            format!("several run in the background: {}; name one: `--id NAME`", names.join(", ")),
         ),
     }
 }
@@ -235,9 +243,9 @@ mod tests {
     fn the_command_is_repeated_in_the_foreground_and_under_its_name() {
         assert_eq!(
             words(&["refine", "loop", "--background", "--plan", "p.md", "--", "--background"]),
-            ["ralph", "refine", "loop", "--session=a|b", "--plan", "p.md", "--", "--background"]
+            ["ralph", "refine", "loop", "--id=a|b", "--plan", "p.md", "--", "--background"]
         );
-        for named in [&["--session", "a|b"][..], &["--session=a|b"]] {
+        for named in [&["--id", "a|b"][..], &["--id=a|b"], &["--session=a|b"]] {
             let typed: Vec<&str> = ["refine", "loop"].iter().chain(named).copied().collect();
             assert_eq!(words(&typed)[1..], typed);
         }

@@ -67,7 +67,7 @@ pub(super) fn none_beside(
     Err(refused(
         Exit::No,
         visible(&format!(
-            "the session `{}` is at work on {what} in a conversation ({}); nothing was changed: wait for it, or \
+            "the refinement `{}` is at work on {what} in a conversation ({}); nothing was changed: wait for it, or \
              end it with /ralph-cancel there or `ralph cancel --loop {}`",
             name_of(&found.state).unwrap_or_default(),
             found.state.session_id,
@@ -127,14 +127,14 @@ pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
         return Ok(());
     }
     let what = match artefact.mode() {
-        Mode::Plan => format!("--plan {}", session::word(artefact.plan_file())),
-        _ => "--mode beads".to_owned(),
+        Mode::Plan => format!(" --plan {}", session::word(artefact.plan_file())),
+        _ => String::new(),
     };
     Err(refused(
         Exit::No,
         format!(
-            "a conversation has room for {MOST_IN_FOREGROUND} rounds, whatever they refine, and this one has \
-             made them; a person can go on in a terminal: `ralph refine loop {what}`"
+            "this conversation has room for {MOST_IN_FOREGROUND} rounds and has made them; to continue in a \
+             terminal, type `ralph refine loop{what}`"
         ),
     ))
 }
@@ -180,7 +180,7 @@ fn put_away(here: &Here, name: &str) -> Result<()> {
 /// How a person continues where a session cannot.
 pub(super) fn how_to_go_on(name: &str) -> String {
     format!(
-        "a person can go on in a terminal: `ralph refine loop --session {} --max-iterations 10`",
+        "a person can go on in a terminal: `ralph refine loop --id {} --max-iterations 10`",
         session::word(name)
     )
 }

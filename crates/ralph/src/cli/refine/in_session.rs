@@ -5,13 +5,14 @@
 //! then no more are opened.
 
 use super::run::{self, Subject};
-use super::{conversation, prompt, session};
+use super::{RefinementArg, conversation, prompt, session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{self, Artefact, ArtefactBefore};
 use crate::refine::{asks_again, close_what_was_left, note_client, of_round, of_rounds, record};
 use anyhow::{Context, Result};
+use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, RefineEvent, RefineOutcome, chart, say};
 use ralph_io::client::given;
@@ -22,17 +23,16 @@ use ralph_io::store::refine::RefineStore;
 pub(crate) struct Begin {
     #[command(flatten)]
     subject: Subject,
-    /// Print which text each prompt comes from: a file of the project, or Ralph's own
+    /// Print where the text of each prompt comes from
     #[arg(long)]
     explain: bool,
 }
 
-/// Which session.
+/// The open round.
 #[derive(Debug, clap::Args)]
 pub(crate) struct End {
-    /// Name of the refinement [default: the only one with an open round]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    session: Option<String>,
+    #[command(flatten)]
+    which: RefinementArg,
 }
 
 pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
@@ -96,12 +96,12 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     artefact.lay_out(&before, iteration)?;
     conversation::follow(here, &name, &stands)?;
     let most = stands.settings.max_iterations;
-    let prompt = of_round(&template, &name, &artefact, (iteration, most))?;
+    let prompt = of_round(&template, &name, (&artefact, Tracker::how), (iteration, most))?;
     let (session, word) = (visible(&name), session::word(&name));
     screen::print(&visible_lines(&format!(
         "Round {iteration} of {most} of `{session}` is open. Call the Agent tool once: subagent_type \
          general-purpose, model opus, run_in_background false, and as its prompt exactly what stands below \
-         the line. Then hand its whole answer to `ralph refine end --session {word}` on standard \
+         the line. Then hand its whole answer to `ralph refine end --id {word}` on standard \
          input.\n----\n{prompt}"
     )))?;
     Ok(Exit::Done)
@@ -110,7 +110,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
 pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, stands) =
-        session::one(&place, args.session.as_deref(), |session| session.round.is_some())?;
+        session::one(&place, args.which.name.as_deref(), |session| session.round.is_some())?;
     let Some(open) = &stands.round else {
         conversation::follow(here, &name, &stands)?;
         let message = format!(
@@ -126,8 +126,8 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
     if !open.client_session.is_empty() && conversation::live(here, &name).is_none() {
         close_what_was_left(&place, &name, &artefact, &stands)?;
         let message = format!(
-            "the refinement of this conversation was ended while round {} ran: what it wrote is no part of the \
-             plan; `ralph refine loop --session {}` makes the round once more",
+            "the refinement of this conversation ended while round {} ran, so what it wrote is not part of \
+             the plan; `ralph refine loop --id {}` repeats the round",
             open.iteration,
             session::word(&name)
         );
@@ -184,10 +184,7 @@ fn show(
     lines.push(match (outcome, is_full) {
         (RefineOutcome::Next { .. }, Some(why)) => format!("{why}. {NO_OTHER}"),
         (RefineOutcome::Next { iteration }, None) => {
-            format!(
-                "`ralph refine begin --session {}` opens round {iteration}",
-                session::word(name)
-            )
+            format!("`ralph refine begin --id {}` opens round {iteration}", session::word(name))
         }
         (RefineOutcome::Cap { .. }, _) => {
             format!("{NO_OTHER}; {}", conversation::how_to_go_on(name))

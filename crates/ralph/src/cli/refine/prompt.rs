@@ -7,6 +7,7 @@ use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact;
 use crate::refine::{self, Template};
 use anyhow::Result;
+use clap::ValueHint;
 use ralph_core::modes::refine::ideas;
 use ralph_core::modes::refine::prompt::{Prompt, Tracker, variable};
 use ralph_core::tasks::plan::lines;
@@ -19,13 +20,10 @@ pub(crate) struct Args {
     /// Name of the prompt
     #[arg(value_name = "NAME", value_parser = named, required_unless_present = "explain")]
     prompt: Option<Prompt>,
-    /// File of the plan
-    #[arg(long, value_name = "FILE")]
-    plan: Option<String>,
-    /// Another plan, for `synthesizer`; can be repeated
-    #[arg(long = "with", value_name = "FILE")]
-    others: Vec<String>,
-    /// Print which text each prompt comes from: a file of the project, or Ralph's own
+    /// File of the plan; for `synthesizer`, give it once for each plan
+    #[arg(long = "plan", alias = "with", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    plans: Vec<String>,
+    /// Print where the text of each prompt comes from
     #[arg(long)]
     explain: bool,
 }
@@ -38,7 +36,7 @@ fn named(text: &str) -> Result<Prompt, String> {
     found.ok_or_else(|| {
         let names: Vec<&str> =
             Prompt::ALL.into_iter().filter(|it| !is_of_round(*it)).map(Prompt::name).collect();
-        format!("there are {}", names.join(", "))
+        format!("no prompt `{text}`; type one of {}", names.join(", "))
     })
 }
 
@@ -68,24 +66,24 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         ));
     }
     let wants = |name| prompt.variables().contains(&name);
-    if wants(variable::PLAN_FILE) && args.plan.is_none() {
-        let message = format!("`{}` works on a plan: say which with `--plan FILE`", prompt.name());
+    if wants(variable::PLAN_FILE) && args.plans.is_empty() {
+        let message = format!("`{}` needs a plan: type `--plan FILE`", prompt.name());
         return Err(refused(Exit::Usage, message));
     }
-    if wants(variable::OTHER_PLANS) && args.others.is_empty() {
+    if wants(variable::OTHER_PLANS) && args.plans.len() < 2 {
         return Err(refused(
             Exit::Usage,
-            "`synthesizer` makes one plan of several: name the others by `--with FILE`",
+            "`synthesizer` needs several plans: type `--plan FILE` once for each",
         ));
     }
     let name =
         here.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let plan = args.plan.clone().unwrap_or_default();
+    let plan = args.plans.first().cloned().unwrap_or_default();
     let subject = match plan.as_str() {
         "" => format!("What you review: the tasks of this project. {}", tracker(here).how()),
         plan => format!("What you review: the plan `{plan}`."),
     };
-    let others = args.others.join("\n");
+    let others = args.plans.get(1..).unwrap_or_default().join("\n");
     let all = [
         (variable::SESSION_NAME, name.as_str()),
         (variable::PLAN_FILE, &plan),

@@ -4,8 +4,10 @@
 //! measured; this module carries that out. An interrupted refinement can be continued by its name.
 
 use super::{background, conversation, notice, prompt, session};
+use crate::cli::task;
+use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::number;
 use crate::command::screen::{self, visible};
 use crate::refine::artefact::{Artefact, PlanFile};
@@ -14,6 +16,7 @@ use crate::runs::client;
 use crate::runs::engine::wait_for_earlier;
 use crate::runs::options::{self, ClientOptions};
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, chart, say, step};
@@ -28,15 +31,21 @@ use std::path::PathBuf;
 /// What is refined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Subject {
-    /// What to refine [default: `plan` with --plan, otherwise `beads`]
-    #[arg(long, value_enum)]
+    /// What `--plan` decides otherwise
+    #[arg(long, value_enum, hide = true)]
     mode: Option<What>,
-    /// File of the plan
+    /// File of the plan to refine [default: the tasks are refined]
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// Name of the refinement, to continue it later [default: after the plan or the project]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    pub(super) session: Option<String>,
+    /// Name of the refinement [default: after the plan or the project]
+    #[arg(
+        long = "id",
+        alias = "session",
+        value_name = "NAME",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(complete::refinements)
+    )]
+    pub(super) name: Option<String>,
 }
 
 /// How it is refined, and how the client is called.
@@ -45,21 +54,32 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     subject: Subject,
     /// Maximum number of rounds [default: the settings, otherwise 10]
-    #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        value_parser = number::max_iterations,
+        allow_hyphen_values = true
+    )]
     max_iterations: Option<u32>,
-    /// The model of each round, as the client's own `--model`
-    #[arg(long, value_name = "MODEL", default_value = "opus")]
+    /// The model, passed as the client's `--model`
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "opus",
+        add = ArgValueCandidates::new(complete::models)
+    )]
     model: String,
     /// Show the changes of each round and ask before they are kept
     #[arg(long)]
     confirm: bool,
-    /// Commit the plan file after each accepted round, with the round's summary
+    /// Commit the plan after each accepted round
     #[arg(long)]
     commit: bool,
     /// Send no notification at the end
     #[arg(long)]
     no_notify: bool,
-    /// Print which text each prompt comes from: a file of the project, or Ralph's own
+    /// Print where the text of each prompt comes from
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -107,7 +127,7 @@ pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
     }
     client::client()?;
     start.is_free()?;
-    args.run.client.tell(here, &needs(&start.artefact))?;
+    args.run.client.check(here, "refine", &needs(&start.artefact))?;
     if background::start(&start.place, &start.name)? {
         return Ok(Exit::Done);
     }
@@ -173,7 +193,7 @@ impl<'a> RefineSetup<'a> {
             ));
         };
         self.is_in_no_conversation()?;
-        self.args.client.tell(self.here, &needs(&self.artefact))?;
+        self.args.client.check(self.here, "refine", &needs(&self.artefact))?;
         let of_round = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
         wait_for_earlier(&of_round)?;
         let stands = self.open().map_err(session::told)?;
@@ -215,6 +235,7 @@ impl<'a> RefineSetup<'a> {
             confirms: self.args.confirm,
             commits: self.args.commit,
             lacks_commit: Cell::new(false),
+            store: task::store,
         }
     }
 
@@ -254,23 +275,26 @@ impl Subject {
         place: &RefineStore,
         max_iterations: Option<u32>,
     ) -> Result<(String, Artefact)> {
-        self.session.as_deref().map_or(Ok(()), session::sound)?;
+        self.name.as_deref().map_or(Ok(()), session::sound)?;
         let document = session::document(place)?;
         // A name alone continues with what that refinement refines already.
         if let Some(name) =
-            self.session.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
+            self.name.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
             && let Some(found) = document.session(name).map_err(|why| session::told(why.into()))?
         {
             return Ok((name.clone(), session::artefact(here, place, name, &found)?));
         }
         let plan_file = match self.plan()? {
-            Some(path) => Some((PlanFile::find(place, "", path)?.name, path)),
+            Some(path) => {
+                must_exist(path)?;
+                Some((PlanFile::find(place, "", path)?.name, path))
+            }
             None => None,
         };
         let mode = if plan_file.is_some() { Mode::Plan } else { Mode::Beads };
         let what = (&mode, plan_file.as_ref().map_or("", |(name, _)| name.as_str()));
         let name = self
-            .session
+            .name
             .clone()
             .unwrap_or_else(|| session::unnamed(place, &document, what, max_iterations));
         let artefact = match plan_file {
@@ -330,14 +354,12 @@ impl RunArgs {
     }
 }
 
-/// A sample of each call that every round makes, to test the permissions.
+/// A sample of each call that every round makes beyond what it is given: a plan's round may write to
+/// its copy, and Ralph's own tasks come back in the last message.
 fn needs(artefact: &Artefact) -> Vec<Need> {
     match artefact.tracker() {
-        None => vec![Need::Edits("Edit".to_owned())],
         Some(Tracker::Beads) => vec![Need::Bash("bd update b-1 --description x".to_owned())],
-        Some(Tracker::TaskGraph) => vec![Need::Bash(
-            "ralph plan-sync <<'RALPH_TASKS'\n{\"id\":\"T-1\"}\nRALPH_TASKS".to_owned(),
-        )],
+        None | Some(Tracker::TaskGraph) => Vec::new(),
     }
 }
 
@@ -392,15 +414,15 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
             notice::give(&title, text);
         }
     };
-    let goes_on = format!("`ralph refine loop --session {}` goes on", session::word(&refiner.name));
+    let goes_on = format!("`ralph refine loop --id {}` continues", session::word(&refiner.name));
     match done {
         Err(error) => {
             tell(&format!("{error:#}"));
             Err(error)
         }
         Ok(RunEnd::Rests(why)) => {
-            tell(&format!("it rests: {why}"));
-            Err(options::broke_off(format!("refinement rests: {why}; {goes_on}")))
+            tell(&format!("paused: {why}"));
+            Err(options::broke_off(format!("refinement is paused: {why}; {goes_on}")))
         }
         Ok(RunEnd::Said(outcome)) => {
             let document = session::document(&refiner.place)?;

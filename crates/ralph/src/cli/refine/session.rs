@@ -23,7 +23,7 @@ pub(super) fn one(
         return found.ok_or_else(|| {
             refused(
                 Exit::No,
-                format!("there is no session `{}`; {}", visible(name), there_are(&document)),
+                format!("there is no refinement `{}`; {}", visible(name), there_are(&document)),
             )
         });
     }
@@ -34,11 +34,11 @@ pub(super) fn one(
         .collect();
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(refused(Exit::No, format!("no session fits; {}", there_are(&document)))),
+        0 => Err(refused(Exit::No, format!("no refinement fits; {}", there_are(&document)))),
         _ => {
             let names: Vec<String> = found.iter().map(|(name, _)| visible(name)).collect();
             let message =
-                format!("several sessions fit: {}; say which: `--session NAME`", names.join(", "));
+                format!("several refinements fit: {}; name one: `--id NAME`", names.join(", "));
             Err(refused(Exit::No, message))
         }
     }
@@ -122,7 +122,7 @@ pub(super) fn open(
                     _ => "the tasks".to_owned(),
                 };
                 let message = format!(
-                    "the session `{name}` refines {what}; take another name: `--session NAME`"
+                    "the refinement `{name}` refines {what}; choose another name: `--id NAME`"
                 );
                 return Err(refused(Exit::No, message));
             }
@@ -146,7 +146,7 @@ pub(super) fn taken(document: &RefineDocument, name: &str, artefact: &Artefact) 
         names.push(name);
     }
     let whose = match names.first() {
-        Some(name) => format!("the session `{}` is at work", visible(name)),
+        Some(name) => format!("the refinement `{}` is at work", visible(name)),
         None => "another `ralph refine` is at work".to_owned(),
     };
     let on = if plan_file.is_empty() {

@@ -1,6 +1,6 @@
 //! `ralph refine status` and `ralph refine list`: how far the refinements are.
 
-use super::{background, conversation, session};
+use super::{RefinementArg, background, conversation, session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::{self, visible};
@@ -14,9 +14,8 @@ use serde_json::json;
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusArgs {
-    /// Name of the refinement [default: the only one]
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
+    #[command(flatten)]
+    which: RefinementArg,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -32,7 +31,7 @@ pub(crate) struct ListArgs {
 
 pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
+    let (name, found) = session::one(&place, args.which.name.as_deref(), |_| true)?;
     if args.json {
         screen::print_json(&as_json(here, &place, &name, &found))?;
         return Ok(Exit::Done);

@@ -1,6 +1,6 @@
 //! `ralph refine history`, `diff` and `restore`: the versions of a plan.
 
-use super::{conversation, session};
+use super::{RefinementArg, conversation, session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::number;
@@ -16,14 +16,12 @@ use serde_json::json;
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct History {
-    /// Name of the refinement [default: the only one]
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
-    /// Show what each round proposed, what was accepted or rejected and why, and how its own number
-    /// compares with the measured one
-    #[arg(long)]
+    #[command(flatten)]
+    which: RefinementArg,
+    /// Show what each round proposed, and why it was accepted or rejected
+    #[arg(long = "explain", alias = "trace")]
     trace: bool,
-    /// Print the traces as one JSON document
+    /// Print one JSON document; requires --explain
     #[arg(long, requires = "trace")]
     json: bool,
 }
@@ -37,9 +35,8 @@ pub(crate) struct DiffArgs {
     /// Newer version [default: the plan as it is]
     #[arg(value_name = "VERSION", value_parser = number::count)]
     to: Option<u32>,
-    /// Name of the refinement [default: the only one of a plan]
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
+    #[command(flatten)]
+    which: RefinementArg,
 }
 
 /// Which version.
@@ -48,14 +45,13 @@ pub(crate) struct Restore {
     /// Number of the version in `history`
     #[arg(value_name = "VERSION", value_parser = number::count)]
     version: u32,
-    /// Name of the refinement [default: the only one of a plan]
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
+    #[command(flatten)]
+    which: RefinementArg,
 }
 
 pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
+    let (name, found) = session::one(&place, args.which.name.as_deref(), |_| true)?;
     if args.json {
         screen::print_json(&json!({
             "schema_version": 1, "name": name, "traces": trace::traces(&found)
@@ -96,7 +92,7 @@ pub(super) fn of(version: &KeptVersion) -> String {
 
 pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = of_plan(&place, args.session.as_deref())?;
+    let (name, found) = of_plan(&place, args.which.name.as_deref())?;
     let versions = place.versions(&name);
     let list = versions.list().map_err(bad_state)?;
     let text = |version: &KeptVersion| versions.text(version).map_err(bad_state);
@@ -124,7 +120,7 @@ pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
 
 pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = of_plan(&place, args.session.as_deref())?;
+    let (name, found) = of_plan(&place, args.which.name.as_deref())?;
     let plan = plan(here, &place, &name, &found)?;
     let list = plan.versions.list().map_err(bad_state)?;
     let version = numbered(&list, args.version)?;

@@ -21,8 +21,7 @@ use ralph_io::process::clock;
 pub(crate) struct Args {
     /// Id of the task
     task: String,
-    /// New status: `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`, or its word: open, started, review,
-    /// done, failed, cancelled
+    /// open, started, review, done, failed or cancelled, or its mark: `[ ]`, `[/]`, …
     #[arg(value_parser = status, allow_hyphen_values = true)]
     status: TaskMark,
     /// Note to show after the id
@@ -38,9 +37,9 @@ fn status(said: &str) -> Result<TaskMark, String> {
         let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
         TaskMark::ALL.get(at).copied()
     };
-    TaskMark::of(said)
-        .or_else(of_word)
-        .ok_or_else(|| "no status; write `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`".to_owned())
+    TaskMark::of(said).or_else(of_word).ok_or_else(|| {
+        format!("no status `{said}`; type `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`")
+    })
 }
 
 pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
@@ -68,7 +67,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     })?;
     let progress = Progress::parse(changed.after.text(File::Progress).unwrap_or_default());
     let counts = Counts::of(&progress);
-    screen::print(&format!(
+    screen::say(&format!(
         "{} {}; {} of {} {} done",
         visible(&args.task),
         args.status,

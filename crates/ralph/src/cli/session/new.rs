@@ -15,7 +15,7 @@ pub(crate) struct Args {
     /// What to do; `-` reads standard input
     #[arg(required = true)]
     task: Vec<String>,
-    /// Id, in the form <YYMMDD>-<hhmmss> [default: the local time]
+    /// Id in the form YYMMDD-hhmmss [default: the local time]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }
@@ -26,7 +26,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
         words => words.join(" "),
     };
     if task.trim().is_empty() {
-        return Err(refused(Exit::Usage, "the task is missing; say it in words"));
+        return Err(refused(Exit::Usage, "the task is missing; type `ralph session new TASK`"));
     }
     is_new(&task)?;
     let id = begin(place, task.trim(), args.id.as_deref())?;
@@ -62,6 +62,6 @@ pub(super) fn begin(
     }
     Err(refused(
         Exit::No,
-        format!("there is a session {id}; `ralph session next --id {id}` goes on"),
+        format!("orchestration {id} exists; `ralph session next --id {id}` continues it"),
     ))
 }

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 /// What is done, how far, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to do in a new orchestration; `-` reads standard input [default: continue one]
+    /// What to do; `-` reads standard input [default: continue one]
     #[arg(value_name = "TASK")]
     task: Option<String>,
     #[command(flatten)]
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     /// Time limit in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
-    /// Token limit, all kinds and all agents together [default: no limit]
+    /// Token limit, all agents together [default: no limit]
     #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
     max_tokens: Option<u64>,
-    /// An acceptance criterion and the command that proves it; can be repeated
+    /// A criterion and the command that proves it; repeatable
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
         return show(place, args, task.as_deref(), &logs);
     }
     runner::client()?;
-    args.client.tell(here, &needs())?;
+    args.client.check(here, AgentRole::Executor.name(), &needs())?;
     let prefix = agents(&here.root)?;
     let lacking = begin::cannot_start(&args.criteria, &here.root);
     if !lacking.is_empty() {

@@ -57,7 +57,10 @@ pub(super) fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<
         SignalWord::Info => SignalKeyword::Info,
     };
     if text.trim().is_empty() && matches!(word, SignalKeyword::Steer | SignalKeyword::Info) {
-        return Err(refused(Exit::Usage, "the text is missing; say it in words"));
+        return Err(refused(
+            Exit::Usage,
+            "the message is missing; type `ralph session signal steer TEXT`",
+        ));
     }
     let id = place.find(args.which.id.as_deref())?;
     let sent = place.sessions.send(&id, (word, &text), place.here.now).map_err(bad_state)?;
@@ -67,7 +70,7 @@ pub(super) fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<
         SignalKeyword::Stop => "no agent is called any more, and it ends",
         SignalKeyword::Steer | SignalKeyword::Info => "the agents that are called next are told",
     };
-    screen::print(&format!("{} sent to session {id}; {when}", word.as_str()))?;
+    screen::say(&format!("{} sent to session {id}; {when}", word.as_str()))?;
     Ok(Exit::Done)
 }
 
@@ -77,7 +80,7 @@ pub(super) fn feedback(place: &OrchestrationContext, args: &New) -> Result<Exit>
     let next = iteration + 1;
     let path = place.sessions.feedback(&id, next, place.here.now).map_err(bad_state)?;
     let path = path.ok_or_else(|| missing(&id))?;
-    screen::print(&format!(
+    screen::say(&format!(
         "write what iteration {next} is to do into `{path}`, and put logs and pictures beside it\n`ralph \
          session next` takes it up once it asks for something"
     ))?;

@@ -1,12 +1,13 @@
-//! The criteria of a loop for people: the receipt's status, the command, and what is wrong.
+//! The criteria of a loop for users: the receipt's status, the command, and what is wrong.
 
-use super::layout::{WIDTH, wrapped};
 use super::looked::LoopView;
 use crate::command::screen::{self, Colour, visible};
 use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_core::text::truncate::bounded;
+use ralph_core::text::wrap::columns;
+use ralph_core::views::phrases::spaced;
 
 /// Characters quoted from the last line that a failing command printed.
 const LAST_LINE: usize = 120;
@@ -17,31 +18,38 @@ pub(super) fn describe(one: &LoopView) -> String {
     let id = all.iter().map(|one| visible(&one.id).chars().count()).max().unwrap_or_default();
     let word = all.iter().map(|it| one.standing(it).as_str().len()).max().unwrap_or_default();
     let below = 4 + id + 2;
-    let next_line = format!("\n{:below$}", "");
     let mut text = String::new();
     for criterion in all {
         let standing = one.standing(criterion);
         text.push_str(&format!(
             "\n    {:<id$}  {}{:<pad$}  ",
             visible(&criterion.id),
-            screen::coloured(standing.as_str(), worth(standing)),
+            screen::coloured(&spaced(standing.as_str()), worth(standing)),
             "",
             pad = word - standing.as_str().len()
         ));
         let said = visible(&criterion.description);
         let command = format!("`{}`", visible(&criterion.verification_command));
         let at = below + word + 2;
-        let fits = at + said.chars().count() + 2 + command.chars().count() <= WIDTH;
-        text.push_str(&wrapped(&said, at, below));
+        let width = screen::width();
+        text.push_str(&screen::wrapped_to(width, &said, at, below));
         // A command is never broken, so that it can be copied.
-        text.push_str(if fits { "  " } else { &next_line });
-        text.push_str(&command);
+        if at + columns(&said) + 2 + columns(&command) <= width {
+            text.push_str(&format!("  {command}"));
+        } else {
+            text.push_str(&below_it(&command, below));
+        }
         for note in notes(one, criterion, standing) {
-            text.push_str(&next_line);
-            text.push_str(&wrapped(&visible(&note), below, below));
+            text.push_str(&below_it(&visible(&note), below));
         }
     }
     text
+}
+
+/// The text on a line of its own.
+fn below_it(text: &str, below: usize) -> String {
+    let text = screen::wrapped_to(screen::width(), text, below, below);
+    if text.starts_with('\n') { text } else { format!("\n{:below$}{text}", "") }
 }
 
 /// What is wrong with a criterion, or what its proof rests on.
@@ -64,7 +72,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         notes.push(environment);
     }
     if criterion.held_before {
-        notes.push("held already before the work".to_owned());
+        notes.push("held before the work began".to_owned());
     }
     if criterion.turned_red.is_some() {
         let alone =

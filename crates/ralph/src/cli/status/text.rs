@@ -1,46 +1,39 @@
-//! The list for people: a heading for each loop, rows below it, and its criteria.
+//! The list for users: a heading for each loop, rows below it, and its criteria.
 
-use super::criteria;
-use super::layout::wrapped;
 use super::looked::LoopView;
-use crate::command::screen::{self, Colour, visible};
+use super::{criteria, table};
+use crate::command::screen::{self, visible};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
 use ralph_core::state::{LoopState, Phase, Signal};
 use ralph_core::stop::progress;
-use ralph_core::text::plural::{grouped, noun};
-use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages};
+use ralph_core::text::plural::{lasted, rounded, tokens};
+use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages, views::phrases};
 
-/// How much is shown of a loop that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// With each criterion and its result.
-    Whole,
-    /// Without criteria, for a list of many loops.
-    Brief,
-}
-
-pub(super) fn describe(one: &LoopView, form: Detail, now: Timestamp) -> String {
+pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
     let state = &one.state;
     let (what, position) = messages::what_and_where(state);
     let by_mode = state.is_running() || state.awaits_decision();
-    let phase = if what != "loop" && by_mode { what } else { state.phase.as_str() };
+    let mut phase = phrases::standing(state);
+    if what != "loop" && by_mode {
+        phase = format!("{what}: {phase}");
+    }
     let mut text = format!(
         "{}  {}  {position}",
         visible(&state.loop_id),
-        screen::coloured(&visible(phase), colour(state)),
+        screen::coloured(&visible(&phase), table::colour(one)),
     );
     for (label, value) in rows(one, now) {
         if !value.is_empty() {
-            let label = format!("\n  {label:<12}");
-            text.push_str(&label);
-            text.push_str(&wrapped(&visible(&value), label.len() - 1, label.len() - 1));
+            let begun = format!("\n  {label:<12}");
+            let at = begun.len() - 1;
+            let value = screen::wrapped_to(screen::width(), &visible(&value), at, at);
+            text.push_str(if value.starts_with('\n') { begun.trim_end() } else { &begun });
+            text.push_str(&value);
         }
     }
-    if form == Detail::Whole || state.ending.is_none() {
-        text.push_str(&criteria::describe(one));
-    }
+    text.push_str(&criteria::describe(one));
     text
 }
 
@@ -85,12 +78,14 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
         }
         Phase::Ended => match messages::next_command(state) {
             // The user has just run `ralph status`.
-            command if command.starts_with("`ralph status") => match one.checkpoint_number() {
+            command if command.is_empty() || command.starts_with("`ralph status") => match one
+                .checkpoint_number()
+            {
                 Some(_) => {
                     format!("`ralph checkpoint show --loop {}` shows what was kept", state.loop_id)
                 }
                 None => {
-                    format!("`ralph explain --loop {}` tells the last decision", state.loop_id)
+                    format!("`ralph explain --loop {}` shows the last decision", state.loop_id)
                 }
             },
             command => command,
@@ -127,16 +122,22 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
     match &state.ending {
         Some(ending) => {
             let cause = ending.cause.as_ref().map(|cause| format!(" ({cause})"));
-            let kind = format!("{}{}", ending.kind, cause.unwrap_or_default());
-            rows.push(("ended", with_detail(&kind, &ending.detail)));
-            rows.push(("lasted", messages::lasted(state, ending.at)));
+            let kind = phrases::spaced(&format!("{}{}", ending.kind, cause.unwrap_or_default()));
+            let ago = lasted(now.duration_since(ending.at).as_secs());
+            rows.push(("ended", with_detail(&format!("{ago} ago, {kind}"), &ending.detail)));
+            let mut took = messages::lasted(state, ending.at);
+            if state.usage.total() > 0 {
+                took.push_str(&format!(", {}", tokens(state.usage.total())));
+            }
+            rows.push(("took", took));
             rows.push(("achieved", messages::achieved(state)));
         }
         None => {
             let pause = state.pause.as_ref().filter(|_| !state.awaits_decision());
-            let paused = pause.map(|pause| with_detail(pause.cause.as_str(), &pause.detail));
+            let paused = pause
+                .map(|pause| with_detail(&phrases::spaced(pause.cause.as_str()), &pause.detail));
             rows.push(("paused", paused.unwrap_or_default()));
-            rows.push(("at rest", at_rest(one)));
+            rows.push(("idle", idle(one)));
             let blocked = state.blocked.as_ref().map(|blocked| blocked.what.clone());
             rows.push(("blocked", blocked.unwrap_or_default()));
             rows.push(("planning", planning(state)));
@@ -160,7 +161,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 }
 
 /// A turn interrupted, for example by Esc; nothing else reports it before the next prompt.
-fn at_rest(one: &LoopView) -> String {
+fn idle(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
         format!("{cause}; {} in its session continues", mode::of(&one.state.mode).resume_command())
     })
@@ -187,7 +188,11 @@ fn planning(state: &LoopState) -> String {
         (path, hash) => format!(", {path} ({})", ralplan::short(hash)),
     };
     let warning = if plan.forced { ", WARNING: no critic has approved it" } else { "" };
-    format!("{}, iteration {}{text}{warning}", plan.phase, ralplan::position(plan))
+    format!(
+        "{}, iteration {}{text}{warning}",
+        phrases::spaced(plan.phase.as_str()),
+        ralplan::position(plan)
+    )
 }
 
 /// How far a refinement is in its session.
@@ -233,7 +238,7 @@ fn moves(state: &LoopState) -> String {
             format!("the same failure {} (of {limit})", progress::in_a_row(seen.same_failure))
         }
         Signal::Waiting => "waits for background workers".to_owned(),
-        Signal::Blocked => "a person must do something first".to_owned(),
+        Signal::Blocked => "you must do something first".to_owned(),
         other => other.to_string(),
     }
 }
@@ -241,19 +246,14 @@ fn moves(state: &LoopState) -> String {
 fn used(one: &LoopView, now: Timestamp) -> String {
     let limits = &one.state.limits;
     let mut parts: Vec<String> = Vec::new();
+    let time = |minutes: u64| lasted(minutes.saturating_mul(60).cast_signed());
     if let Some(minutes) = one.minutes(now) {
-        let most = limits.max_minutes;
-        parts.push(format!("{minutes} of {most} {}", noun(most, "minute", "minutes")));
+        parts.push(format!("{} of {}", time(minutes), time(limits.max_minutes)));
     }
     match (one.state.usage.total(), limits.max_tokens) {
-        (used, Some(limit)) => {
-            let tokens = noun(limit, "token", "tokens");
-            parts.push(format!("{} of {} {tokens}", grouped(used), grouped(limit)))
-        }
+        (used, Some(limit)) => parts.push(format!("{} of {}", rounded(used), tokens(limit))),
         (0, None) => {}
-        (used, None) => {
-            parts.push(format!("{} {}", grouped(used), noun(used, "token", "tokens")));
-        }
+        (used, None) => parts.push(tokens(used)),
     }
     parts.join(", ")
 }
@@ -261,7 +261,7 @@ fn used(one: &LoopView, now: Timestamp) -> String {
 fn checkpoint(one: &LoopView) -> String {
     let Some(green) = &one.state.checkpoint else { return String::new() };
     let number = one.checkpoint_number().map(|number| format!("{number}, "));
-    format!("{}all held at {}", number.unwrap_or_default(), green.at.strftime("%Y-%m-%d %H:%M:%SZ"))
+    format!("{}all held at {}", number.unwrap_or_default(), screen::local(green.at))
 }
 
 fn count(one: &LoopView) -> String {
@@ -273,13 +273,5 @@ fn count(one: &LoopView) -> String {
             let holding = all.iter().filter(|criterion| one.is_proven(criterion)).count();
             format!("{holding} of {n} {}", if n == 1 { "holds" } else { "hold" })
         }
-    }
-}
-
-fn colour(state: &LoopState) -> Colour {
-    match state.phase {
-        Phase::Implementation | Phase::Verification => Colour::Green,
-        Phase::Paused => Colour::Yellow,
-        _ => Colour::Dim,
     }
 }

@@ -1,11 +1,14 @@
 //! Changes to the tasks; each is applied whole, or refused with what to do instead.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::command::number;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::LoopArgs;
 use anyhow::Result;
+use clap::ValueHint;
+use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
 use ralph_core::tasks::graph::{self, Lease, NewTask};
 
@@ -15,13 +18,13 @@ pub(crate) struct Add {
     /// What to do
     name: String,
     /// Id of a task that must be done first; can be repeated
-    #[arg(long = "dep", value_name = "ID")]
+    #[arg(long = "dep", value_name = "ID", add = ArgValueCandidates::new(complete::tasks))]
     deps: Vec<String>,
     /// How to tell that the task is done
     #[arg(long, value_name = "TEXT")]
     condition: Option<String>,
     /// A file that the task will change; can be repeated
-    #[arg(long = "file", value_name = "F")]
+    #[arg(long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     files: Vec<String>,
     /// Id of the task [default: the next free T-N]
     #[arg(long)]
@@ -34,6 +37,7 @@ pub(crate) struct Add {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Claim {
     /// Id of the task [default: the next ready task]
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: Option<String>,
     #[command(flatten)]
     pub(super) holder: Holder,
@@ -45,6 +49,7 @@ pub(crate) struct Claim {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Renew {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     #[command(flatten)]
     pub(super) holder: Holder,
@@ -67,9 +72,10 @@ pub(super) struct Holder {
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoneArgs {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     /// What was done, and what proves it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long = "note", alias = "result", value_name = "TEXT")]
     pub(super) result: Option<String>,
     /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
@@ -82,9 +88,10 @@ pub(crate) struct DoneArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fail {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     /// Why the task failed
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long = "note", alias = "reason", value_name = "TEXT")]
     pub(super) reason: String,
     /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
@@ -97,6 +104,7 @@ pub(crate) struct Fail {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Release {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     #[command(flatten)]
     pub(super) which: LoopArgs,
@@ -106,9 +114,10 @@ pub(crate) struct Release {
 #[derive(Debug, clap::Args)]
 pub(crate) struct BlockArgs {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     /// What the task waits for
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long = "note", alias = "reason", value_name = "TEXT")]
     pub(super) reason: String,
     /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
@@ -121,12 +130,12 @@ pub(crate) struct BlockArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deps {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
-    /// Tasks that must be done first [default: print the present ones]
-    #[arg(value_name = "DEP")]
+    /// Tasks that must be done first; `-` for no task [default: print the present ones]
+    #[arg(value_name = "DEP", add = ArgValueCandidates::new(complete::tasks))]
     pub(super) deps: Vec<String>,
-    /// Remove all dependencies
-    #[arg(long, conflicts_with = "deps")]
+    #[arg(long, hide = true, conflicts_with = "deps")]
     pub(super) none: bool,
     #[command(flatten)]
     pub(super) which: LoopArgs,
@@ -169,7 +178,7 @@ pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
     let claim = super::update(here, &args.which, "claim", |state| {
         graph::claim(&mut state.task_graph, which, lease, here.now)
     })?;
-    screen::print(&claimed(&claim))?;
+    screen::say(&claimed(&claim))?;
     Ok(Exit::Done)
 }
 
@@ -233,9 +242,11 @@ pub(super) fn block(here: &Here, args: &BlockArgs) -> Result<Exit> {
 
 pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     let id = args.id.as_str();
-    if !args.deps.is_empty() || args.none {
+    let is_none = args.none || args.deps == ["-"];
+    if !args.deps.is_empty() || is_none {
+        let deps = if is_none { Vec::new() } else { args.deps };
         super::update(here, &args.which, "deps", |state| {
-            graph::depend(&mut state.task_graph, id, args.deps)
+            graph::depend(&mut state.task_graph, id, deps)
         })?;
     }
     let tasks = super::find(here, &args.which)?.state.task_graph;
@@ -253,6 +264,6 @@ fn depends(id: &str, deps: &[String]) -> Result<Exit> {
 }
 
 fn say(text: &str) -> Result<Exit> {
-    screen::print(&visible(text))?;
+    screen::say(&visible(text))?;
     Ok(Exit::Done)
 }

@@ -2,11 +2,12 @@
 
 use super::lint;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::journal::note;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop;
 use anyhow::Result;
+use clap::ValueHint;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::tasks::plan::{self, Plan, Problem};
@@ -18,9 +19,8 @@ use std::path::Path;
 /// The plan.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A JSON document, a Markdown document with a ```json block, or a `.jsonl` file with one task
-    /// per line; `-` reads standard input
-    #[arg(value_name = "FILE|-")]
+    /// A JSON document, Markdown with a ```json block, or `.jsonl`; `-` reads standard input
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     file: String,
 }
 
@@ -29,7 +29,10 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     nothing_is_live(here)?;
     let text = match args.file.as_str() {
         "-" => given::stdin()?,
-        path => given::file(Path::new(path))?,
+        path => {
+            must_exist(Path::new(path))?;
+            given::file(Path::new(path))?
+        }
     };
     let plan = match read(&args.file, &text) {
         Ok(plan) => plan,

@@ -1,10 +1,12 @@
 //! Shows tasks: as a list, as Markdown or JSON, or one task in full.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
 use ralph_core::state::Task;
 use ralph_core::tasks::graph::render::{self, Show};
@@ -30,6 +32,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
     /// Id of the task
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     #[command(flatten)]
     pub(super) which: LoopArgs,

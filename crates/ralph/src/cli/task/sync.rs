@@ -55,12 +55,38 @@ pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
     let done = match (args.dry_run, found) {
         (true, found) => compare(here, found.map(|found| found.state), lines)?,
         (false, Some(found)) => update(here, found, lines)?,
-        (false, None) => begin(here, args, lines)?,
+        (false, None) => begin(here, &args.which, lines)?,
     };
+    let done = done.map_err(unsound)?;
     lint::tell(&lint::look(&done.state, &here.root));
     say::print(&done, args)?;
     Ok(Exit::Done)
 }
+
+/// Updates the tasks of the project's planned loop from the lines of a planner's message, for a run
+/// that passes problems on to the planner. Returns the rows for the user.
+///
+/// # Errors
+/// When the loop cannot be read or written. Faulty lines are the inner error.
+pub(crate) fn store(here: &Here, lines: &str) -> Result<Result<String, Vec<Problem>>> {
+    let lines = &Text::read(lines);
+    if lines.is_empty() {
+        let what = "the block of tasks is empty".to_owned();
+        return Ok(Err(vec![Problem { place: String::new(), what }]));
+    }
+    let which = LoopArgs::default();
+    let done = match select_loop::to_plan(here, &which)? {
+        Some(found) => update(here, found, lines)?,
+        None => begin(here, &which, lines)?,
+    };
+    Ok(done.map(|done| {
+        lint::tell(&lint::look(&done.state, &here.root));
+        say::text(&done, false)
+    }))
+}
+
+/// The tasks after an update, or the problems of the lines, which then change nothing.
+type Updated = Result<Result<SyncResult, Vec<Problem>>>;
 
 fn read() -> Result<Text> {
     let how = "write one task on each line, those that are to stay included: `ralph plan-sync < \
@@ -96,18 +122,19 @@ fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Res
 }
 
 /// What the sync would change.
-fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<SyncResult> {
+fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Updated {
     let is_new = state.is_none();
     let mut state = match state {
         Some(state) => state,
         None => import::planned(here, Plan::default())?,
     };
-    let synced = lines.sync(&state.task_graph, here.now).map_err(unsound)?;
-    state.task_graph = synced.tasks;
-    Ok(SyncResult { state, diff: synced.diff, is_new })
+    Ok(lines.sync(&state.task_graph, here.now).map(|synced| {
+        state.task_graph = synced.tasks;
+        SyncResult { state, diff: synced.diff, is_new }
+    }))
 }
 
-fn update(here: &Here, found: FoundLoop, lines: &Text) -> Result<SyncResult> {
+fn update(here: &Here, found: FoundLoop, lines: &Text) -> Updated {
     let file = found.file.clone();
     let changed = found.update(|state| {
         // The loop may have ended since it was found.
@@ -118,25 +145,31 @@ fn update(here: &Here, found: FoundLoop, lines: &Text) -> Result<SyncResult> {
         state.task_graph = synced.tasks;
         Ok(Some((state.clone(), synced.diff)))
     });
-    let changed = changed.map_err(bad_state)?.context("the loop is gone")?.map_err(unsound)?;
+    let changed = match changed.map_err(bad_state)?.context("the loop is gone")? {
+        Ok(changed) => changed,
+        Err(problems) => return Ok(Err(problems)),
+    };
     let (state, diff) =
         changed.ok_or_else(|| refused(Exit::No, "the loop has just ended; nothing was changed"))?;
     if !diff.is_empty() {
         note(here, &file, &state, ("task sync", "changed"), &diff.describe());
     }
-    Ok(SyncResult { state, diff, is_new: false })
+    Ok(Ok(SyncResult { state, diff, is_new: false }))
 }
 
 /// Makes the planned loop, unless another process has made it since.
-fn begin(here: &Here, args: &Sync, lines: &Text) -> Result<SyncResult> {
+fn begin(here: &Here, which: &LoopArgs, lines: &Text) -> Updated {
     let _held = lifecycle::lock_starts(&here.home)?;
-    if let Some(found) = select_loop::to_plan(here, &args.which)? {
+    if let Some(found) = select_loop::to_plan(here, which)? {
         return update(here, found, lines);
     }
-    let mut done = compare(here, None, lines)?;
+    let mut done = match compare(here, None, lines)? {
+        Ok(done) => done,
+        Err(problems) => return Ok(Err(problems)),
+    };
     let file = lifecycle::create(&here.home, &mut done.state)?;
     note(here, &file, &done.state, ("task sync", "planned"), &done.diff.describe());
-    Ok(done)
+    Ok(Ok(done))
 }
 
 fn unsound(problems: Vec<Problem>) -> anyhow::Error {

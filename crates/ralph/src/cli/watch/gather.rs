@@ -12,8 +12,8 @@ use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::modes::mode;
 use ralph_core::state::{self, EndingTone, LoopState, Phase, Task};
 use ralph_core::tasks::graph::Graph;
-use ralph_core::text::plural::counted;
-use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages};
+use ralph_core::text::plural::{counted, rounded};
+use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages, views::phrases};
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::store::mailbox::Mailbox;
 use ralph_io::{client::transcript, project, store::journal, store::lifecycle};
@@ -72,6 +72,9 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
             Err(error) => found.unreadable.push(format!("{error:#}")),
         }
     }
+    if found.loops.is_empty() && ended.is_empty() {
+        ended.extend(select_loop::last_ended(here).map(|found| (found.file, found.state)));
+    }
     // Older loops have been on the page long enough.
     let old = ended.len().saturating_sub(ENDED);
     for (file, state) in ended.drain(..).skip(old) {
@@ -97,7 +100,7 @@ impl Gathered {
         shown.decisions = decisions
             .map(|entry| DecisionLine {
                 at: entry.at,
-                what: format!("{}: {}", entry.event, entry.decision),
+                what: phrases::decision(&entry.event, &entry.decision),
                 why: entry.why,
             })
             .collect();
@@ -122,6 +125,9 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
     let (word, tone) = standing(state);
     let mut rows = vec![("task", at_work(state, here.now))];
     rows.extend(text::rows(&one, here.now));
+    if state.limits.max_tokens.is_none() && state.usage.total() > 0 {
+        rows.insert(1, ("tokens", rounded(state.usage.total())));
+    }
     rows.retain(|(label, value)| !value.is_empty() && !LEFT_OUT.contains(label));
     WatchedLoop {
         loop_id: state.loop_id.clone(),
@@ -144,26 +150,16 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
 
 /// The status and whether it is good. An unknown mode or phase is shown as it is.
 fn standing(state: &LoopState) -> (String, Tone) {
-    let phase = match state.ralplan() {
-        Some(plan) if state.is_running() || state.awaits_decision() => plan.phase.as_str(),
-        _ => state.phase.as_str(),
+    let phase = match state.ending {
+        Some(_) => format!("ended: {}", phrases::standing(state)),
+        None => phrases::standing(state),
     };
-    let phase = match (&state.ending, &state.pause) {
-        (Some(ending), _) => format!("ended {}", ending.kind),
-        (None, Some(pause)) if !state.awaits_decision() => format!("paused ({})", pause.cause),
-        _ => phase.to_owned(),
-    };
-    let tone = match &state.phase {
-        Phase::Ended => match state.ending.as_ref().map(|ending| ending.kind.tone()) {
-            Some(EndingTone::Good) => Tone::Good,
-            Some(EndingTone::Look) => Tone::Waits,
-            Some(EndingTone::Quiet) => Tone::Quiet,
-            Some(EndingTone::Wrong) | None => Tone::Wrong,
-        },
-        Phase::Paused => Tone::Waits,
-        _ if state.awaits_decision() => Tone::Waits,
-        phase if phase.is_running() => Tone::Good,
-        _ => Tone::Quiet,
+    let tone = match phrases::rated(state) {
+        Some(EndingTone::Good) => Tone::Good,
+        Some(EndingTone::Look) => Tone::Waits,
+        Some(EndingTone::Wrong) => Tone::Wrong,
+        None if state.is_running() => Tone::Good,
+        None | Some(EndingTone::Quiet) => Tone::Quiet,
     };
     let word = match mode::label(&state.mode) {
         "" => phase,
@@ -207,6 +203,7 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
         // Only the tree could show whether it still holds.
         ReceiptStatus::Holds => ("held", Tone::Good),
         ReceiptStatus::Failed => ("failed", Tone::Wrong),
+        ReceiptStatus::NeverRun => ("never run", Tone::Waits),
         other => (other.as_str(), Tone::Waits),
     };
     let tests = receipt.and_then(|receipt| receipt.tests_run);
@@ -233,12 +230,12 @@ mod tests {
     use ralph_core::state::{PauseCause, PlanPhase, RalplanState};
 
     #[test]
-    fn a_planning_whose_session_is_over_waits_for_the_person() {
+    fn a_planning_whose_session_is_over_waits_for_the_user() {
         let plan =
             RalplanState { phase: PlanPhase::AwaitingUserApproval, ..RalplanState::default() };
         let mut state =
             LoopState { phase: Phase::Implementation, mode: plan.into(), ..LoopState::default() };
-        let expected = ("planning: awaiting_user_approval".to_owned(), Tone::Waits);
+        let expected = ("planning: you decide".to_owned(), Tone::Waits);
         assert_eq!(standing(&state), expected);
         state.pause(PauseCause::Crashed, "the session ended", jiff::Timestamp::UNIX_EPOCH);
         assert_eq!(standing(&state), expected);

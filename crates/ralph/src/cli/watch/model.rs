@@ -33,7 +33,7 @@ pub(super) enum InputMode {
 #[derive(Debug, Clone, Default)]
 pub(super) struct WatchedLoop {
     pub(super) loop_id: String,
-    /// `implementation`, `planning: critic_review`, `ended complete`.
+    /// `running`, `planning: critic review`, `ended: complete`.
     pub(super) state: String,
     pub(super) tone: Tone,
     /// `3/25`.

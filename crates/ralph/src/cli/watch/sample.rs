@@ -43,7 +43,7 @@ pub(super) fn at_work() -> WatchedLoop {
     };
     WatchedLoop {
         loop_id: "20260131-121030-1f3a".to_owned(),
-        state: "implementation".to_owned(),
+        state: "running".to_owned(),
         tone: Tone::Good,
         position: "3/25".to_owned(),
         tasks: (2, 5),
@@ -54,7 +54,7 @@ pub(super) fn at_work() -> WatchedLoop {
         rows: vec![
             ("task", "T-3 Parse the time zone, T-4 Name the line".to_owned()),
             ("progress", "something changed since the stop before".to_owned()),
-            ("checkpoint", "2, all held at 2026-01-31 12:20:00Z".to_owned()),
+            ("checkpoint", "2, all held at 2026-01-31 12:20:00".to_owned()),
             ("next", "`ralph verify --loop 20260131-121030-1f3a` runs the criteria".to_owned()),
         ],
         doing: Some(Doing {
@@ -79,12 +79,12 @@ pub(super) fn at_work() -> WatchedLoop {
                 "exit code 101",
                 "a bad file names its line",
             ),
-            criterion("AC-3", "never_run", Tone::Waits, None, "", "the linter is silent"),
+            criterion("AC-3", "never run", Tone::Waits, None, "", "the linter is silent"),
         ],
         decisions: vec![
-            decision("12:34:02", "Stop: go on", "AC-2 failed, AC-3 was never run"),
-            decision("12:25:11", "PreToolUse: denied", "the model asked to end the loop itself"),
-            decision("12:20:00", "Stop: go on", "3 tasks are open"),
+            decision("12:34:02", "next turn", "AC-2 failed, AC-3 was never run"),
+            decision("12:25:11", "tool call refused", "the model asked to end the loop itself"),
+            decision("12:20:00", "next turn", "3 tasks are open"),
         ],
         signals: vec![
             SignalView {
@@ -105,18 +105,18 @@ pub(super) fn at_work() -> WatchedLoop {
 pub(super) fn others() -> Vec<WatchedLoop> {
     vec![
         WatchedLoop {
-            state: "planning: awaiting_user_approval".to_owned(),
+            state: "planning: you decide".to_owned(),
             tone: Tone::Waits,
             position: "1/5".to_owned(),
             goal: "Plan the move to the new API".to_owned(),
             ..shown("20260131-113000-02bc")
         },
         WatchedLoop {
-            state: "ended complete".to_owned(),
+            state: "ended: complete".to_owned(),
             tone: Tone::Good,
             position: "7/25".to_owned(),
             tasks: (4, 4),
-            goal: "Mend the \u{1b}[2Jflaky test".to_owned(),
+            goal: "Fix the \u{1b}[2Jflaky test".to_owned(),
             ..shown("20260131-090000-77aa")
         },
     ]

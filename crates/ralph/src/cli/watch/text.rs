@@ -2,9 +2,10 @@
 
 use super::model::Tone;
 use crate::command::screen::visible;
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::text::plural::lasted;
-use ralph_core::text::wrap::wrap;
+pub(super) use ralph_core::text::wrap::cut;
+use ralph_core::text::wrap::{columns as width_of, wrap};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -38,35 +39,11 @@ impl Pen {
     }
 }
 
-fn width_of(text: &str) -> usize {
-    Span::raw(text).width()
-}
-
 /// The text in exactly `columns` columns: padded with spaces, or cut.
 pub(super) fn fit(text: &str, columns: usize) -> String {
     let mut shown = cut(&visible(text), columns);
     shown.push_str(&" ".repeat(columns.saturating_sub(width_of(&shown))));
     shown
-}
-
-/// The beginning of a harmless text, in at most `columns` columns.
-pub(super) fn cut(text: &str, columns: usize) -> String {
-    const MORE: &str = "...";
-    if width_of(text) <= columns {
-        return text.to_owned();
-    }
-    let more = if columns > MORE.len() { MORE } else { "" };
-    let mut kept = String::new();
-    let mut left = columns - more.len();
-    for letter in text.chars() {
-        let wide = width_of(letter.encode_utf8(&mut [0; 4]));
-        if wide > left {
-            break;
-        }
-        left -= wide;
-        kept.push(letter);
-    }
-    kept.trim_end().to_owned() + more
 }
 
 /// A line cut to at most `columns` columns.
@@ -95,6 +72,11 @@ pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
         lines.push(rest);
     }
     lines.iter().map(|line| cut(line, columns)).collect()
+}
+
+/// The time of day in the user's time zone.
+pub(super) fn clock(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
 }
 
 pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {

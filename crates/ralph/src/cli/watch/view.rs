@@ -7,8 +7,9 @@ mod detail;
 mod list;
 
 use super::model::{InputMode, Model, Tone};
-use super::text::{Pen, cut, cut_line, fit, for_long};
+use super::text::{Pen, clock, cut, cut_line, fit, for_long};
 use crate::command::screen::visible;
+use ralph_core::text::plural::counted;
 use ratatui::Frame;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Text};
@@ -26,17 +27,17 @@ const KEYS_BRIEF: &str = "j/k p r s x, ? help, q quit";
 
 const HELP: &str = "\
 j, k, arrows   select another loop (g, G, page keys: far)
-p              pause: the loop rests after this turn
-r              resume: a paused loop goes on
-s              steer: write a line; the model hears it
-               within its next tool call
-x              stop: ends the loop, after a question
-Ctrl-L         draw everything anew
+p              pause: the loop pauses after this turn
+r              resume: a paused loop continues
+s              steer: write a line; the model reads it
+               with its next tool call
+x              stop: end the loop, after a question
+Ctrl-L         redraw
 Ctrl-Z         back to the shell; `fg` returns
-q, Ctrl-C      quit; no loop minds
+q, Ctrl-C      quit; the loops continue
 
-A criterion says what its last run said. Whether files
-have changed since then, `ralph status` looks up.
+A criterion shows its last run. `ralph status` also
+checks whether the files have changed since.
 Any key closes this.";
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
@@ -80,8 +81,8 @@ fn body(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<Line<'static>
 
 fn title(model: &Model, width: usize) -> Line<'static> {
     let n = model.loops.len();
-    let loops = if n == 1 { "1 loop".to_owned() } else { format!("{n} loops") };
-    let right = format!(" {loops}  {} ", model.now.strftime("%H:%M:%SZ"));
+    let loops = if n == 0 { "no loop".to_owned() } else { counted(n, "loop", "loops") };
+    let right = format!(" {loops}  {} ", clock(model.now));
     let left = fit(&format!(" ralph watch  {}", model.of), width.saturating_sub(right.len()));
     Line::from(left + &right).style(Modifier::REVERSED)
 }

@@ -77,6 +77,8 @@ pub(super) fn arguments(round: &ClientRound, again: Option<(String, &str)>) -> V
         None => option("--session-id", round.session_id.as_ref()),
     }
     option("--permission-mode", round.permission_mode.as_ref());
+    let allowed = Some(round.allowed.join(",")).filter(|rules| !rules.is_empty());
+    option("--allowedTools", allowed.as_ref());
     args.extend(round.extra_args.iter().cloned());
     args
 }
@@ -99,6 +101,7 @@ mod tests {
             prompt: "/ralph-plan it's $HOME".to_owned(),
             session_id: Some("id".to_owned()),
             permission_mode: Some("acceptEdits".to_owned()),
+            allowed: vec!["Bash(ralph verify *)".to_owned(), "Edit".to_owned()],
             extra_args: vec!["--model".into(), "a b".into()],
             ..ClientRound::default()
         }
@@ -112,7 +115,7 @@ mod tests {
     fn the_prompt_comes_first_and_the_persons_own_arguments_last() {
         assert_eq!(
             words(arguments(&round(), None)),
-            r"-p '/ralph-plan it'\''s $HOME' --output-format stream-json --verbose --session-id id --permission-mode acceptEdits --model 'a b'"
+            r"-p '/ralph-plan it'\''s $HOME' --output-format stream-json --verbose --session-id id --permission-mode acceptEdits --allowedTools 'Bash(ralph verify *),Edit' --model 'a b'"
         );
     }
 
@@ -121,7 +124,7 @@ mod tests {
         let again = arguments(&round(), Some(("other".to_owned(), "Go on.")));
         assert_eq!(
             words(again),
-            "-p 'Go on.' --output-format stream-json --verbose --resume other --permission-mode acceptEdits --model 'a b'"
+            "-p 'Go on.' --output-format stream-json --verbose --resume other --permission-mode acceptEdits --allowedTools 'Bash(ralph verify *),Edit' --model 'a b'"
         );
     }
 

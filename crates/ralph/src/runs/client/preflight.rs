@@ -4,6 +4,7 @@ use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
 use anyhow::Result;
 use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
+use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::{ClientSettings, Permissions};
 use std::path::Path;
 
@@ -13,6 +14,8 @@ pub struct Preflight {
     pub mode: String,
     /// The calls that would not simply run.
     pub obstacles: Vec<(Need, Obstacle)>,
+    /// The narrowest mode in which all of them would run.
+    pub remedy: Option<&'static str>,
     /// How many of the project's rules the client will ignore because the folder is not trusted.
     pub n_ignored: usize,
     /// Settings that could not be read.
@@ -20,12 +23,19 @@ pub struct Preflight {
 }
 
 /// Compares the needs of the rounds with the given mode, or the client's own, and with the rules of
-/// the client's settings.
+/// the client's settings and those `allowed` besides.
 ///
 /// # Errors
 /// When the client has no such mode.
-pub fn preflight(needs: &[Need], mode: Option<&str>, project_root: &Path) -> Result<Preflight> {
-    compare(needs, mode, ClientSettings::of(project_root).permissions())
+pub fn preflight(
+    needs: &[Need],
+    mode: Option<&str>,
+    allowed: &[String],
+    project_root: &Path,
+) -> Result<Preflight> {
+    let mut found = ClientSettings::of(project_root).permissions();
+    found.rules.allow.extend_from_slice(allowed);
+    compare(needs, mode, found)
 }
 
 fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Preflight> {
@@ -36,19 +46,36 @@ fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Pre
         refused(Exit::Usage, message)
     })?;
     let obstacles = permission::preflight(needs, mode, &found.rules);
+    let remedy = permission::mode_for(needs, &found.rules);
     let (n_ignored, problems) = (found.n_ignored, found.problems);
-    Ok(Preflight { mode: name, obstacles, n_ignored, problems })
+    Ok(Preflight { mode: name, obstacles, remedy, n_ignored, problems })
 }
 
 impl Preflight {
-    /// One line for each problem that the user may want to solve first.
+    /// True if a call would be denied: in print mode nobody can grant a permission.
+    pub fn is_denied(&self) -> bool {
+        self.obstacles.iter().any(|(_, obstacle)| *obstacle != Obstacle::Unknown)
+    }
+
+    /// Why the calls would be denied: the mode, or a rule that stands in every mode.
+    pub fn reason(&self) -> String {
+        if self.remedy.is_none()
+            && let Some((need, obstacle)) = self.obstacles.iter().find(|(_, it)| it.is_rule())
+        {
+            return line(need, obstacle);
+        }
+        let calls: Vec<String> = self.obstacles.iter().map(|(need, _)| name(need)).collect();
+        format!("permission mode `{}` denies {}", visible(&self.mode), calls.join(", "))
+    }
+
+    /// What the user may want to know before the first round.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> =
-            self.obstacles.iter().map(|(need, obstacle)| line(need, obstacle)).collect();
+        let unknown = self.obstacles.iter().filter(|(_, it)| *it == Obstacle::Unknown);
+        let mut lines: Vec<String> = unknown.map(|(need, obstacle)| line(need, obstacle)).collect();
         if self.n_ignored > 0 {
-            let n_rules = self.n_ignored;
+            let rules = counted(self.n_ignored, "rule", "rules");
             lines.push(format!(
-                "{n_rules} rules of the project are ignored: start the client here once and trust the folder"
+                "the client ignores {rules} of the project: start it here once and trust the folder"
             ));
         }
         lines.extend(self.problems.iter().map(|problem| visible(problem)));
@@ -57,20 +84,20 @@ impl Preflight {
 }
 
 fn line(need: &Need, obstacle: &Obstacle) -> String {
-    let need = match need {
+    let need = name(need);
+    match obstacle {
+        Obstacle::Prompts { .. } | Obstacle::Plan => format!("{need} would be denied"),
+        Obstacle::AskRule(rule) | Obstacle::DenyRule(rule) => {
+            format!("the rule `{}` in the client's settings denies {need}", visible(rule))
+        }
+        Obstacle::Unknown => format!("in permission mode `auto` a model decides about {need}"),
+    }
+}
+
+fn name(need: &Need) -> String {
+    match need {
         Need::Bash(command) => format!("`{}`", visible(command)),
         Need::Edits(tool) | Need::Tool(tool) => visible(tool),
-    };
-    match obstacle {
-        Obstacle::Prompts { allow } => {
-            format!("{need} would need permission, and be denied: allow `{}`", visible(allow))
-        }
-        Obstacle::AskRule(rule) => {
-            format!("{need} would be denied: `{}` wants a person to be asked", visible(rule))
-        }
-        Obstacle::DenyRule(rule) => format!("{need} is forbidden by `{}`", visible(rule)),
-        Obstacle::Plan => format!("{need} would be denied: the mode `plan` changes nothing"),
-        Obstacle::Unknown => format!("{need}: in the mode `auto` a model decides"),
     }
 }
 
@@ -96,17 +123,29 @@ mod tests {
     }
 
     #[test]
-    fn each_obstacle_is_said_with_what_would_settle_it() {
-        let lines = found(None, None).unwrap().lines();
+    fn a_rule_that_stands_in_every_mode_is_the_reason_and_otherwise_the_mode() {
+        let found = found(None, None).unwrap();
+        assert_eq!(found.remedy, None);
         assert_eq!(
-            lines,
-            [
-                "`cargo test` would need permission, and be denied: allow `Bash(cargo test)`",
-                "`git push` is forbidden by `Bash(git push:*)`",
-                "Edit would need permission, and be denied: allow `Edit`",
-                "2 rules of the project are ignored: start the client here once and trust the folder",
-            ]
+            found.reason(),
+            "the rule `Bash(git push:*)` in the client's settings denies `git push`"
         );
+        assert_eq!(
+            found.lines(),
+            ["the client ignores 2 rules of the project: start it here once and trust the folder"]
+        );
+        let edits = [Need::Edits("Edit".to_owned()), Need::Edits("Write".to_owned())];
+        let found = compare(&edits, None, Permissions::default()).unwrap();
+        assert_eq!(found.remedy, Some("acceptEdits"));
+        assert_eq!(found.reason(), "permission mode `default` denies Edit, Write");
+    }
+
+    #[test]
+    fn a_model_that_decides_is_told_and_not_refused() {
+        let edit = [Need::Edits("Edit".to_owned())];
+        let found = compare(&edit, Some("auto"), Permissions::default()).unwrap();
+        assert!(!found.is_denied());
+        assert_eq!(found.lines(), ["in permission mode `auto` a model decides about Edit"]);
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl DriveState<'_> {
     fn show_end(&self, name: &str, one: &AtWork, came: &RoundResult, closed: &Closed) {
         let why = match one.is_overdue {
             true => "it took longer than it may".to_owned(),
-            false => came.outcome.why("it ended without what it was called for"),
+            false => came.outcome.why("it ended without completing its call"),
         };
         let became = format!("{}: {}", one.label, closed.describe(&why));
         self.runner.show_end(name, &became, &became, came);

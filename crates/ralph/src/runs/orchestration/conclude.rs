@@ -70,14 +70,14 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
 
     fn paused_line(&mut self, _: &LoopState, why: &str) -> String {
         let id = &self.plan.id;
-        format!("session {id} rests: {why}; `ralph session run --id {id}` goes on")
+        format!("session {id} is paused: {why}; `ralph session run --id {id}` continues")
     }
 
     fn over(&mut self) -> Result<Exit> {
         let id = &self.plan.id;
         let exit = engine::over(&self.plan.place.here, &self.plan.file)?;
         if exit != Exit::Done {
-            screen::print(&format!("In a terminal: `ralph session run --id {id}` goes on"))?;
+            screen::say(&format!("In a terminal: `ralph session run --id {id}` continues"))?;
         }
         Ok(exit)
     }
@@ -91,7 +91,7 @@ fn run_criteria(
     interrupts: &Interrupts,
     state: &LoopState,
 ) -> Result<Option<Proof>> {
-    let screen = Screen::many("all");
+    let screen = Screen::many();
     let watch = Watch::begin(&[])?;
     let mut crew = Crew::new()?;
     crew.start(

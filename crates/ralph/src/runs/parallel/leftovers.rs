@@ -38,7 +38,8 @@ pub(crate) fn free(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
             );
             return Err(refused(Exit::No, message));
         }
-        told.push(worker::finish(here, file, &one.call, Tokens::default(), "its run is gone")?);
+        let why = "its run is gone";
+        told.push(worker::finish(here, file, &one.call, Tokens::default(), why)?.0);
     }
     for (file, _) in &below {
         worker::put_away(here, file, "its run is gone")?;

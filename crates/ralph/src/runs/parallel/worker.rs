@@ -7,6 +7,7 @@ use crate::runs::client::ClientRound;
 use crate::runs::engine::MemberExit;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
+use ralph_core::modes::build;
 use ralph_core::modes::parallel::headless_worker::{self, Begin, End};
 use ralph_core::modes::parallel::{self, AgentCall, AgentInput, Grant};
 use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus, Tokens};
@@ -183,7 +184,7 @@ impl ParallelState<'_> {
         if let Some((why, exit)) = failed {
             self.runner.stop(ParallelEnd::rest(PauseCause::Crashed, &why, exit));
         }
-        let told = finish(
+        let (told, is_idle) = finish(
             self.plan.here,
             self.plan.file,
             call,
@@ -195,6 +196,9 @@ impl ParallelState<'_> {
         let told =
             if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
         self.runner.show_end(call, &told, &told, &came);
+        if is_idle {
+            self.runner.stop_idle(self.plan.client, "build", &came);
+        }
         self.runner.learn(&came);
         Ok(())
     }
@@ -210,17 +214,17 @@ fn pass_on(above: &LoopFile, state: &LoopState, below: &(LoopFile, LoopState)) -
 }
 
 /// Records the outcome of a worker whose client is gone. Returns what happened to its task, as
-/// text, which is empty if the loop above has ended.
+/// text, which is empty if the loop above has ended, and whether the worker has done nothing.
 pub(super) fn finish(
     here: &Here,
     file: &LoopFile,
     call: &str,
     tokens: Tokens,
     why: &str,
-) -> Result<String> {
+) -> Result<(String, bool)> {
     let above = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
     let worker = above.and_then(|state| state.workers.into_iter().find(|one| one.call == call));
-    let Some(worker) = worker else { return Ok(String::new()) };
+    let Some(worker) = worker else { return Ok((String::new(), false)) };
     let below = lifecycle::read_by_id(&here.home, &worker.agent)?;
     let state = below.map(|(_, loaded)| loaded.state);
     let changed = make::changed(Path::new(&worker.worktree), &worker.base);
@@ -232,8 +236,9 @@ pub(super) fn finish(
         tokens,
         why,
     };
+    let is_idle = state.as_ref().is_some_and(build::is_open) && with.changed == Ok(&[][..]);
     let told = file.update(|above| headless_worker::end(above, &with)).map_err(bad_state)?;
-    Ok(told.unwrap_or_default())
+    Ok((told.unwrap_or_default(), is_idle))
 }
 
 fn put_away_by_id(here: &Here, loop_id: &str, why: &str) -> Result<()> {

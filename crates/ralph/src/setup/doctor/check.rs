@@ -1,6 +1,7 @@
 //! The result of one check, and its display.
 
 use super::fix::Fix;
+use ralph_core::text::plural::counted;
 use serde::Serialize;
 use std::fmt;
 
@@ -73,19 +74,34 @@ pub(crate) fn fail(
 
 impl fmt::Display for Check {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.verdict {
-            CheckVerdict::Well => "ok  ",
+        write!(formatter, "{:1$}  {2}", self.verdict.word(), CheckVerdict::WIDTH, self.text())
+    }
+}
+
+impl CheckVerdict {
+    /// The columns of the longest word.
+    pub(crate) const WIDTH: usize = 4;
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            CheckVerdict::Well => "ok",
             CheckVerdict::Warn => "warn",
             CheckVerdict::Fail => "FAIL",
-        };
-        write!(formatter, "{word}  {}: {}", self.name, self.detail)?;
+        }
+    }
+}
+
+impl Check {
+    /// What was checked and found, and what to do about it.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{}: {}", self.name, self.detail);
         if let Some(cure) = &self.cure {
-            write!(formatter, "; {cure}")?;
+            text += &format!("; {cure}");
         }
-        match &self.fix {
-            Some(_) => formatter.write_str(" (`ralph doctor --fix` does it)"),
-            None => Ok(()),
+        if self.fix.is_some() {
+            text += " (or run `ralph doctor --fix`)";
         }
+        text
     }
 }
 
@@ -94,8 +110,8 @@ pub(crate) fn conclusion(checks: &[Check]) -> String {
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     match (count(CheckVerdict::Fail), count(CheckVerdict::Warn)) {
         (0, 0) => "all is well".to_owned(),
-        (0, warnings) => format!("all is well, with {warnings} to know about"),
-        (failures, _) => format!("{failures} to mend"),
+        (0, n) => format!("all is well, with {}", counted(n, "warning", "warnings")),
+        (n, _) => format!("{} to fix", counted(n, "problem", "problems")),
     }
 }
 

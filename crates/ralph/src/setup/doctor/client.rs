@@ -20,17 +20,17 @@ const NEEDED: [(ClientVersion, Need, &str); 3] = [
     (
         (2, 1, 139),
         Need::Must,
-        "hooks in exec form (`args`): older ones start no hook of ours correctly",
+        "hooks in exec form (`args`): older versions do not start Ralph's hooks correctly",
     ),
     (
         (2, 1, 163),
         Need::Should,
-        "`additionalContext` at a stop: older ones show each stop as a problem",
+        "`additionalContext` at a stop: older versions show each stop as a problem",
     ),
     (
         (2, 1, 295),
         Need::Should,
-        "`onFailure`: older ones start a loop even if the prompt hook is missing",
+        "`onFailure`: older versions start a loop even if the prompt hook is missing",
     ),
 ];
 
@@ -66,7 +66,7 @@ pub(super) fn check(places: &InstallPaths) -> Check {
 
 fn judge(command: &str, said: &str) -> Check {
     let Some(version) = version(said) else {
-        let detail = format!("`{command} --version` said `{said}`, which names no version");
+        let detail = format!("`{command} --version` printed `{said}`, which contains no version");
         return warn(NAME, detail, format!("Ralph was measured with Claude Code {MEASURED}"));
     };
     let lacking = NEEDED.iter().find(|(from, _, _)| version < *from);
@@ -104,7 +104,7 @@ pub(super) fn check_beads(current: &Path) -> Option<Check> {
         Err(error) => warn(
             BEADS,
             format!("{error:#}"),
-            "the project has `.beads/`, and until then its beads cannot be refined",
+            "the project has `.beads/`, which cannot be refined until then",
         ),
     })
 }
@@ -130,6 +130,6 @@ mod tests {
         says("2.1.138 (Claude Code)", CheckVerdict::Fail, "older than 2.1.139");
         says("1.0.128 (Claude Code)", CheckVerdict::Fail, "older than 2.1.139");
         says("3.0.0-beta.1", CheckVerdict::Well, "3.0.0-beta.1");
-        says("hello", CheckVerdict::Warn, "names no version");
+        says("hello", CheckVerdict::Warn, "contains no version");
     }
 }

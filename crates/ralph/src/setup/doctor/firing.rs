@@ -67,7 +67,7 @@ pub(super) fn check(
         let detail = format!("{answered}, {slowest}");
         match is_slow(*took, hook) {
             false => well(NAME, detail),
-            true => warn(NAME, detail, "see whether the machine is busy, then try again"),
+            true => warn(NAME, detail, "check whether the machine is busy, then try again"),
         }
     }));
     checks
@@ -88,7 +88,7 @@ fn withheld(
         .and_then(|path| user_files::real(&path))?;
     let is_in = |folder: &Path| user_files::real(folder).is_some_and(|it| program.starts_with(it));
     (is_in(project_root(&places.current)) && !is_in(&places.executables))
-        .then_some("it lies in the project, and what a project brings is not run")
+        .then_some("it is in the project, whose programs doctor does not start")
 }
 
 /// The shortest of up to three tries, so that a busy machine is not reported as a slow hook.
@@ -145,7 +145,7 @@ fn judge(hook: &RegisteredHook, outcome: &ProbeResult) -> Result<Duration, Strin
             && serde_json::from_str::<serde_json::Value>(stdout).is_ok());
     match is_fine {
         true => Ok(outcome.took),
-        false => Err("meddles with a session that has no loop".to_owned()),
+        false => Err("interferes with a session that has no loop".to_owned()),
     }
 }
 

@@ -60,18 +60,18 @@ impl Fix {
         match self {
             Fix::Private(folder) => {
                 user_files::change_mode(folder, 0o700, 0o077)?;
-                Ok(format!("`{}` is its owner's alone now", folder.display()))
+                Ok(format!("`{}` is private now", folder.display()))
             }
             Fix::Alone(path) => {
                 user_files::change_mode(path, 0, 0o022)?;
-                Ok(format!("others can write `{}` no more", path.display()))
+                Ok(format!("others can no longer write to `{}`", path.display()))
             }
             Fix::ForgetEntry(session) => forget(session, places),
             Fix::Mend(state) => mend(&LoopFile::at(state)),
             Fix::Rest(state) => rest(&LoopFile::at(state)),
             Fix::Install { project } => {
                 install::again(ScopeArgs::of(project.clone()))?;
-                Ok("the hooks are registered as they should be".to_owned())
+                Ok("registered the hooks again".to_owned())
             }
             Fix::CleanWorktrees(root) => clean_worktrees(places, root),
         }
@@ -79,21 +79,21 @@ impl Fix {
 }
 
 fn forget(session: &str, places: &InstallPaths) -> Result<String> {
-    let key = ManifestKey::session(session).context("this is no session's entry")?;
+    let key = ManifestKey::session(session).context("this entry is not for a session")?;
     let Some(state) = manifest::read(&places.ralph, &key)? else {
-        return Ok(format!("the entry of session {session} is gone already"));
+        return Ok(format!("the entry of session {session} does not exist any more"));
     };
     let leads_to = lifecycle::of_session(&places.ralph, session)?.map(|file| file.read());
     if let Some(Ok(Some(_))) = leads_to {
-        bail!("the entry of session {session} leads to a loop by now; it was left alone");
+        bail!("the entry of session {session} now points to a loop; not removed");
     }
     manifest::remove(&places.ralph, &key, &state)?;
-    Ok(format!("removed the entry of session {session}, which led to no loop"))
+    Ok(format!("removed the entry of session {session}, which pointed to no loop"))
 }
 
 fn mend(file: &LoopFile) -> Result<String> {
-    let id = file.update(|state| state.loop_id.clone())?.context("the loop is gone by now")?;
-    Ok(format!("loop {id} has its last good state again; the broken file is kept beside it"))
+    let id = file.update(|state| state.loop_id.clone())?.context("the loop no longer exists")?;
+    Ok(format!("loop {id} restored from its last good state; the broken file is kept beside it"))
 }
 
 fn rest(file: &LoopFile) -> Result<String> {
@@ -105,8 +105,8 @@ fn rest(file: &LoopFile) -> Result<String> {
             state.clone()
         })
     })?;
-    let Some(state) = rested.context("the loop is gone by now")? else {
-        bail!("the loop is at work again, or rests by now; it was left alone");
+    let Some(state) = rested.context("the loop no longer exists")? else {
+        bail!("the loop is running again or paused; not changed");
     };
     note(&here, file, &state, ("doctor", "paused"), "its client went away");
     Ok(format!("loop {} is paused at {}", state.loop_id, state.position()))

@@ -12,22 +12,22 @@ const NAME: &str = "state folder";
 pub(super) fn check(home: &Path) -> Check {
     let shown = home.display();
     let Some(access) = user_files::access(home) else {
-        return well(NAME, format!("`{shown}` is not there yet; the first loop makes it"));
+        return well(NAME, format!("`{shown}` does not exist yet; the first loop creates it"));
     };
     if !access.is_folder {
         return fail(NAME, format!("`{shown}` is not a folder"), "move it away");
     }
     if !access.is_mine {
-        let cure = "give it back to its owner, or set RALPH_HOME to a folder of yours";
+        let cure = "change its owner, or set RALPH_HOME to a folder of yours";
         return fail(NAME, format!("`{shown}` belongs to someone else"), cure);
     }
     if access.mode & 0o077 != 0 {
-        let detail = format!("`{shown}` has mode {:04o}, others can get in", access.mode);
+        let detail = format!("`{shown}` has mode {:04o}: others can read it", access.mode);
         let private = Fix::Private(home.to_owned());
         return fail(NAME, detail, format!("run `chmod 700 {shown}`")).with_fix(private);
     }
     if access.mode & 0o700 != 0o700 {
-        let detail = format!("`{shown}` has mode {:04o}, its owner cannot use it", access.mode);
+        let detail = format!("`{shown}` has mode {:04o}: its owner cannot use it", access.mode);
         let private = Fix::Private(home.to_owned());
         return fail(NAME, detail, format!("run `chmod 700 {shown}`")).with_fix(private);
     }

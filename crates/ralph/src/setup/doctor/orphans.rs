@@ -42,13 +42,13 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
     };
     if state.is_running() && has_gone {
         let detail =
-            format!("loop {id} counts as running at {}, and its client is gone", state.position());
+            format!("loop {id} counts as running at {}, but its client is gone", state.position());
         return Some(warn(NAME, detail, way).with_fix(Fix::Rest(file.to_owned())));
     }
     let is_lost = has_gone && !has_conversation(projects, &state.session_id);
     is_lost.then(|| {
         let detail =
-            format!("loop {id} rests at {}, and its conversation is gone", state.position());
+            format!("loop {id} is paused at {}, but its conversation is gone", state.position());
         warn(NAME, detail, way)
     })
 }

@@ -58,7 +58,7 @@ fn wrong(
             )),
             None => wrong.push(warn(
                 NAME,
-                format!("`{name}` is not on PATH: what is typed as `{name}` is not found"),
+                format!("`{name}` is not on PATH, so the shell does not find it"),
                 format!("add to your shell's profile: export PATH=\"{folder}:$PATH\""),
             )),
         }

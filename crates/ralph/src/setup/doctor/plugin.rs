@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "registration";
 
 /// What to do if a plugin does not work.
-pub(super) const CURE: &str =
-    "make it anew: `ralph install --plugin DIR`, which says how the client takes it";
+pub(super) const CURE: &str = "run `ralph install --plugin DIR`, then the commands that it prints";
 
 /// The message that the scripts in `bin/` print if an executable is missing.
 pub(super) const WITHOUT_EXECUTABLES: &str = "plugin has no executables";
@@ -92,8 +91,8 @@ pub(super) fn check(plugin: &Plugin) -> Check {
     let Some(root) = &plugin.root else {
         return warn(
             NAME,
-            format!("plugin `{id}` is switched on, and the client has no folder of it"),
-            format!("run `claude plugin install {id}`, or take it out of the settings"),
+            format!("plugin `{id}` is enabled, but the client has no folder for it"),
+            format!("run `claude plugin install {id}`, or remove it from the settings"),
         );
     };
     let shown = root.display();
@@ -118,7 +117,7 @@ pub(super) fn check(plugin: &Plugin) -> Check {
                 "the plugin `{id}` in `{shown}` is version {}, and this `ralph` is {ours}",
                 version.unwrap_or("unknown")
             ),
-            "bring both to the same version",
+            "install the same version of both",
         ),
     }
 }

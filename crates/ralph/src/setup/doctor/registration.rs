@@ -43,10 +43,16 @@ pub(super) fn check(
             ));
         }
     }
-    if checks.is_empty() && !names.is_empty() {
+    if !names.is_empty() {
         let names = visible(&names.join(", "));
-        let lack = "lost on --resume, absent in workers";
-        let detail = format!("only in the front matter of skills ({names}): {lack}");
+        let detail = match checks.is_empty() {
+            true => format!(
+                "only in the front matter of skills ({names}): lost on --resume, absent in workers"
+            ),
+            false => format!(
+                "also in the front matter of skills ({names}): each hook starts twice, one copy counts"
+            ),
+        };
         checks.push(warn(NAME, detail, INSTALL));
     }
     if checks.is_empty() {

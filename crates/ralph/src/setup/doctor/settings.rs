@@ -88,7 +88,7 @@ fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook 
 
 /// If the client cannot read a settings file, everything in it is off.
 pub(super) fn check_readable(settings: &ClientSettings) -> Vec<Check> {
-    let cure = "mend the file; `ralph install` will not touch it before";
+    let cure = "fix the file; `ralph install` leaves it alone until then";
     settings.problems().map(|problem| fail("settings", problem, cure)).collect()
 }
 
@@ -102,9 +102,9 @@ pub(super) fn check_hooks_enabled(settings: &ClientSettings) -> Check {
             true => fail(
                 NAME,
                 format!("`allowManagedHooksOnly` is true in `{}`", file.path.display()),
-                "an administrator has to register the hooks there: no loop is enforced until then",
+                "an administrator must register the hooks there: no loop is enforced until then",
             ),
-            false => well(NAME, "only managed hooks run, and ours are among them"),
+            false => well(NAME, "only managed hooks run, Ralph's among them"),
         };
     }
     match settings.strongest(|value| value["disableAllHooks"].as_bool()) {
@@ -115,7 +115,7 @@ pub(super) fn check_hooks_enabled(settings: &ClientSettings) -> Check {
                 file.rank,
                 file.path.display()
             ),
-            "take it out: no loop is enforced while it is there",
+            "remove it: no loop is enforced until then",
         ),
         Some((file, false)) => {
             well(NAME, format!("`disableAllHooks` is false in the {} settings", file.rank))
@@ -160,11 +160,11 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
                 "{BLOCK_CAP} is {number} {place}: the client ends a loop after {number} text-only {}",
                 noun(number, "turn", "turns")
             ),
-            "use 3 or more, or take it out",
+            "use 3 or more, or remove it",
         ),
         Err(_) => (
-            format!("{BLOCK_CAP} is `{cap}` {place}, which is no whole number"),
-            "write a whole number, or take it out",
+            format!("{BLOCK_CAP} is `{cap}` {place}, which is not a whole number"),
+            "use a whole number, or remove it",
         ),
     };
     warn(NAME, detail, cure)
@@ -249,7 +249,7 @@ mod tests {
             ralph_core::protocol::registration::Location::Folder("/opt/ralph"),
         );
         let managed = json!({"allowManagedHooksOnly": true, "hooks": ours});
-        hooks([none(), none(), none(), managed], CheckVerdict::Well, "ours are among them");
+        hooks([none(), none(), none(), managed], CheckVerdict::Well, "Ralph's among them");
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
         check("-1", CheckVerdict::Well, "is -1 here: never");
         check("2", CheckVerdict::Warn, "after 2 text-only turns");
         for other in ["3.7", "12abc", "lots", ""] {
-            check(other, CheckVerdict::Warn, "which is no whole number");
+            check(other, CheckVerdict::Warn, "which is not a whole number");
         }
     }
 }

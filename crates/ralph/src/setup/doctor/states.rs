@@ -35,11 +35,11 @@ impl Loops {
                 // A loop that is just being archived is followed to its new place.
                 Ok(_) if leads_somewhere(home, &session) => None,
                 Ok(_) => Some(
-                    warn(NAME, format!("`{entry}` leads to no loop"), cure)
+                    warn(NAME, format!("`{entry}` points to no loop"), cure)
                         .with_fix(Fix::ForgetEntry(session)),
                 ),
                 Err(error) => {
-                    Some(warn(NAME, format!("`{entry}` leads to no loop: {error:#}"), cure))
+                    Some(warn(NAME, format!("`{entry}` points to no loop: {error:#}"), cure))
                 }
             });
         }
@@ -52,8 +52,12 @@ impl Loops {
             Ok(Some(loaded)) => {
                 let mend = || Fix::Mend(file.path().to_owned());
                 self.troubles.extend(loaded.warning.map(|warning| {
-                    fail(NAME, warning, "the loop's next event mends it and keeps the broken file")
-                        .with_fix(mend())
+                    fail(
+                        NAME,
+                        warning,
+                        "the loop's next event restores it and keeps the broken file",
+                    )
+                    .with_fix(mend())
                 }));
                 self.states.push(loaded.state);
                 self.files.push(file);

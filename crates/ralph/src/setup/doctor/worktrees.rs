@@ -27,11 +27,11 @@ pub(super) fn check(loops: &Loops) -> Check {
         by_root.entry(&state.project_root).or_default().push(&state.loop_id);
     }
     match by_root.iter().find(|(_, ids)| ids.len() > 1) {
-        None => well(NAME, "no two live loops share one"),
+        None => well(NAME, "no two live loops share a work tree"),
         Some((root, ids)) => warn(
             NAME,
             format!(
-                "loops {} all work in `{root}`: edits of one make receipts of the other stale",
+                "loops {} share `{root}`: the edits of one make the receipts of the others stale",
                 ids.join(", ")
             ),
             "give each its own: `git worktree add ../NAME`",
@@ -50,7 +50,7 @@ pub(super) fn check_left(places: &InstallPaths) -> Option<Check> {
         n => format!(" and {n} more"),
     };
     (!names.is_empty()).then(|| {
-        let detail = format!("workers have left {} in `{folder}`: {shown}{more}", names.len());
+        let detail = format!("workers left {} in `{folder}`: {shown}{more}", names.len());
         let look = if names.len() == 1 { "look at it" } else { "look at each" };
         let cure = format!("{look}, then `git worktree remove {place}` and its branch");
         let check = warn(NAME, detail, cure);
@@ -97,7 +97,7 @@ fn judge_base(root: &Path) -> Check {
         _ => None,
     };
     let detail = format!(
-        "workers of /ralph-parallel begin from the branch of `origin` and see no commit that is not pushed{}",
+        "workers of /ralph-parallel begin from the branch of `origin` and do not see unpushed commits{}",
         lacking.unwrap_or_default()
     );
     let cure = match set {

@@ -4,7 +4,6 @@ use super::record::Copied;
 use super::scope::InstallScope;
 use super::shipped::SHIPPED;
 use anyhow::Result;
-use ralph_core::protocol::registration::{HOOK_EXECUTABLES, Location, yaml_word};
 use ralph_core::text::hex;
 use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
@@ -23,6 +22,8 @@ pub(crate) struct ShippedFile {
     pub(crate) linked: bool,
     /// The existing file, or why it cannot be read.
     pub(crate) found: Result<TextFile>,
+    /// The text of the repository, which a user may have copied here.
+    of_the_repository: &'static str,
 }
 
 /// What to do with a file.
@@ -42,8 +43,9 @@ pub(crate) enum Fate {
 
 /// Looks at the path of every shipped file.
 pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
-    let target = |file: &super::shipped::Shipped| {
-        at(&scope.base, file.path, located(file.text, scope.naming.location()))
+    let target = |file: &super::shipped::Shipped| ShippedFile {
+        of_the_repository: file.text,
+        ..at(&scope.base, file.path, file.without_hooks())
     };
     SHIPPED.iter().map(target).collect()
 }
@@ -54,7 +56,7 @@ pub(super) fn at(base: &Path, name: &'static str, text: String) -> ShippedFile {
     let found = user_files::find(&path);
     let straight = user_files::real(base).map(|base| base.join(name));
     let linked = found.as_ref().is_ok_and(|found| Some(&found.real) != straight.as_ref());
-    ShippedFile { name, path, text, linked, found }
+    ShippedFile { name, path, text, linked, found, of_the_repository: "" }
 }
 
 /// Decides by content: a text that Ralph did not write belongs to the user, whatever it claims.
@@ -64,6 +66,7 @@ pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
     match (*text == target.text, target.linked) {
         (true, true) => Fate::Linked,
         (true, false) => Fate::Current,
+        (false, false) if text == target.of_the_repository => Fate::Update,
         (false, _) if wrote(known, &target.path, text) => Fate::Update,
         (false, _) => Fate::Keep,
     }
@@ -72,48 +75,4 @@ pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
 /// Whether Ralph wrote this text at this path.
 pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
     known.iter().any(|copied| copied.path == path && copied.digest == hex::sha256(text))
-}
-
-/// The text with its hooks where this installation has them.
-///
-/// The shipped skills name the executables bare, which needs them on `PATH`. An installation knows
-/// their path, and a hook that is not found would be reported at every tool call.
-fn located(text: &str, location: Location<'_>) -> String {
-    let line = |line: &str| {
-        for executable in HOOK_EXECUTABLES {
-            let bare = format!("command: {executable}\n");
-            if line.trim_start() == bare {
-                let command = yaml_word(&location.command(executable));
-                return line.replace(&bare, &format!("command: {command}\n"));
-            }
-        }
-        line.to_owned()
-    };
-    text.split_inclusive('\n').map(line).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ralph_core::protocol::registration::skill_front_matter;
-
-    #[test]
-    fn an_installed_skill_points_at_the_installed_hooks() {
-        let place = Location::Folder("/opt/a b/bin");
-        let bare = skill_front_matter(Location::Path);
-        assert_eq!(located(&bare, place), skill_front_matter(place));
-        assert_eq!(located(&bare, Location::Path), bare);
-    }
-
-    #[test]
-    fn a_shipped_skill_with_hooks_has_exactly_those_of_the_table() {
-        for file in SHIPPED.iter().filter(|file| file.text.contains("\nhooks:")) {
-            let front_matter = skill_front_matter(Location::Path);
-            assert!(
-                file.text.contains(&front_matter),
-                "{} differs from\n{front_matter}",
-                file.path
-            );
-        }
-    }
 }

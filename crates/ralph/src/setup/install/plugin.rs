@@ -40,27 +40,8 @@ fn texts() -> Vec<(&'static str, String)> {
         (".claude-plugin/marketplace.json", of_the_repository!(".claude-plugin/marketplace.json")),
         ("hooks/hooks.json", plugin_hooks_json()),
     ];
-    texts.extend(SHIPPED.iter().map(|file| (file.path, without_hooks(file.text))));
+    texts.extend(SHIPPED.iter().map(|file| (file.path, file.without_hooks())));
     texts
-}
-
-/// The text without the `hooks:` of its front matter.
-fn without_hooks(text: &str) -> String {
-    let Some((front_matter, body)) =
-        text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"))
-    else {
-        return text.to_owned();
-    };
-    let mut kept = String::from("---\n");
-    let mut in_hooks = false;
-    for line in front_matter.lines() {
-        in_hooks = line == "hooks:" || (in_hooks && line.starts_with(' '));
-        if !in_hooks {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    kept + "---\n" + body
 }
 
 fn programs() -> impl Iterator<Item = &'static str> {
@@ -207,26 +188,13 @@ fn advice(folder: &Path) -> String {
     let folder = quoted(&folder.to_string_lossy());
     format!(
         "tell the client, once: claude plugin marketplace add {folder} && claude plugin install {ID}\n\
-         the client reads the plugin where it lies: leave the folder there; `ralph doctor` says whether all is well"
+         the client reads the plugin in place, so leave the folder there; run `ralph doctor` to check the installation"
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_skill_of_the_plugin_has_everything_but_hooks() {
-        let skill = SHIPPED.iter().find(|file| file.path == "skills/ralph/SKILL.md").unwrap();
-        let text = without_hooks(skill.text);
-        assert!(skill.text.contains("command: ralph-stop-hook"));
-        assert!(!text.contains("hooks:\n") && !text.contains("command: ralph-"), "{text}");
-        assert!(text.contains("name: ralph\n") && text.contains("allowed-tools: "), "{text}");
-        let body = |text: &str| text.split_once("\n---\n").unwrap().1.to_owned();
-        assert_eq!(body(&text), body(skill.text));
-        let agent = SHIPPED.iter().find(|file| file.path == "agents/ralph-worker.md").unwrap();
-        assert_eq!(without_hooks(agent.text), agent.text);
-    }
 
     #[test]
     fn the_description_has_the_version_of_this_build() {

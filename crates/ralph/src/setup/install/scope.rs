@@ -7,12 +7,12 @@ use ralph_core::protocol::registration::Location;
 use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
-/// Which settings, skills and agents are meant; by default those of this person.
+/// Which settings, skills and agents to change; by default the user's.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct ScopeArgs {
-    /// The user's configuration (the default)
-    #[arg(long)]
+    /// The user's configuration, which is the default
+    #[arg(long, hide = true)]
     user: bool,
     /// The configuration of the project in this folder
     #[arg(long, value_name = "DIR")]

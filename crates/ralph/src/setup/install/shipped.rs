@@ -10,6 +10,28 @@ pub(crate) struct Shipped {
     pub(crate) text: &'static str,
 }
 
+impl Shipped {
+    /// The text without the `hooks:` of its front matter, for an installation that registers the
+    /// hooks elsewhere. With both, each hook would run twice.
+    pub(crate) fn without_hooks(&self) -> String {
+        let Some((front_matter, body)) =
+            self.text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"))
+        else {
+            return self.text.to_owned();
+        };
+        let mut kept = String::from("---\n");
+        let mut in_hooks = false;
+        for line in front_matter.lines() {
+            in_hooks = line == "hooks:" || (in_hooks && line.starts_with(' '));
+            if !in_hooks {
+                kept.push_str(line);
+                kept.push('\n');
+            }
+        }
+        kept + "---\n" + body
+    }
+}
+
 macro_rules! shipped {
     ($($path:literal),* $(,)?) => {
         &[$(Shipped {
@@ -36,6 +58,7 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
     "skills/ralph-build/SKILL.md",
     "skills/ralph-cancel/SKILL.md",
     "skills/ralph-parallel/SKILL.md",
+    "skills/ralph-pause/SKILL.md",
     "skills/ralph-plan/SKILL.md",
     "skills/ralph-v2/SKILL.md",
     "skills/ralplan/SKILL.md",
@@ -46,7 +69,33 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::protocol::registration::{Location, skill_front_matter};
     use std::path::Path;
+
+    #[test]
+    fn an_installed_skill_has_everything_but_hooks() {
+        let skill = SHIPPED.iter().find(|file| file.path == "skills/ralph/SKILL.md").unwrap();
+        let text = skill.without_hooks();
+        assert!(skill.text.contains("command: ralph-stop-hook"));
+        assert!(!text.contains("hooks:\n") && !text.contains("command: ralph-"), "{text}");
+        assert!(text.contains("name: ralph\n") && text.contains("allowed-tools: "), "{text}");
+        let body = |text: &str| text.split_once("\n---\n").unwrap().1.to_owned();
+        assert_eq!(body(&text), body(skill.text));
+        let agent = SHIPPED.iter().find(|file| file.path == "agents/ralph-worker.md").unwrap();
+        assert_eq!(agent.without_hooks(), agent.text);
+    }
+
+    #[test]
+    fn a_shipped_skill_with_hooks_has_exactly_those_of_the_table() {
+        let front_matter = skill_front_matter(Location::Path);
+        for file in SHIPPED.iter().filter(|file| file.text.contains("\nhooks:")) {
+            assert!(
+                file.text.contains(&front_matter),
+                "{} differs from\n{front_matter}",
+                file.path
+            );
+        }
+    }
 
     #[test]
     fn every_file_below_skills_and_agents_is_in_the_table() {

@@ -38,7 +38,7 @@ pub(super) fn check(places: &InstallPaths, record: &InstallRecord, settings: &Pa
     let others = record.settings().find(|known| *known != settings && known.exists());
     if let Some(other) = others {
         let message = format!(
-            "Ralph is installed in `{}` as well, which needs the executables: take that back first",
+            "Ralph is also installed in `{}` and needs the executables there; uninstall that first",
             visible(&other.display().to_string())
         );
         return Err(refused(Exit::No, message));
@@ -49,9 +49,8 @@ pub(super) fn check(places: &InstallPaths, record: &InstallRecord, settings: &Pa
         .find(|state| state.phase != Phase::Ended);
     open.map_or(Ok(()), |state| {
         let id = visible(&state.loop_id);
-        let message = format!(
-            "loop {id} has not ended; `ralph cancel --loop {id}` puts it into the archive, then try again"
-        );
+        let message =
+            format!("loop {id} has not ended; run `ralph cancel --loop {id}`, then try again");
         Err(refused(Exit::No, message))
     })
 }
@@ -66,7 +65,7 @@ pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) 
         if path.symlink_metadata().is_err() {
             continue;
         }
-        tell!("  remove `{}`", path.display());
+        tell!("  {}remove `{}`", super::would(dry_run), path.display());
         if !dry_run {
             user_files::remove_all(&path)?;
         }
@@ -83,7 +82,7 @@ pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) 
     Ok(())
 }
 
-/// Ralph's own folders that stay, for the list of leftovers.
+/// Ralph's own folders that remain.
 pub(super) fn kept(places: &InstallPaths) -> Vec<String> {
     let root = places.ralph.root();
     let folders = KEPT.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir());

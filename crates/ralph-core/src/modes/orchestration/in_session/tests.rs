@@ -68,7 +68,7 @@ fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
     let text = serde_json::to_string(&decision.record).unwrap();
     let record: crate::stop::StopRecord = serde_json::from_str(&text).unwrap();
     assert_eq!(record.decide_again(mode::at_stop(state)), decision.record.outcome, "decided again");
-    decision.says
+    decision.step.details
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     for words in [
         "Ralph session 260131-120000 continues, loop l\nTask: Build a door\n",
         "Folder: .ralph-sessions/260131-120000/",
-        "You write nothing below",
+        "Write nothing below",
         "STEER: faster",
         "Next: call the Agent tool",
     ] {
@@ -244,7 +244,7 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     }
     let mut lost = state;
     let says = check(&mut lost, &seen(routed(RouterStep::Call, "call")), "go on");
-    assert!(says.contains("Rules: you route") && !lost.context_lost, "{says}");
+    assert!(says.contains("Rules: you only route"), "{says}");
     lost.orchestration_mut().unwrap().given.clear();
     assert!(loop_prompt("x", &lost, &[]).contains("Next: end your turn"));
 }

@@ -11,7 +11,7 @@ use super::{MachineTurn, View};
 /// Waits while a call is in progress that does not belong to this state's batch.
 pub(super) fn waits(view: &View<'_>, state: State) -> Option<MachineTurn> {
     let running = view.seen.running.as_deref().unwrap_or_default();
-    let why = || "for a call that is under way".to_owned();
+    let why = || "for a running call".to_owned();
     running
         .iter()
         .any(|one| !is_of_batch(one.key.mode, state))

@@ -150,7 +150,7 @@ pub(super) fn executing(view: &View<'_>) -> MachineTurn {
     });
     match ends.min() {
         Some(end) => {
-            let why = "for the tasks that are under way".to_owned();
+            let why = "for the running tasks".to_owned();
             MachineTurn::Act(Act::Wait { until: Some(end), why })
         }
         None => MachineTurn::Move(vec![view.enter(State::ReviewingBatch)]),
@@ -277,9 +277,7 @@ pub(super) fn reviewing(view: &View<'_>) -> MachineTurn {
                         .with("REPORT_PATH", &report.to_string())
                         .in_iteration()
                 }
-                None => {
-                    timeout_fail(view, &entry.id, "it was to be reviewed and there is no report")
-                }
+                None => timeout_fail(view, &entry.id, "it awaits review and has no report"),
             }
         })
         .collect();

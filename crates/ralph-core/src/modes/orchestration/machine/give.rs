@@ -52,13 +52,10 @@ pub(super) fn give(view: &View<'_>, wanted: Vec<Invocation>, limit: usize) -> Op
         return Some(Act::Invoke(ready));
     }
     if !ready.is_empty() || busy {
-        let why = "for a call that is under way".to_owned();
+        let why = "for a running call".to_owned();
         return Some(Act::Wait { until, why });
     }
-    until.map(|moment| Act::Wait {
-        until: Some(moment),
-        why: "before a call is made again".to_owned(),
-    })
+    until.map(|moment| Act::Wait { until: Some(moment), why: "before the next attempt".to_owned() })
 }
 
 fn recovery(view: &View<'_>, call: &Invocation) -> Recovery {
@@ -70,7 +67,7 @@ fn may_be_split(call: &Invocation) -> bool {
 }
 
 fn split(view: &View<'_>, call: &Invocation) -> Invocation {
-    let reason = format!("`{}` timed out or failed again and again", call.agent());
+    let reason = format!("`{}` timed out or failed repeatedly", call.agent());
     view.call(Mode::RebreakdownTask).task(&call.key.task).with("REASON", &reason).in_iteration()
 }
 
@@ -80,8 +77,8 @@ fn given_up(call: &Invocation) -> String {
         task => format!(" for {task}"),
     };
     format!(
-        "could not carry out {}{about}: `{}` timed out or failed again and again; reduce the scope of what is \
-         asked for, then go on",
+        "could not carry out {}{about}: `{}` timed out or failed repeatedly; reduce the scope of \
+         the task, then continue",
         call.mode,
         call.agent()
     )

@@ -61,8 +61,8 @@ pub(super) fn planning(view: &View<'_>) -> MachineTurn {
         return invoke(view, call);
     }
     if view.picture.tasks.is_empty() && view.progress.tasks().is_empty() {
-        let why = "planning ended without a task; set `plan-breakdown` in `progress.md` to `[ ]` to have \
-                   the plan broken into tasks again";
+        let why = "planning ended without a task; set `plan-breakdown` in `progress.md` to `[ ]` \
+             to break the plan into tasks again";
         return MachineTurn::Act(Act::Failed(why.to_owned()));
     }
     let mut changes = vec![

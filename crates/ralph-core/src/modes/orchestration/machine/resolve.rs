@@ -63,7 +63,7 @@ pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<MachineT
     }
     let feedbacks = picture.feedbacks.get(&(iteration + 1))?;
     if view.seen.running.as_ref().is_some_and(|running| !running.is_empty()) {
-        let why = "for the calls that are under way; then the feedback is taken up".to_owned();
+        let why = "for the running calls; the feedback comes next".to_owned();
         return Some(MachineTurn::Act(Act::Wait { until: None, why }));
     }
     let next = iteration + 1;

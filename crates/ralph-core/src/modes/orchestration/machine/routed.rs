@@ -12,8 +12,8 @@ impl MachineStep {
         let (due, says) = match &self.act {
             Act::Invoke(_) => (RouterStep::Call, self.act.to_string()),
             Act::Wait { .. } => (RouterStep::Wait, self.act.to_string()),
-            Act::Paused(text) => (RouterStep::Paused, said("the person said PAUSE", text)),
-            Act::Stopped(text) => (RouterStep::Stopped, said("the person said STOP", text)),
+            Act::Paused(text) => (RouterStep::Paused, said("paused by PAUSE", text)),
+            Act::Stopped(text) => (RouterStep::Stopped, said("ended by STOP", text)),
             Act::Complete => (RouterStep::Complete, self.act.to_string()),
             Act::AwaitingFeedback(open) => (RouterStep::AwaitingFeedback, open.join("; ")),
             Act::Failed(why) => (RouterStep::Failed, why.clone()),

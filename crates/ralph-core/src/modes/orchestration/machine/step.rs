@@ -83,8 +83,8 @@ impl fmt::Display for Act {
             }
             Act::Wait { until: Some(until), why } => write!(to, "wait until {until:.0} {why}"),
             Act::Wait { until: None, why } => write!(to, "wait {why}"),
-            Act::Paused(text) => write!(to, "wait: the person said PAUSE{}", because(text)),
-            Act::Stopped(text) => write!(to, "end here: the person said STOP{}", because(text)),
+            Act::Paused(text) => write!(to, "paused by PAUSE{}", because(text)),
+            Act::Stopped(text) => write!(to, "ended by STOP{}", because(text)),
             Act::Complete => to.write_str("nothing: all tasks are done"),
             Act::AwaitingFeedback(open) => {
                 write!(

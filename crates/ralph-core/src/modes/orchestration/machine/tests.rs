@@ -125,7 +125,7 @@ fn what_stands_twice_is_mended_before_anything_else() {
         session.state(State::Planning);
         let step = next(&session.seen, now());
         assert_eq!(step.state, State::RepairState, "{}", step.act);
-        let told = format!("progress.md:{line}: plan-init stands in line 12 as well");
+        let told = format!("progress.md:{line}: line 12 has plan-init too");
         assert!(prompts(session)[0].contains(&told), "{:?}", prompts(session));
     }
 }
@@ -202,7 +202,7 @@ fn no_more_run_side_by_side_than_the_guardrails_let() {
         |task: &str| CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
     let running = |task: &str| Running { key: key(task), since: now() };
     session.seen.running = Some(vec![running("t1"), running("t2")]);
-    assert!(act(&session).starts_with("wait for a call"));
+    assert!(act(&session).starts_with("wait for a running call"));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn what_is_under_way_for_too_long_is_failed_by_a_reviewer() {
     );
     session.noted("task-1", "[/]", Some("started: 2026-01-31T11:00:00Z"));
     session.noted("task-3", "[x]", None);
-    assert_eq!(act(&session), "wait until 2026-01-31T12:00:00Z for the tasks that are under way");
+    assert_eq!(act(&session), "wait until 2026-01-31T12:00:00Z for the running tasks");
 }
 
 #[test]
@@ -256,18 +256,16 @@ fn a_call_that_fails_is_made_again_later_and_then_its_task_is_split() {
     fail(&mut session);
     assert_eq!(prompts(&session).len(), 1);
     fail(&mut session);
-    assert_eq!(act(&session), "wait until 2026-01-31T12:00:30Z before a call is made again");
+    assert_eq!(act(&session), "wait until 2026-01-31T12:00:30Z before the next attempt");
     fail(&mut session);
-    assert_eq!(act(&session), "wait until 2026-01-31T12:01:00Z before a call is made again");
+    assert_eq!(act(&session), "wait until 2026-01-31T12:01:00Z before the next attempt");
     fail(&mut session);
     fail(&mut session);
     check(
         &session,
         State::ExecutingBatch,
-        &[
-            "MODE: REBREAKDOWN_TASK\nTASK_ID: task-1\nREASON: `Ralph-v2-Executor` timed out or failed again and \
-           again\nITERATION: 1",
-        ],
+        &["MODE: REBREAKDOWN_TASK\nTASK_ID: task-1\nREASON: `Ralph-v2-Executor` timed out or \
+             failed repeatedly\nITERATION: 1"],
     );
     for at in 0..8 {
         let task = format!("task-1-{at}");
@@ -284,8 +282,8 @@ fn a_call_about_no_task_that_is_given_up_ends_the_session_with_an_error() {
     (0..5).for_each(|_| session.seen.tries.ended(&key, CallEnd::Failed, now()));
     assert_eq!(
         act(&session),
-        "could not carry out INITIALIZE: `Ralph-v2-Planner` timed out or failed again and again; reduce the \
-         scope of what is asked for, then go on"
+        "could not carry out INITIALIZE: `Ralph-v2-Planner` timed out or failed repeatedly; reduce \
+         the scope of the task, then continue"
     );
 }
 
@@ -321,7 +319,7 @@ fn a_task_without_a_file_is_not_carried_out_again_when_its_executor_is_gone() {
 fn a_circle_is_told_and_the_others_go_on() {
     let session = SampleOrchestration::planned(&[("a", &["b"]), ("b", &["a"]), ("c", &[])]);
     let step = next(&session.seen, now());
-    assert!(step.findings.iter().any(|one| one.what.contains("in a circle")));
+    assert!(step.findings.iter().any(|one| one.what.contains("dependency cycle")));
     assert_eq!(prompts(&session).len(), 1);
 }
 
@@ -448,10 +446,8 @@ fn what_cannot_be_read_is_repaired_before_anything_else() {
     check(
         &session,
         State::RepairState,
-        &[
-            "MODE: REPAIR_STATE\nFINDINGS: progress.md:18: `[?]` is no status; write one of `[ ]`, `[/]`, `[P]`, \
-           `[x]`, `[F]`, `[C]`\nITERATION: 1",
-        ],
+        &["MODE: REPAIR_STATE\nFINDINGS: progress.md:18: `[?]` is not a status; write one of `[ \
+             ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`\nITERATION: 1"],
     );
     step(&mut session);
     assert_eq!(session.seen, before, "nothing is written");
@@ -527,7 +523,7 @@ fn feedback_waits_for_the_calls_that_are_known_to_be_under_way() {
     session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
     let key = CallKey { mode: Mode::SessionReview, task: String::new(), iteration: 1, cycle: 0 };
     session.seen.running = Some(vec![Running { key, since: now() }]);
-    assert_eq!(act(&session), "wait for a call that is under way");
+    assert_eq!(act(&session), "wait for a running call");
     session.seen.running = Some(Vec::new());
     assert_eq!(next(&session.seen, now()).state, State::Replanning);
 }

@@ -95,7 +95,13 @@ impl OrchestrationMetadata {
             let number = yaml.number(path).filter(|number| *number >= least);
             if let (None, Some(said), Some(line)) = (number, yaml.text(path), yaml.line(path)) {
                 let name = path.join(".");
-                found.push(invalid(line, format!("`{name}: {said}` is no number from {least} on")));
+                found.push(invalid(
+                    line,
+                    format!(
+                        "`{name}: {said}` is not a number of at least \
+                     {least}"
+                    ),
+                ));
             }
             number
         };
@@ -107,7 +113,7 @@ impl OrchestrationMetadata {
             let line = yaml.line(&["session_id"]).unwrap_or_default();
             found.push(invalid(
                 line,
-                format!("`session_id: {said}` is not the folder's name, {id}"),
+                format!("`session_id: {said}` differs from the folder's name, {id}"),
             ));
         }
         let state = yaml.text(&["orchestrator", "state"]);
@@ -116,7 +122,7 @@ impl OrchestrationMetadata {
             let line = yaml.line(&["orchestrator", "state"]).unwrap_or_default();
             found.push(invalid(
                 line,
-                format!("`{word}` is no state; write one of {}", words.join(", ")),
+                format!("`{word}` is not a state; write one of {}", words.join(", ")),
             ));
         }
         let metadata = OrchestrationMetadata {

@@ -73,12 +73,21 @@ fn what_has_to_be_there_is_missed_with_its_line() {
         "yaml:3: `created_at` has no value",
     );
     check("updated_at", "updated", "`updated_at` is missing");
-    check("iteration: 1", "iteration: 0", "metadata.yaml:6: `iteration: 0` is no number from 1 on");
+    check(
+        "iteration: 1",
+        "iteration: 0",
+        "metadata.yaml:6: `iteration: 0` is not a number of at \
+         least 1",
+    );
     check("  total: 0", "  total: many", "`tasks.total: many`");
     check("  pending: 0\n", "", "`tasks.pending` is missing");
-    check("PLANNING", "PLAN", "metadata.yaml:8: `PLAN` is no state; write one of INITIALIZING, ");
-    check("260131-120000", "260131-120001", "is not the folder's name, 260131-120000");
-    check("tasks:", "tasks: [", "this is no YAML");
+    check(
+        "PLANNING",
+        "PLAN",
+        "metadata.yaml:8: `PLAN` is not a state; write one of INITIALIZING, ",
+    );
+    check("260131-120000", "260131-120001", "differs from the folder's name, 260131-120000");
+    check("tasks:", "tasks: [", "this is not YAML");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
         let first = *places.entry((part, iteration)).or_insert(section.line);
         if first != section.line {
             let what = format!(
-                "the section `## {} (Iteration {iteration})` stands in line {first} as well; put its \
+                "line {first} has the section `## {} (Iteration {iteration})` too; move these \
                  entries there",
                 part.heading()
             );
@@ -63,8 +63,7 @@ pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
             });
             if let Some(other) = same {
                 let line = other.entry.line;
-                let what =
-                    format!("{} stands in line {line} as well; leave one of the two", entry.id);
+                let what = format!("line {line} has {} too; delete one of them", entry.id);
                 found.push(Damage { line: entry.line, what, matters: true });
             }
             others.push(LocatedEntry { section: section.line, entry });
@@ -86,7 +85,7 @@ pub(super) fn elsewhere(lines: &[(usize, LineKind)]) -> Vec<Damage> {
         };
         match places.get(&what) {
             Some(first) => {
-                let what = format!("{what} stands in line {first} as well; leave one of the two");
+                let what = format!("line {first} has {what} too; delete one of them");
                 found.push(Damage { line: *number, what, matters: false });
             }
             None => {

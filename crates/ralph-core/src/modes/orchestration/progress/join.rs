@@ -52,7 +52,7 @@ impl<'a> LineEdits<'a> {
                 let (from, to) = self.body(text, second);
                 if self.says(from, to) == self.says_of(text, first) {
                     self.remove(second, to);
-                    self.tell(second, format!("`## {words}` stood in line {first} as well"));
+                    self.tell(second, format!("line {first} had `## {words}` too"));
                 }
             }
         }
@@ -101,7 +101,7 @@ impl<'a> LineEdits<'a> {
             let first = section.entries.iter().find(|other| is_equal(other, entry));
             let line = first.map_or(entry.line, |first| first.line);
             self.remove(entry.line, entry.line);
-            self.tell(entry.line, format!("{} stood in line {line} as well", entry.id));
+            self.tell(entry.line, format!("line {line} had {} too", entry.id));
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> LineEdits<'a> {
         self.behind.entry(end).or_default().extend(moved);
         self.remove(second.line, to);
         let heading = self.line(second.line).trim().to_owned();
-        self.tell(second.line, format!("`{heading}` was joined with that in line {}", first.line));
+        self.tell(second.line, format!("merged `{heading}` into the one in line {}", first.line));
     }
 
     /// The lines of a section, from the one after its heading to the last that is not blank.

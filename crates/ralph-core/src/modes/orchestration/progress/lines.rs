@@ -209,7 +209,7 @@ fn entry(line: &str) -> LineKind {
     let Some(inner) = rest.strip_prefix('[') else { return LineKind::Other };
     let Some((mark, rest)) = inner.split_once(']') else {
         return match bullet {
-            Some(_) => LineKind::Damaged("the mark has no end; write `- [ ] task-1`".to_owned()),
+            Some(_) => LineKind::Damaged("the mark has no `]`; write `- [ ] task-1`".to_owned()),
             None => LineKind::Other,
         };
     };
@@ -229,13 +229,13 @@ fn entry(line: &str) -> LineKind {
             LineKind::Entry { id: id.to_owned(), status, note: note.to_owned() }
         }
         (Some(_), false) if id.is_empty() => {
-            LineKind::Damaged("no task is named; write its id behind the mark".to_owned())
+            LineKind::Damaged("the line names no task; write its id after the mark".to_owned())
         }
         (Some(_), false) => LineKind::Damaged(format!(
-            "`{id}` is no id of a task; use letters, digits, `-`, `_` and `.`"
+            "`{id}` is not a task id; use letters, digits, `-`, `_` and `.`"
         )),
         (None, _) => LineKind::Damaged(format!(
-            "`[{mark}]` is no status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
+            "`[{mark}]` is not a status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
         )),
     }
 }

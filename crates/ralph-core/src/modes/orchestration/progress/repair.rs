@@ -99,7 +99,7 @@ fn legend(text: String, done: &mut Vec<Repaired>) -> String {
     let heading = |wanted: &LineKind| {
         lines.iter().find(|(_, kind)| kind == wanted).map(|(number, _)| *number)
     };
-    done.push(added("what the legend did not name"));
+    done.push(added("marks that the legend did not list"));
     match (heading(&LineKind::LegendHeading), heading(&LineKind::Header)) {
         (Some(number), _) => behind(&text, number, &block),
         (None, Some(number)) => behind(&text, number, &format!("\n## Legend\n{block}")),

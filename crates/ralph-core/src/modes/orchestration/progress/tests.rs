@@ -79,14 +79,14 @@ fn check_damage(line: &str, expected: &str) {
 
 #[test]
 fn a_damaged_line_is_reported_with_its_number() {
-    check_damage("- [y] task-2", "`[y]` is no status");
-    check_damage("- [] task-2", "`[]` is no status");
-    check_damage("- [xx] task-2", "`[xx]` is no status");
-    check_damage("- [x]", "no task is named");
-    check_damage("- [x] ../plan", "no id of a task");
-    check_damage("- [x task-2", "the mark has no end");
+    check_damage("- [y] task-2", "`[y]` is not a status");
+    check_damage("- [] task-2", "`[]` is not a status");
+    check_damage("- [xx] task-2", "`[xx]` is not a status");
+    check_damage("- [x]", "the line names no task");
+    check_damage("- [x] ../plan", "not a task id");
+    check_damage("- [x task-2", "the mark has no `]`");
     check_damage("[x] task-2", "write `- [x] task-2`");
-    check_damage("- [ ] task-1", "stands in line 25 as well");
+    check_damage("- [ ] task-1", "line 25 has");
     check_damage("## Planning Progress", "names no iteration");
     let text = TEXT.replace("| 1 | Planning | 0/2 | N/A |", "| one | Planning |");
     assert!(Progress::parse(&text).damage[0].what.contains("not a row"));
@@ -196,7 +196,7 @@ fn what_is_plain_is_repaired_and_the_rest_is_reported() {
     let lines: Vec<Option<usize>> = done.iter().map(|one| one.line).collect();
     assert_eq!(lines, [Some(3), Some(5), Some(6), Some(7), Some(9), None, None]);
     assert_eq!(left.len(), 2, "{left:?}");
-    assert!(left[0].what.contains("`[?]`") && left[1].what.contains("f stands in line"));
+    assert!(left[0].what.contains("`[?]`") && left[1].what.contains("has f too"));
     assert_eq!(repair(&repaired, 1, &[]).1, [], "again");
     assert_eq!(repair(TEXT, 1, &[]).0, TEXT, "nothing is wrong with it");
 }
@@ -228,12 +228,12 @@ fn what_stands_twice_is_told_where_it_stands_again() {
     ));
     let section = |part: &str, line: usize| {
         format!(
-            "the section `## {part} Progress (Iteration 1)` stands in line {line} as well; put its entries there"
+            "line {line} has the section `## {part} Progress (Iteration 1)` too; move these \
+             entries there"
         )
     };
-    let one_of = |what: &str, line: usize| {
-        format!("{what} stands in line {line} as well; leave one of the two")
-    };
+    let one_of =
+        |what: &str, line: usize| format!("line {line} has {what} too; delete one of them");
     assert_eq!(
         told,
         [
@@ -291,7 +291,7 @@ fn check_joined(text: &str, expected: &str, told: &[&str]) {
 #[test]
 fn sections_that_do_not_contradict_are_joined() {
     let once = TWICE.rsplit_once("## Planning").unwrap().0;
-    let joined = "10: `## Planning Progress (Iteration 1)` was joined with that in line 2";
+    let joined = "10: merged `## Planning Progress (Iteration 1)` into the one in line 2";
     check_joined(TWICE, once, &[joined]);
     let more = format!("{TWICE}\nWhy not:\n- [ ] plan-breakdown\n```\n- [ ] plan-x\n");
     let whole = once.replace(
@@ -301,7 +301,7 @@ fn sections_that_do_not_contradict_are_joined() {
     check_joined(&more, &whole, &[joined]);
     let entry =
         TWICE.replace("- [ ] task-2 (mine)\n", "- [ ] task-2 (mine)\n- [ ] task-2 (mine)\n");
-    let lines = ["9: task-2 stood in line 8 as well", &joined.replace("10", "11")];
+    let lines = ["9: line 8 had task-2 too", &joined.replace("10", "11")];
     check_joined(&entry, once, &lines);
 }
 

@@ -46,7 +46,7 @@ fn the_last_plan_ready_names_the_plan() {
     ready("> PLAN_READY: .omc/plans/a.md", None);
     ready("PLAN_READY soon", None);
     for message in ["PLAN_READY:", "PLAN_READY: <path>", "PLAN_READY: .omc/plans/[feature].md"] {
-        ready(message, Some(Err("stands the path")));
+        ready(message, Some(Err("Write the plan's path")));
     }
 }
 
@@ -84,7 +84,7 @@ fn what_a_question_or_an_answer_lacks_is_named() {
         questions(&QUESTION_TEXT.replace("src/a.rs, `src/b.rs`", "[specific paths]")),
         &["`Files to examine:` is missing"],
     );
-    lacks(answers("All is well."), &["no `ARCHITECT_ANSWER:`"]);
+    lacks(answers("All is well."), &["`ARCHITECT_ANSWER:` with"]);
     lacks(answers(&ANSWER_TEXT.replace("src/a.rs:3", "")), &["`References:`"]);
     assert_eq!(answers(ANSWER_TEXT).unwrap()[0].references, "src/a.rs:3");
 }
@@ -152,8 +152,11 @@ fn a_verdict_says_which_text_it_is_about() {
         "- Plan hash: 0123456789ab\n- Plan hash: 0123456789ac",
         "PLAN_READY: .omc/plans/a.md\n- Plan hash: 0123456789ab",
     ] {
-        lacks(feedback(&format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n{said}")), &["which text"]);
-        lacks(feedback(&format!("{REJECT}\n{said}")), &["which text"]);
+        lacks(
+            feedback(&format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n{said}")),
+            &["judged text is unknown"],
+        );
+        lacks(feedback(&format!("{REJECT}\n{said}")), &["judged text is unknown"]);
     }
     for message in ["Good.\n\nOKAY", "**OKAY**", "VERDICT: OKAY", "Plan hash: 0123456789ab\nOKAY"] {
         lacks(feedback(message), &["in `CRITIC_FEEDBACK:`, write `- Plan hash:`"]);
@@ -178,7 +181,7 @@ fn what_is_ambiguous_is_no_verdict() {
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nREJECT",
         &format!("{REJECT}\n\nOKAY"),
     ] {
-        lacks(feedback(&hashed(message)), &["The verdict is not clear"]);
+        lacks(feedback(&hashed(message)), &["The verdict is ambiguous"]);
     }
     for message in [
         "",
@@ -191,9 +194,9 @@ fn what_is_ambiguous_is_no_verdict() {
         "I would write VERDICT: OKAY",
         "CRITIC_FEEDBACK:\n- Critical Issues:\n  1. x",
     ] {
-        lacks(feedback(&hashed(message)), &["no verdict"]);
+        lacks(feedback(&hashed(message)), &["verdict is missing"]);
     }
-    lacks(feedback("REJECT"), &["needs its reasons"]);
+    lacks(feedback("REJECT"), &["needs reasons"]);
     let said = |message: &str| feedback(&hashed(message));
     lacks(said("CRITIC_FEEDBACK:\n- Verdict: REJECT"), &["at least one numbered item"]);
     lacks(
@@ -202,10 +205,13 @@ fn what_is_ambiguous_is_no_verdict() {
         ),
         &["at least one numbered item"],
     );
-    lacks(said(&REJECT.replace("REJECT", "OKAY")), &["critical issues do not go"]);
+    lacks(said(&REJECT.replace("REJECT", "OKAY")), &["contradicts critical issues"]);
     lacks(
         said("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Questions for Architect:\n  1. a?"),
-        &["questions for the architect do not go"],
+        &["contradicts questions for the architect"],
     );
-    lacks(feedback("CRITIC_FEEDBACK:\n- Verdict: REJECT"), &["at least one", "which text"]);
+    lacks(
+        feedback("CRITIC_FEEDBACK:\n- Verdict: REJECT"),
+        &["at least one", "judged text is unknown"],
+    );
 }

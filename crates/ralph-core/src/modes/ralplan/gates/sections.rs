@@ -34,12 +34,12 @@ impl Section {
     /// The heading that a planner is told to write, and what belongs below it.
     fn form(self) -> (&'static str, &'static str) {
         match self {
-            Section::Summary => ("Requirements summary", "what is wanted and what is out of scope"),
+            Section::Summary => ("Requirements summary", "the goal and what is out of scope"),
             Section::Criteria => ("Acceptance criteria", "sentences that are true or false"),
-            Section::Steps => ("Steps", "each with the file and what is changed there"),
-            Section::Risks => ("Risks", "what can go wrong, each with what is done against it"),
+            Section::Steps => ("Steps", "each with its file and the change"),
+            Section::Risks => ("Risks", "the risks, each with its countermeasure"),
             Section::Verification => {
-                ("Verification", "the commands that show the whole, and what they print")
+                ("Verification", "the commands that prove the whole, and their output")
             }
         }
     }
@@ -233,7 +233,7 @@ pub(super) fn missing(text: &str) -> Vec<Failed> {
                 "The section `{name}` is missing: write `## {name}` and below it {about}."
             ))),
             (Some(line), _) => {
-                Some(Failed::at(line, format!("the section `{name}` says nothing; write {about}")))
+                Some(Failed::at(line, format!("the section `{name}` is empty; write {about}")))
             }
         }
     };
@@ -700,7 +700,7 @@ mod tests {
             "> TBD",
             "\u{200b}",
         ] {
-            check(&with(nothing), &["line 10: the section `Risks` says nothing"]);
+            check(&with(nothing), &["line 10: the section `Risks` is empty"]);
         }
     }
 
@@ -708,6 +708,6 @@ mod tests {
     fn what_only_looks_like_a_section_is_none() {
         let text = "## Summary\na b\n## Criteria\na b\n## Steps\na b\n```markdown\n## Risks\na b\n```\n<!--\n## Risks\na b\n-->\n\
                     #Risks\n    ## Risks\n## Verification\n\n```json ralph-plan\n{}\n```\n";
-        check(text, &["`Risks` is missing", "the section `Verification` says nothing"]);
+        check(text, &["`Risks` is missing", "the section `Verification` is empty"]);
     }
 }

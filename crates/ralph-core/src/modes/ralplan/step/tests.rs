@@ -134,7 +134,7 @@ fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
         message: READY,
         plan: Some(PlanSeen { path: "src/a.md".into(), ..seen(H1).unwrap() }),
     };
-    check(&mut plan, elsewhere, "sent back: `src/a.md` is no place…planner_planning 0/5");
+    check(&mut plan, elsewhere, "sent back: `src/a.md` is not a plan's path…planner_planning 0/5");
     assert_eq!(plan.plan_path, ".omc/plans/a.md", "neither a missing nor a misplaced file is one");
     check(&mut plan, ready("p2", H1), "critic_review | critic_review 0/5");
     assert!(plan.failed_gates.is_empty());
@@ -160,7 +160,11 @@ fn a_planner_that_says_neither_is_asked_once() {
     check(&mut plan, report("Done!"), "sent back: A planner ends with…planner_planning 0/5");
     check(&mut plan, report("Done!"), "dropped: …planner_planning 0/5");
     let mut plan = planning();
-    check(&mut plan, report("PLAN_READY:"), "sent back: After `PLAN_READY:`…planner_planning 0/5");
+    check(
+        &mut plan,
+        report("PLAN_READY:"),
+        "sent back: Write the plan's path after `PLAN_READY:`…planner_planning 0/5",
+    );
     let mut plan = planning();
     let half = "ARCHITECT_QUESTION:\n- Topic: x";
     check(&mut plan, report(half), "sent back: `Context:` is missing…planner_planning 0/5");
@@ -205,7 +209,7 @@ fn a_critics_questions_go_to_the_architect_before_the_planner() {
 fn a_verdict_counts_only_from_a_critic_and_on_the_frozen_text() {
     let mut plan = in_review(H1);
     check(&mut plan, verdict("p1", OKAY, H1), "refused: agent `p1` wrote…critic_review 0/5");
-    check(&mut plan, verdict("", OKAY, H1), "refused: a report counts…critic_review 0/5");
+    check(&mut plan, verdict("", OKAY, H1), "refused: a report is valid only…critic_review 0/5");
     check(
         &mut plan,
         verdict("c1", OKAY, H2),
@@ -228,13 +232,13 @@ fn a_verdict_that_names_no_text_goes_back_once_and_the_digits_are_not_given_away
         let mut plan = plan.clone();
         let outcome = step(&mut plan, &verdict("c1", bare, H1));
         let said = in_words(&plan, &outcome);
-        assert!(said.starts_with("sent back: It is not clear which text"), "{said}");
-        assert!(said.contains("your prompt names") && !said.contains("1111"), "{said}");
+        assert!(said.starts_with("sent back: The judged text is unknown"), "{said}");
+        assert!(said.contains("in your prompt") && !said.contains("1111"), "{said}");
         check(&mut plan, verdict("c1", bare, H1), "dropped: …critic_review 0/5");
         assert_eq!(plan.verdict, None);
     }
     let reject = REJECT.replace("- Plan hash: 111111111111\n", "");
-    check(&mut plan, verdict("c1", &reject, H1), "sent back: It is not…critic_review 0/5");
+    check(&mut plan, verdict("c1", &reject, H1), "sent back: The judged text…critic_review 0/5");
     assert_eq!((&plan.verdict, plan.iteration), (&None, 0));
 }
 
@@ -260,7 +264,7 @@ fn a_verdict_without_a_call_counts_for_nothing() {
         "refused: a call of…planner_planning 0/5",
     );
     check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
-    check(&mut plan, verdict("c1", OKAY, H1), "refused: no text was put…critic_review 0/5");
+    check(&mut plan, verdict("c1", OKAY, H1), "refused: this critic got no plan…critic_review 0/5");
 }
 
 #[test]
@@ -294,11 +298,11 @@ fn who_planned_out_of_turn_is_a_planner_all_the_same() {
 #[test]
 fn a_verdict_that_cannot_be_read_is_asked_for_once() {
     let mut plan = in_review(H1);
-    check(&mut plan, verdict("c1", "OKAY-ish", H1), "sent back: There is no verdict…0/5");
+    check(&mut plan, verdict("c1", "OKAY-ish", H1), "sent back: The verdict is missing…0/5");
     check(
         &mut plan,
         verdict("c1", "OKAY-ish", H1),
-        "dropped: There is no verdict…critic_review 0/5",
+        "dropped: The verdict is missing…critic_review 0/5",
     );
     check(&mut plan, verdict("c2", OKAY, H1), "handling_verdict → …awaiting_user_approval 0/5");
 }
@@ -330,7 +334,7 @@ fn proceed_holds_only_for_the_judged_text() {
     check(
         &mut plan,
         decided(DecisionKind::Other("maybe".into()), "", H1),
-        "refused: `maybe` is no decision…awaiting_user_approval 0/5",
+        "refused: `maybe` is not a decision…awaiting_user_approval 0/5",
     );
 }
 
@@ -342,7 +346,7 @@ fn adjust_begins_to_count_anew_and_carries_what_was_said() {
     check(&mut plan, adjust, "planner_planning | planner_planning 0/5");
     assert_eq!(
         plan.feedback,
-        "The person wants the plan adjusted: use less\nLeft open by the critic: T-2 has no test"
+        "The user wants the plan adjusted: use less\nLeft open by the critic: T-2 has no test"
     );
     assert_eq!((plan.forced, plan.plan_hash.as_str(), plan.concerns.len()), (false, "", 0));
     assert_eq!(plan.decision.as_ref().unwrap().kind, DecisionKind::Adjust);
@@ -368,7 +372,7 @@ fn a_person_ends_it_at_any_time_and_nothing_follows() {
 fn a_decision_counts_only_when_it_was_asked_for() {
     for kind in [DecisionKind::Proceed, DecisionKind::Adjust, DecisionKind::Discard] {
         let mut plan = in_review(H1);
-        check(&mut plan, decided(kind, "", H1), "refused: a person's decision…critic_review 0/5");
+        check(&mut plan, decided(kind, "", H1), "refused: the user's decision…critic_review 0/5");
     }
 }
 

@@ -81,12 +81,12 @@ fn names_that_are_not_given_are_errors_and_all_are_named() {
     refused(
         "a\n${C} ${A}\n${a}${A }",
         &[
-            "line 2: `${C}` is no variable of this prompt; there are `${A}`, `${B}`",
-            "line 3: `${a}` is no variable of this prompt; there are `${A}`, `${B}`",
-            "line 3: `${A }` is no variable of this prompt; there are `${A}`, `${B}`",
+            "line 2: `${C}` is not a variable of this prompt; there are `${A}`, `${B}`",
+            "line 3: `${a}` is not a variable of this prompt; there are `${A}`, `${B}`",
+            "line 3: `${A }` is not a variable of this prompt; there are `${A}`, `${B}`",
         ],
     );
-    refused("${}", &["line 1: `${}` is no variable of this prompt; there are `${A}`, `${B}`"]);
+    refused("${}", &["line 1: `${}` is not a variable of this prompt; there are `${A}`, `${B}`"]);
     let open = "line 1: `${` has no `}` on its line; write `$${` for the two letters";
     refused("${A\n}", &[open]);
     refused("x ${", &[open]);
@@ -167,7 +167,7 @@ fn each_prompt_of_ours_could_be_a_projects_and_a_text_without_the_contract_could
         let flaws = prompt.flaws("/ralph-cancel ${HOME}\0\n");
         assert!(flaws.iter().any(|flaw| flaw.contains("takes for a command")), "{flaws:?}");
         assert!(flaws.iter().any(|flaw| flaw.contains("NUL")), "{flaws:?}");
-        let unknown = "line 1: `${HOME}` is no variable of this prompt";
+        let unknown = "line 1: `${HOME}` is not a variable of this prompt";
         assert!(flaws.iter().any(|flaw| flaw.starts_with(unknown)), "{flaws:?}");
     }
     let own = text(Prompt::PlanImprover).replace("${PLAN_FILE}", "the plan");

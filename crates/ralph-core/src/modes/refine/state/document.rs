@@ -40,22 +40,22 @@ pub enum Damaged {
 
 impl fmt::Display for Damaged {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LEFT: &str = "it was left as it is; mend it, or move it away";
+        const LEFT: &str = "it was left unchanged; fix it, or move it away";
         match self {
             Damaged::NoJson(error) => write!(to, "`{DOCUMENT}` is not JSON ({error}): {LEFT}"),
-            Damaged::NoObject => write!(to, "`{DOCUMENT}` is no JSON object: {LEFT}"),
+            Damaged::NoObject => write!(to, "`{DOCUMENT}` is not a JSON object: {LEFT}"),
             Damaged::NoDocument(mistake) => write!(to, "in `{DOCUMENT}` {mistake}: {LEFT}"),
             Damaged::Newer(version) => write!(
                 to,
-                "`{DOCUMENT}` has version {version} and was left as it is: this version of ralph \
-                 writes version {SCHEMA_VERSION}; use the newer one"
+                "`{DOCUMENT}` has version {version}, and this ralph writes version \
+                 {SCHEMA_VERSION}: it was left unchanged; update ralph"
             ),
             Damaged::NoSession { name, mistake } => {
                 let name = bounded(name, 100);
                 write!(
                     to,
-                    "the session `{name}` in `{DOCUMENT}` was left as it is, since {mistake}; mend \
-                     it, or take another name"
+                    "the refinement `{name}` in `{DOCUMENT}` was left unchanged: {mistake}; fix \
+                     it, or use another name"
                 )
             }
         }

@@ -154,14 +154,14 @@ fn editing_one_session_leaves_the_others_as_they_were_found() {
 #[track_caller]
 fn damaged(text: &str, expected: &str) {
     let said = RefineDocument::parse(text).expect_err(text).to_string();
-    assert!(said.contains(expected) && said.contains("left as it is"), "{said}");
+    assert!(said.contains(expected) && said.contains("left unchanged"), "{said}");
 }
 
 #[test]
 fn a_document_that_cannot_be_read_is_reported() {
     damaged("", "is not JSON");
     damaged("{\"sessions\": {", "is not JSON");
-    damaged("[]", "is no JSON object");
+    damaged("[]", "is not a JSON object");
     damaged("{}", "`sessions` is not an object");
     damaged(r#"{"sessions": []}"#, "`sessions` is not an object");
     damaged(r#"{"schema_version": 2, "sessions": {}}"#, "has version 2");
@@ -192,7 +192,7 @@ fn a_session_that_cannot_be_read_is_reported_and_not_written_over() {
         let mut document = RefineDocument::parse(&text).unwrap();
         let why = document.session("a").expect_err(expected).to_string();
         let is_there = expected.starts_with("``") || why.contains(expected);
-        assert!(is_there && why.contains("`a`") && why.contains("left as it is"), "{why}");
+        assert!(is_there && why.contains("`a`") && why.contains("left unchanged"), "{why}");
         assert!(document.put("a", whole()).is_err(), "{expected}");
         assert_eq!(value(&document.render())["sessions"], value(&text)["sessions"]);
     }

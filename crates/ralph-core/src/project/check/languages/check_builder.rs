@@ -67,7 +67,7 @@ impl CheckBuilder {
         let tool = around.tool(name);
         if tool.is_none() {
             let by = said(around, by);
-            self.lacks(name, format!("{by} configures it and it is not installed; {remedy}"));
+            self.lacks(name, format!("{by} configures it, but it is not installed; {remedy}"));
         }
         tool
     }

@@ -197,9 +197,10 @@ mod tests {
     #[test]
     fn what_is_configured_and_not_installed_is_lacking() {
         FileFixture::edits("a.md").file(".prettierrc", "").plans("lacking prettier");
-        FileFixture::edits("a.css")
-            .files(&["biome.json", "bun.lock"])
-            .says("biome", "`biome.json` configures it and it is not installed; run `bun install`");
+        FileFixture::edits("a.css").files(&["biome.json", "bun.lock"]).says(
+            "biome",
+            "`biome.json` configures it, but it is not installed; run `bun install`",
+        );
         FileFixture::edits("a.txt").files(&["biome.json", ".prettierrc"]).plans("");
         FileFixture::edits("a.md").files(&["biome.json"]).plans("");
     }
@@ -214,7 +215,7 @@ mod tests {
             ("none", "npm"),
         ] {
             let world = FileFixture::edits("a.md").files(&[".prettierrc", lock]);
-            let said = "`.prettierrc` configures it and it is not installed; run";
+            let said = "`.prettierrc` configures it, but it is not installed; run";
             world.says("prettier", &format!("{said} `{manager} install`"));
         }
     }

@@ -74,7 +74,7 @@ mod tests {
         world.plans("lacking go");
         world.says(
             "go",
-            "`go.mod` configures it and it is not installed; install Go (https://go.dev)",
+            "`go.mod` configures it, but it is not installed; install Go (https://go.dev)",
         );
         let world = world.on_path(&["go"]);
         world.plans("look go vet @a whole a");

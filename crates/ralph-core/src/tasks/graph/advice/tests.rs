@@ -24,16 +24,12 @@ fn tasks_that_could_meet_in_one_file_are_named() {
     check("a: x\nb: y\nc after a: x z", &[]);
     check(
         "a: x\nb: ./x",
-        &[
-            "a and b could be worked on side by side, and both change `x`; let one depend on the other",
-        ],
+        &["a and b could run in parallel, and both change `x`; make one depend on the other"],
     );
     // The tasks are in different waves, but nothing keeps them apart.
     check(
         "a: y\nb after a: x\nc: x z",
-        &[
-            "c and b could be worked on side by side, and both change `x`; let one depend on the other",
-        ],
+        &["c and b could run in parallel, and both change `x`; make one depend on the other"],
     );
     check("a: x\nb after a\nc after b: x y", &[]);
     check("a done: x\nb: x", &[]);
@@ -46,10 +42,7 @@ fn two_tasks_that_meet_in_many_files_are_named_once() {
 
 #[test]
 fn tasks_that_could_be_one_are_named() {
-    check(
-        "a: x\nb after a: x",
-        &["b only goes on with what a begins, in the same files; one task would do"],
-    );
+    check("a: x\nb after a: x", &["b only continues a in the same files; merge them"]);
     check("a: x\nb after a: x y", &[]);
     check("a: x\nb after a: x\nc after a", &[]);
     check("a done: x\nb after a: x", &[]);
@@ -66,10 +59,7 @@ fn many_tasks_for_few_files_are_more_than_the_work_deserves() {
     };
     let said = advice(&tasks(11, 3));
     assert_eq!(said, [Advice::ManyForFew { tasks: 11, files: 3 }]);
-    assert_eq!(
-        said[0].to_string(),
-        "11 tasks for 3 files are more than the work deserves; put together what is done in one go"
-    );
+    assert_eq!(said[0].to_string(), "11 tasks for 3 files are too many; merge the small ones");
     assert_eq!(advice(&tasks(11, 4)), []);
     assert_eq!(advice(&tasks(10, 2)), []);
 }
@@ -79,13 +69,12 @@ fn tasks_without_a_condition_are_named_up_to_a_few() {
     let said = |text: &str| advice(&graph(text)).iter().map(Advice::to_string).collect::<Vec<_>>();
     assert_eq!(
         said("a\nb done"),
-        ["a has no `completion_condition`; say how one can tell that it is done"]
+        ["a has no `completion_condition`; write how to tell that it is done"]
     );
     assert_eq!(
         said("a\nb\nc\nd\ne\nf\ng"),
-        [
-            "a, b, c, d, e and 2 more have no `completion_condition`; say how one can tell that it is done"
-        ]
+        ["a, b, c, d, e and 2 more have no `completion_condition`; write how to tell that it is \
+             done"]
     );
 }
 
@@ -103,7 +92,7 @@ fn of_much_of_one_kind_only_some_is_said() {
     let text: String = (0..12).map(|n| format!("a{n}: f{n}\nb{n}: f{n}\n")).collect();
     let said = advice(&with_files(&text));
     assert_eq!(said.len(), 6, "{said:?}");
-    assert_eq!(said[5].to_string(), "7 more files that two tasks could change side by side");
+    assert_eq!(said[5].to_string(), "7 more files that two parallel tasks could change");
 }
 
 #[test]

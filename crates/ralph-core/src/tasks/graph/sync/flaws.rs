@@ -35,17 +35,17 @@ pub enum LineFlaw {
 impl fmt::Display for LineFlaw {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LineFlaw::NoId => to.write_str("no id; give it one: tasks are told apart by their ids"),
+            LineFlaw::NoId => to.write_str("no id; give the task a unique one"),
             LineFlaw::SameId { id, first } => {
                 write!(to, "{id} is on line {first} already; leave one out, or rename it")
             }
             LineFlaw::NoStatus { word } => {
-                write!(to, "`{word}` is no status; write `pending` or `done`, or leave it out")
+                write!(to, "`{word}` is not a status; write `pending` or `done`, or omit it")
             }
             LineFlaw::OnRemoved { id, on } => write!(
                 to,
-                "{id} depends on {on}, which no line names, so that it would be removed; add its \
-                 line, or leave it out"
+                "{id} depends on {on}, which has no line and would be removed; add its line, or \
+                 remove the dependency"
             ),
             LineFlaw::InGraph(flaw) => flaw.fmt(to),
         }

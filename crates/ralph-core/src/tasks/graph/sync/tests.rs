@@ -137,8 +137,8 @@ fn a_status_that_is_not_known_stays_and_can_come_back() {
         "a resting",
         "a hiding\nb resting",
         &[
-            "line 1: `hiding` is no status; write `pending` or `done`, or leave it out",
-            "line 2: `resting` is no status; write `pending` or `done`, or leave it out",
+            "line 1: `hiding` is not a status; write `pending` or `done`, or omit it",
+            "line 2: `resting` is not a status; write `pending` or `done`, or omit it",
         ],
     );
 }
@@ -173,12 +173,13 @@ fn everything_that_is_wrong_is_named_by_its_line_and_nothing_is_changed() {
         "gone\nold after gone",
         "a after b\nb after a\na\nc after c\nd after nowhere gone",
         &[
-            "line 1: a → b → a depend on each other in a circle; leave one out",
+            "line 1: a → b → a is a dependency cycle; remove one dependency",
             "line 3: a is on line 1 already; leave one out, or rename it",
-            "line 4: c depends on itself; leave that out",
-            "line 5: d depends on nowhere, which does not exist; add it or leave it out",
-            "line 5: d depends on gone, which no line names, so that it would be removed; add its \
-             line, or leave it out",
+            "line 4: c depends on itself; remove that dependency",
+            "line 5: d depends on nowhere, which does not exist; add that task or remove the \
+             dependency",
+            "line 5: d depends on gone, which has no line and would be removed; add its line, or \
+             remove the dependency",
         ],
     );
     let nameless = [TaskLine { number: 7, task: Task::default() }];
@@ -192,7 +193,7 @@ fn a_circle_through_a_task_that_stays_is_found_and_an_old_one_is_not_the_lines_f
     check_refused(
         "a done after b\nb",
         "b after a",
-        &["line 1: a → b → a depend on each other in a circle; leave one out"],
+        &["line 1: a → b → a is a dependency cycle; remove one dependency"],
     );
     check(
         "x done after y\ny done after x",

@@ -18,7 +18,7 @@ pub(super) fn print(done: &SyncResult, args: &Sync) -> Result<()> {
     }
 }
 
-fn text(done: &SyncResult, dry_run: bool) -> String {
+pub(super) fn text(done: &SyncResult, dry_run: bool) -> String {
     let (diff, state) = (&done.diff, &done.state);
     let mut rows = Vec::new();
     if done.is_new && !dry_run {
@@ -70,7 +70,7 @@ fn difference(diff: &GraphDiff, tasks: &[Task]) -> Vec<String> {
     }
     some(&mut rows, &diff.said_done, |id| {
         let id = visible(id);
-        format!("{id} is not done by its line; `ralph task done {id} --result '…'` says so")
+        format!("{id} is not done by its line; `ralph task done {id} --note '…'` says so")
     });
     rows
 }

@@ -5,9 +5,9 @@
 
 use super::minutes;
 use crate::cli::watch::model::{Bar, Tone, WatchedLoop};
-use crate::cli::watch::text::{Pen, ago, cut_line, fit, for_long, wrapped};
+use crate::cli::watch::text::{Pen, ago, clock, cut_line, fit, for_long, wrapped};
 use jiff::Timestamp;
-use ralph_core::text::plural::grouped;
+use ralph_core::text::plural::rounded;
 use ratatui::text::{Line, Span};
 
 /// Column at which values begin.
@@ -162,7 +162,7 @@ fn bars(one: &WatchedLoop, pen: Pen, width: usize, now: Timestamp) -> DetailPart
 
 fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
     let most = bar.most;
-    let text = format!("{} of {}{said}", grouped(bar.used), grouped(most));
+    let text = format!("{} of {}{said}", rounded(bar.used), rounded(most));
     let long = width.checked_sub(LABEL + 4 + text.len())?.min(LONGEST_BAR);
     // Rounded down, so that the bar is full only when all is used.
     let full = match most {
@@ -214,7 +214,7 @@ fn decisions(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
     let mut lines = vec![Line::from(pen.title("decisions"))];
     lines.extend(one.decisions.iter().map(|it| {
         let line = Line::from(vec![
-            pen.say(&format!("  {}  ", it.at.strftime("%H:%M:%S")), Tone::Quiet),
+            pen.say(&format!("  {}  ", clock(it.at)), Tone::Quiet),
             pen.say(&it.what, Tone::Plain),
             pen.say(&format!("  {}", it.why.replace('\n', " ")), Tone::Quiet),
         ]);

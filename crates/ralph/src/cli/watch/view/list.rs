@@ -15,9 +15,7 @@ pub(super) fn lines(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<L
     if model.loops.is_empty() {
         lines.push(Line::default());
         lines.push(Line::from(" no loop is live or planned here"));
-        lines.push(Line::from(
-            " /ralph \"what to do\" in Claude Code starts one; it will show here",
-        ));
+        lines.push(Line::from(" /ralph \"what to do\" in Claude Code starts one; it appears here"));
     } else {
         lines.push(Line::styled(head(width), pen.style(Tone::Quiet)));
     }

@@ -122,7 +122,7 @@ fn what_is_asked_stands_at_the_bottom() {
     let steer = with(InputMode::Steer { loop_id: "l".to_owned(), text: long });
     assert!(steer.contains("xxTHE END_\n"), "{steer}");
     let help = with(InputMode::Help);
-    assert!(help.contains("pause: the loop rests after this turn"), "{help}");
+    assert!(help.contains("pause: the loop pauses after this turn"), "{help}");
     assert!(help.contains("Any key closes this."), "{help}");
 }
 

@@ -113,7 +113,7 @@ mod tests {
     fn a_deno_that_is_not_installed_is_lacking() {
         FileFixture::edits("a.ts").files(&["deno.json"]).says(
             "deno",
-            "`deno.json` configures it and it is not installed; see <https://docs.deno.com>",
+            "`deno.json` configures it, but it is not installed; see <https://docs.deno.com>",
         );
     }
 }

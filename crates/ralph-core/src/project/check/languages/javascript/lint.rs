@@ -129,7 +129,7 @@ mod tests {
     fn a_linter_that_is_not_installed_is_lacking() {
         FileFixture::edits("a.ts").files(&[".eslintrc.json"]).says(
             "eslint",
-            "`.eslintrc.json` configures it and it is not installed; run `npm install`",
+            "`.eslintrc.json` configures it, but it is not installed; run `npm install`",
         );
         FileFixture::edits("a.ts").files(&[".oxlintrc.json"]).plans("lacking oxlint");
         FileFixture::edits("a.ts").files(&["biome.json"]).plans("lacking biome");

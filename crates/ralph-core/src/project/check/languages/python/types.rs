@@ -106,7 +106,8 @@ mod tests {
         world.plans("lacking pyright | lacking mypy");
         world.says(
             "pyright",
-            "`pyrightconfig.json` configures it and it is not installed; run `pip install pyright`",
+            "`pyrightconfig.json` configures it, but it is not installed; run `pip install \
+             pyright`",
         );
     }
 

@@ -72,7 +72,7 @@ fn a_file_without_tests_runs_none() {
     FileFixture::edits("a.ts")
         .files(&["a.test.ts"])
         .file("package.json", vitest)
-        .says("vitest", "`package.json` configures it and it is not installed; run `npm install`");
+        .says("vitest", "`package.json` configures it, but it is not installed; run `npm install`");
 }
 
 #[test]

@@ -1,0 +1,337 @@
+//! Names the tests that failed, for a person and a model who ask what to fix first.
+//!
+//! A runner prints the names once or twice, often far above the end of its output and followed by
+//! pages of its own stack frames. Every line is read once, in constant memory. A missed name costs
+//! nothing but a less helpful message, so a form needs no context beyond its own line.
+
+use super::lines::Lines;
+use crate::text::truncate::bounded;
+
+/// Longest name or error line, in UTF-16 units.
+const LONGEST: usize = 120;
+
+/// Names that are kept; more are only counted by the runner.
+const MOST: usize = 8;
+
+/// What failed in the output of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Failures {
+    /// Names of failed tests, in the order of the output.
+    pub tests: Vec<String>,
+    /// The first line that states an error; empty if there is none.
+    pub error: String,
+}
+
+/// Reads the output of a command in pieces.
+#[derive(Debug, Clone, Default)]
+pub struct FailureScanner {
+    lines: Lines,
+    found: Failures,
+    /// True below rspec's heading of pending examples, which are numbered like failures.
+    pending: bool,
+}
+
+impl FailureScanner {
+    /// Feeds the next piece of output; it may be split anywhere.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let (found, pending) = (&mut self.found, &mut self.pending);
+        self.lines.feed(bytes, |line| found.line(line, pending));
+    }
+
+    /// Returns what failed.
+    pub fn finish(mut self) -> Failures {
+        let (found, pending) = (&mut self.found, &mut self.pending);
+        self.lines.finish(|line| found.line(line, pending));
+        self.found
+    }
+}
+
+impl Failures {
+    /// What failed in an output that is at hand.
+    pub fn of(output: &str) -> Failures {
+        let mut scanner = FailureScanner::default();
+        scanner.feed(output.as_bytes());
+        scanner.finish()
+    }
+
+    fn line(&mut self, line: &str, pending: &mut bool) {
+        match line.trim_start() {
+            "Pending:" => *pending = true,
+            "Failures:" => *pending = false,
+            text if text.starts_with("Pending: (") => *pending = true,
+            _ => {}
+        }
+        if is_frame(line) || *pending {
+            return;
+        }
+        if let Some(name) = failed_test(line) {
+            self.name(name);
+        } else if self.error.is_empty()
+            && let Some(error) = error(line)
+        {
+            self.error = bounded(error, LONGEST);
+        }
+    }
+
+    fn name(&mut self, name: &str) {
+        let name = bounded(name.trim(), LONGEST);
+        // A test inside another one says more: go prints the outer one first, vitest and the
+        // summaries of others repeat a name with its file or suite in front.
+        let outer = |known: &String| name.starts_with(&format!("{known}/"));
+        let is_known = |known: &String| {
+            let is_part = |long: &str, short: &str| long.ends_with(&format!(" {short}"));
+            *known == name
+                || is_part(&name, known)
+                || is_part(known, &name)
+                || known.starts_with(&format!("{name}/"))
+        };
+        if let Some(at) = self.tests.iter().position(outer) {
+            self.tests[at] = name;
+        } else if !name.is_empty() && self.tests.len() < MOST && !self.tests.iter().any(is_known) {
+            self.tests.push(name);
+        }
+    }
+}
+
+/// The name of the failed test that this line reports.
+fn failed_test(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    let after = |word: &str| text.strip_prefix(word);
+    let found = None
+        // cargo test, deno
+        .or_else(|| {
+            Some(text.split_once(" ... FAILED")?.0)
+                .map(|name| name.strip_prefix("test ").unwrap_or(name))
+        })
+        // go test
+        .or_else(|| Some(after("--- FAIL: ")?.rsplit_once(" (")?.0))
+        // cargo nextest
+        .or_else(|| after("FAIL [")?.split_once(") ").map(|(_, name)| name))
+        // pytest
+        .or_else(|| {
+            after("FAILED ").filter(|rest| rest.contains("::")).map(|rest| before(rest, " - "))
+        })
+        // unittest
+        .or_else(|| {
+            after("FAIL: ")
+                .or_else(|| after("ERROR: "))
+                .filter(|rest| rest.ends_with(')'))
+                .map(|rest| before(rest, " ("))
+        })
+        // TAP: node, bats, mocha, vitest
+        .or_else(|| tap(after("not ok ")?))
+        // jest, vitest and node's spec reporter
+        .or_else(|| ["✕ ", "× ", "✖ ", "✗ "].into_iter().find_map(after).map(without_time))
+        // bun
+        .or_else(|| after("(fail) ").map(|rest| before(rest, " [")))
+        // mocha, rspec and phpunit
+        .or_else(|| numbered(text))?;
+    let found = found.trim();
+    // Headings and counts, which some reporters print in the same form.
+    let is_heading = found.ends_with("tests:")
+        || found.starts_with(|first: char| first.is_ascii_digit()) && found.ends_with("failed");
+    (!is_heading && !matches!(found, "Failure:" | "Error:")).then(|| found.trim_end_matches(':'))
+}
+
+fn before<'a>(text: &'a str, end: &str) -> &'a str {
+    text.split_once(end).map_or(text, |(name, _)| name)
+}
+
+/// `2 - parses` without the number; a test that is skipped or still to be done has not failed.
+fn tap(rest: &str) -> Option<&str> {
+    let name = rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
+    let name = name.strip_prefix("- ").unwrap_or(name);
+    let upper = name.to_ascii_uppercase();
+    (!upper.contains("# TODO") && !upper.contains("# SKIP")).then(|| before(name, " # "))
+}
+
+/// Removes `(2 ms)` or `3ms` at the end.
+fn without_time(text: &str) -> &str {
+    let text = text.trim_end();
+    let is_time = |word: &str| {
+        let number = word
+            .trim_start_matches('(')
+            .trim_end_matches(')')
+            .trim_end_matches(['m', 's'])
+            .trim_end();
+        !number.is_empty()
+            && number != word
+            && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    if let Some((name, time)) = text.rsplit_once(" (")
+        && is_time(time)
+    {
+        return name;
+    }
+    match text.rsplit_once(' ') {
+        Some((name, time)) if is_time(time) => name,
+        _ => text,
+    }
+}
+
+/// `1) parses ISO weeks`.
+fn numbered(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let name = rest.strip_prefix(") ")?;
+    (rest.len() < text.len()).then_some(name)
+}
+
+/// The text of a line in which a compiler, a test or an interpreter states what is wrong.
+fn error(line: &str) -> Option<&str> {
+    // pytest puts `E   ` in front.
+    let text = line.trim().trim_start_matches("E ").trim_start();
+    let first = text.split([':', ' ', '[']).next().unwrap_or_default();
+    let named = |word: &str| word.ends_with("Error") || word.ends_with("Exception");
+    let states = (named(first) && text[first.len()..].starts_with([':', '[']))
+        || matches!(first, "error" | "Error" | "ERROR" | "fatal" | "assert" | "assertion")
+        || text.contains(": error: ")
+        || text.contains(": error TS")
+        || text.contains(" panicked at ");
+    states.then_some(text)
+}
+
+/// True for a line of a stack trace, which tells where the runner stood and not what is wrong.
+pub(crate) fn is_frame(line: &str) -> bool {
+    let text = line.trim_start();
+    let numbered = || {
+        let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        rest.len() < text.len() && rest.starts_with(": ")
+    };
+    (text.starts_with("at ") && text.contains(['(', ':', '/']))
+        || text.contains("node:internal/")
+        || (text.starts_with("File \"") && text.contains("\", line "))
+        || text.starts_with("Traceback (most recent call last)")
+        || text.starts_with("stack backtrace:")
+        || text.starts_with("note: run with `RUST_BACKTRACE")
+        || text.starts_with("note: Some details are omitted")
+        || text.starts_with("Node.js v")
+        || (text.starts_with("goroutine ") && text.ends_with(':'))
+        || (text.contains(".go:") && text.contains(" +0x"))
+        || (text.contains(" (node:") && text.ends_with(')'))
+        || (line.starts_with(' ') && numbered())
+        || (!text.is_empty() && text.bytes().all(|byte| matches!(byte, b'^' | b'~' | b' ')))
+}
+
+/// The output without stack frames and empty lines.
+pub(crate) fn without_frames(output: &str) -> String {
+    let mut kept = Vec::new();
+    let mut after_frame = false;
+    for line in output.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        let python = line.trim_start().starts_with("File \"");
+        // Python quotes the source below each frame.
+        if !is_frame(line) && !after_frame {
+            kept.push(line);
+        }
+        after_frame = python && is_frame(line);
+    }
+    kept.join("\n")
+}
+
+#[cfg(test)]
+// Reads recordings.
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+
+    fn recorded(name: &str) -> Vec<u8> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/runners");
+        std::fs::read(format!("{folder}/{name}.txt")).unwrap()
+    }
+
+    #[track_caller]
+    fn check(name: &str, tests: &[&str]) {
+        let output = recorded(name);
+        for size in [output.len(), 7] {
+            let mut scanner = FailureScanner::default();
+            output.chunks(size).for_each(|piece| scanner.feed(piece));
+            assert_eq!(scanner.finish().tests, tests, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_failing_test_of_each_runner_is_named() {
+        for (name, tests) in [
+            ("cargo-test/fail", &["t::a"][..]),
+            ("cargo-nextest/fail", &["empty t::a"]),
+            ("jest/fail", &["a"]),
+            ("vitest/fail", &["a"]),
+            ("mocha/fail", &["a"]),
+            ("node/fail", &["a"]),
+            ("node/fail-spec", &["a"]),
+            ("pytest/fail", &["test_fail.py::test_bad"]),
+            ("unittest/fail", &["test_c"]),
+            ("go/fail", &["TestBad"]),
+            ("go/fail-v", &["TestBad"]),
+            ("bats/fail-tap", &["a"]),
+            ("bun/fail", &["a"]),
+            ("deno/fail", &["a"]),
+            ("rspec/fail", &["x c"]),
+            ("phpunit/fail", &["FailTest::testOne"]),
+        ] {
+            check(name, tests);
+        }
+    }
+
+    #[test]
+    fn a_run_without_failures_names_none() {
+        for name in [
+            "cargo-test/pass",
+            "jest/pass",
+            "vitest/pass",
+            "mocha/pass",
+            "node/pass-spec",
+            "node/pass-tap",
+            "node/skipped",
+            "pytest/pass",
+            "go/verbose",
+            "rspec/pass",
+            "unittest/pass-v",
+        ] {
+            check(name, &[]);
+        }
+    }
+
+    #[test]
+    fn the_error_is_the_line_that_states_it() {
+        let error = |name: &str| Failures::of(&String::from_utf8_lossy(&recorded(name))).error;
+        assert_eq!(
+            error("pytest/error"),
+            "ModuleNotFoundError: No module named 'nothing_of_this_name'"
+        );
+        assert_eq!(error("node/fail-spec"), "Error: x");
+        assert_eq!(error("unittest/fail"), "AssertionError: x");
+        for (line, states) in [
+            ("src/a.ts(3,5): error TS2322: Type", true),
+            ("error[E0425]: cannot find value", true),
+            ("a.c:3:5: error: expected ';'", true),
+            ("thread 'main' panicked at src/main.rs:2:5:", true),
+            ("throw new Error('x')", false),
+            ("0 errors", false),
+            ("Errors are fine", false),
+        ] {
+            assert_eq!(Failures::of(line).error == line, states, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_inner_test_replaces_the_outer_one_and_no_name_comes_twice() {
+        let go = "--- FAIL: TestWeek (0.00s)\n    --- FAIL: TestWeek/iso (0.00s)\n    --- FAIL: TestWeek/us (0.00s)\n";
+        assert_eq!(Failures::of(go).tests, ["TestWeek/iso", "TestWeek/us"]);
+        let many: String = (0..20).map(|n| format!("test t{n} ... FAILED\n")).collect();
+        assert_eq!(Failures::of(&many).tests.len(), MOST);
+    }
+
+    #[test]
+    fn no_frame_of_a_stack_is_left_over() {
+        for name in
+            ["node/fail-spec", "mocha/fail", "jest/fail", "cargo-test/fail", "unittest/fail"]
+        {
+            let text = without_frames(&String::from_utf8_lossy(&recorded(name)));
+            for frame in
+                ["node:internal", "    at ", "File \"", "backtrace", "Traceback", "/rustc/"]
+            {
+                assert!(!text.contains(frame), "{name}: {frame} in {text}");
+            }
+        }
+    }
+}
