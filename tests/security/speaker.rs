@@ -54,6 +54,8 @@ impl Player {
     /// Runs a script of the model to its end, and that of what it has left behind if it `leaves` something.
     fn runs(&mut self, script: &str, leaves: bool) -> String {
         self.n_scripts += 1;
+        // The tmux server of the last script may still be ending.
+        let script = &script.replace("$PWD/.t ", &format!("$PWD/.t{} ", self.n_scripts));
         let path = self.folder.join(format!("script-{}", self.n_scripts));
         let done = path.with_extension("done");
         fs::write(&path, format!("DONE={}\n{script}\n", done.display())).unwrap();
@@ -282,8 +284,6 @@ fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
                     _ => ON_UNREADABLE[(n + at) % ON_UNREADABLE.len()],
                 };
                 let line = wrapper.replace("{E}", environment).replace("{C}", command);
-                // The server of the last try may still be ending.
-                let line = line.replace("$PWD/.t ", &format!("$PWD/.t{turn} "));
                 let said = player.runs(&line, leaves);
                 assert_eq!(binding(&world), before, "{name}: {line}: {said}");
                 let refused = ["person", "cannot see", "another terminal"];
