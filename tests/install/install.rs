@@ -291,6 +291,31 @@ fn an_installed_skill_carries_no_hooks_and_an_upgrade_takes_them_out() {
 }
 
 #[test]
+fn an_upgrade_removes_the_skills_that_this_version_does_not_have() {
+    let world = World::new();
+    let before = world.snapshot("home");
+    world.ralph(&["install"]).exit(0);
+    let former = |name: &str| format!("home/.claude/skills/{name}/SKILL.md");
+    let text = "---\nname: ralph-build\n---\nDo the task.\n";
+    let mut record: Value = serde_json::from_str(&world.read("state/install.json")).unwrap();
+    for name in ["ralph-build", "ralph-edited"] {
+        world.write(&former(name), text);
+        let copied = json!({"path": world.path(&former(name)), "digest": digest(text)});
+        record["installs"][0]["files"].as_array_mut().unwrap().push(copied);
+    }
+    world.write("state/install.json", &record.to_string());
+    world.write(&former("ralph-edited"), "mine\n");
+    let told = world.ralph(&["install"]).exit(0);
+    told.says("skills/ralph-build/SKILL.md`, which Ralph no longer has");
+    assert!(!world.exists("home/.claude/skills/ralph-build"));
+    assert_eq!(world.read(&former("ralph-edited")), "mine\n");
+    world.ralph(&["install"]).exit(0).says("nothing to change");
+    std::fs::remove_dir_all(world.path("home/.claude/skills/ralph-edited")).unwrap();
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.snapshot("home"), before);
+}
+
+#[test]
 fn skills_that_were_copied_by_hand_lose_their_hooks_to_the_settings() {
     let world = World::new();
     let shipped = std::fs::read_to_string(repository().join("skills/ralph/SKILL.md")).unwrap();

@@ -68,6 +68,8 @@ struct InstallPlan {
     /// one.
     kept_base: Option<Value>,
     files: Vec<(ShippedFile, Fate)>,
+    /// The files that an earlier version wrote, and this one does not have.
+    retired: Vec<PathBuf>,
     known: Option<Install>,
 }
 
@@ -141,7 +143,7 @@ fn offer(scope: &InstallScope) -> String {
 impl InstallPlan {
     fn will_change(&self) -> bool {
         let writes = |(_, fate): &(ShippedFile, Fate)| matches!(fate, Fate::Write | Fate::Update);
-        !self.merged.changes.is_empty() || self.files.iter().any(writes)
+        !self.merged.changes.is_empty() || !self.retired.is_empty() || self.files.iter().any(writes)
     }
 }
 
@@ -201,6 +203,7 @@ fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<In
         wanted: extras,
         extras: recorded,
         kept_base,
+        retired: files::retired(ours),
         files,
         known,
     })
@@ -245,6 +248,10 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
                 target.path.display()
             ),
         }
+    }
+    for path in &plan.retired {
+        let done = if dry_run { "would remove" } else { "removed" };
+        tell!("  {done} `{}`, which Ralph no longer has", path.display());
     }
 }
 
@@ -317,6 +324,11 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
             let digest = hex::sha256(&target.text);
             install.files.push(Copied { path: target.path, digest });
         }
+    }
+    for path in plan.retired {
+        user_files::remove(&user_files::find(&path)?)?;
+        files::remove_folder_of_skill(&path, &plan.scope);
+        install.files.retain(|copied| copied.path != path);
     }
     Ok(install)
 }

@@ -209,18 +209,10 @@ fn remove_files(
         tell!("  {}remove `{}`", would(dry_run), path.display());
         if !dry_run {
             user_files::remove(&found)?;
-            remove_folder_of_skill(path, scope);
+            files::remove_folder_of_skill(path, scope);
         }
     }
     Ok(left)
-}
-
-/// A skill is a folder; without its file the empty folder is useless.
-fn remove_folder_of_skill(file: &Path, scope: &InstallScope) {
-    let folder = file.parent().filter(|folder| folder.parent() != Some(&scope.base));
-    if let Some(folder) = folder {
-        user_files::remove_empty_folder(folder);
-    }
 }
 
 /// The folder of a release archive that the executables were unpacked from.

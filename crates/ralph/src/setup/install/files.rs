@@ -59,6 +59,18 @@ pub(super) fn at(base: &Path, name: &'static str, text: String) -> ShippedFile {
     ShippedFile { name, path, text, linked, found, of_the_repository: "" }
 }
 
+/// The files that an earlier version wrote and this one does not have. One that the user has edited
+/// is the user's.
+pub(crate) fn retired(known: &[Copied]) -> Vec<PathBuf> {
+    let is_shipped = |path: &Path| SHIPPED.iter().any(|file| path.ends_with(file.path));
+    let is_unedited = |path: &Path| {
+        let text = user_files::find(path).ok().and_then(|found| found.text);
+        text.is_some_and(|text| wrote(known, path, &text))
+    };
+    let paths = known.iter().map(|copied| &copied.path);
+    paths.filter(|path| !is_shipped(path) && is_unedited(path)).cloned().collect()
+}
+
 /// Decides by content: a text that Ralph did not write belongs to the user, whatever it claims.
 pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
     let Ok(found) = &target.found else { return Fate::Keep };
@@ -75,4 +87,12 @@ pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
 /// Whether Ralph wrote this text at this path.
 pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
     known.iter().any(|copied| copied.path == path && copied.digest == hex::sha256(text))
+}
+
+/// A skill is a folder; without its file the empty folder is useless.
+pub(crate) fn remove_folder_of_skill(file: &Path, scope: &InstallScope) {
+    let folder = file.parent().filter(|folder| folder.parent() != Some(&scope.base));
+    if let Some(folder) = folder {
+        user_files::remove_empty_folder(folder);
+    }
 }
