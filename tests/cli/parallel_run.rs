@@ -460,7 +460,7 @@ fn nothing_is_started_where_no_worktree_can_be() {
     let shown =
         run(&world, &["--dry-run", "--permission-mode", "acceptEdits", "--", "--model", "m"]);
     assert!(shown.stdout.starts_with("cd [ROOT]/project/.claude/worktrees/ralph-"), "{shown:#?}");
-    assert!(shown.stdout.contains("/ralph-build --output-format stream-json --verbose --session-id ID --permission-mode acceptEdits --allowedTools 'Bash(ralph task done *),"), "{shown:#?}");
+    assert!(shown.stdout.contains("'Ralph round 1, loop ") && shown.stdout.contains("' --output-format stream-json --verbose --session-id ID --permission-mode acceptEdits --allowedTools 'Bash(ralph task done *),"), "{shown:#?}");
     assert!(!world.path("project/.claude").exists() && !called(&world, "a", 1));
     git(&world, &["update-ref", "-d", "HEAD"]);
     let refused = run(&world, &[]);

@@ -26,7 +26,7 @@ fn hooks_are_registered_by_absolute_path_in_exec_form() {
     assert_eq!(
         *hook,
         json!({
-            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$",
+            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$",
             "hooks": [{
                 "type": "command",
                 "command": world.path("bin/ralph-user-prompt"),

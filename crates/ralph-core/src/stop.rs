@@ -79,7 +79,7 @@ pub struct TaskProgress {
     pub all_done: bool,
     /// True if a task could start now.
     pub is_ready: bool,
-    /// True if this session is a round for one task, and that task is done or given up.
+    /// True if this session is a round, and its task is done or given up, or it has none.
     #[serde(default, skip_serializing_if = "is_false")]
     pub round_is_over: bool,
     /// Why no proof could complete the loop now.
@@ -113,7 +113,7 @@ pub enum AllowReason {
     CommandWaits,
     /// A person must do something first; the loop is now paused.
     Blocked,
-    /// The task of this round is closed; `ralph build` starts the next round.
+    /// The round is over; `ralph run` runs the criteria or starts the next round.
     RoundIsOver,
     /// A plan is waiting for the user's decision.
     AwaitsPerson,
@@ -128,7 +128,7 @@ impl AllowReason {
             AllowReason::WorkersRun => "background subagents are still at work",
             AllowReason::CommandWaits => "a command that the person typed is waiting",
             AllowReason::Blocked => "a person must do something first",
-            AllowReason::RoundIsOver => "the task of this round is closed",
+            AllowReason::RoundIsOver => "the round is over",
             AllowReason::AwaitsPerson => "a person must decide about the plan",
         }
     }
@@ -180,7 +180,9 @@ pub fn wants_last_run(mode: &dyn AtStop, state: &LoopState, seen: &StopInputs) -
 
 /// True if the model requests a completion that criteria must prove, and nothing else comes first.
 pub(crate) fn asks_for_completion(state: &LoopState, seen: &StopInputs) -> bool {
-    let asks = seen.request == CompletionRequest::Made && needs_proof(state);
+    // After each round Ralph runs the criteria anyway, whatever the model says.
+    let asks =
+        seen.request == CompletionRequest::Made && needs_proof(state) && state.round.is_none();
     asks && !seen.steer_waits && state.blocked.is_none()
 }
 
@@ -211,11 +213,10 @@ fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
     }
 }
 
-/// True if the task of this round is closed: the next task gets a fresh session.
+/// True if the task of this round is closed, or the round has none: the next one gets a fresh
+/// session.
 fn round_is_over(state: &LoopState) -> bool {
-    let Some(round) = state.round.as_ref().filter(|round| !round.task.is_empty()) else {
-        return false;
-    };
+    let Some(round) = &state.round else { return false };
     let task = state.task_graph.iter().find(|task| task.id == round.task);
     task.is_none_or(|task| task.status != TaskStatus::InProgress)
 }

@@ -17,8 +17,8 @@ use serde_json::json;
 /// size.
 const ROOM: usize = 2_400;
 
-/// How many steers the loop prompt repeats.
-const STEERS: usize = 3;
+/// How many steers a loop prompt repeats.
+pub const STEERS: usize = 3;
 
 /// The loop prompt under a heading, with the user's steers since the start.
 pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> String {

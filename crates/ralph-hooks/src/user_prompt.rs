@@ -16,7 +16,7 @@ use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Registration};
 use ralph_core::transcript::{cutoff, scheduled, typed_request::TypedRequest};
-use ralph_core::{modes::build, text::truncate, views::messages};
+use ralph_core::{text::truncate, views::messages};
 use ralph_io::{client, client::transcript, process::clock};
 use serde_json::Value;
 use std::path::Path;
@@ -33,8 +33,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 /// Answers a typed slash command, by its name without a plugin's prefix.
 fn command(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
-    let is_ours = cutoff::is_our_command(&format!("/{name}"));
-    if is_ours && cutoff::without_prefix(name) != "ralph-build" {
+    if cutoff::is_our_command(&format!("/{name}")) {
         let bound = Bound::<LoopState>::find(call).ok().flatten();
         if !is_typed(call, bound.as_ref().map(|bound| &bound.state)) {
             return refuse(call, bound.as_ref());
@@ -45,7 +44,6 @@ fn command(call: &HookCall) -> Result<Reply> {
     }
     let outcome = match cutoff::without_prefix(name) {
         "ralph-plan" => plan_command(call),
-        "ralph-build" => build_command(call),
         // A plugin's commands have its prefix. Without it, an alias may belong to another plugin or
         // skill.
         alias if mode::is_alias(alias) && call.via == Registration::Plugin && alias == name => {
@@ -200,31 +198,6 @@ fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
     }
 }
 
-/// Gives the session of a build round its task. In other sessions the command is blocked.
-fn build_command(call: &HookCall) -> Result<Reply> {
-    let bound = Bound::<LoopState>::find(call)?;
-    let Some(bound) = bound.filter(|one| one.state.is_running() && one.state.round.is_some())
-    else {
-        return Ok(answer_user(
-            "`ralph build` in a terminal begins this; type /ralph to work here",
-        ));
-    };
-    if bound.is_outranked(call.via) {
-        return Ok(Reply::silent());
-    }
-    let turn = DrivenTurn::new(call.input.prompt_id.clone(), clock::now());
-    bound.file.update(|state| {
-        state.note_event(call.via);
-        state.turn = Some(turn);
-    })?;
-    bound.note(call, "started", "a round of `ralph build`", Value::Null);
-    let heading = format!("Ralph build round, loop {}", bound.state.loop_id);
-    // A fresh session has none of the user's earlier messages.
-    let contract = signals::contract(&heading, &bound.file, &bound.state);
-    let text = format!("{contract}\n\n{}", build::task(&bound.state));
-    Ok(Reply::context(HookEvent::UserPromptExpansion, &text))
-}
-
 /// The opening words let the skill tell a round from a dialogue, even if the typed arguments are
 /// empty.
 const PLAN_ROUND: &str = "Ralph plan round. Nobody is there to answer: follow the section \"A plan \
@@ -374,7 +347,8 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
         _ => {
             // No turn was outstanding, so the loop continues in this turn.
             let mut turn = DrivenTurn::new(prompt_id.clone(), clock::now());
-            turn.typed = !call.input.is_task_notification();
+            // The prompt of a round is Ralph's.
+            turn.typed = !call.input.is_task_notification() && state.round.is_none();
             bound.file.update(|state| {
                 state.note_event(call.via);
                 state.turn = Some(turn);

@@ -1,19 +1,22 @@
-//! The rounds of `ralph build`: one task per client, until no task is ready.
+//! The rounds of `ralph run` and `ralph build`: one task per client, until no task is ready; then, and
+//! without tasks, rounds for the goal until the criteria hold.
 //!
 //! Each round runs in its own session, and the loop is bound to that session for as long as it
 //! lasts. A task that a client leaves open becomes ready again, with a note for the next client.
 //! After `MOST_ATTEMPTS` rounds the task is given up, so that a task that always crashes cannot
 //! keep the loop running forever.
 
+pub mod prompt;
+
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
 use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
 use crate::stop;
+use crate::stop::progress::{self, ProgressSample};
 use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
-use std::fmt::Write;
 
 /// The owner recorded on a task claimed by `ralph build`.
 pub const OWNER: &str = "ralph build";
@@ -37,7 +40,7 @@ const MOST_ATTEMPTS: u32 = 3;
 pub enum NextBuildStep {
     /// Run a round for this task, which is already claimed.
     Task(Box<Claim>),
-    /// No task is open: the criteria decide.
+    /// No task is open: the criteria decide, and the next round is for the goal.
     Criteria,
     /// Tasks are open, but none of them is ready.
     Stuck(Summary),
@@ -83,8 +86,9 @@ pub fn go_on(state: &mut LoopState, now: Timestamp) {
     state.started_at.get_or_insert(now);
 }
 
-/// Begins a round for unmet criteria when no task is left that could meet them.
-pub fn begin_for_criteria(state: &mut LoopState, session_id: &str, number: u32) {
+/// Begins a round for the goal: there are no tasks, or none is left that could make the criteria
+/// hold.
+pub fn begin_for_goal(state: &mut LoopState, session_id: &str, number: u32) {
     bind(state, session_id, BuildRound { task: String::new(), number });
 }
 
@@ -94,6 +98,18 @@ fn bind(state: &mut LoopState, session_id: &str, round: BuildRound) {
     // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;
+}
+
+/// The id of the task that this round is for; `None` in a round for the goal, and outside of a
+/// round.
+pub fn task_of_round(state: &LoopState) -> Option<&str> {
+    state.round.as_ref().map(|round| round.task.as_str()).filter(|id| !id.is_empty())
+}
+
+/// True in a round that is for the goal and for no task. It ends with its turn; then Ralph runs the
+/// criteria.
+pub fn is_goal_round(state: &LoopState) -> bool {
+    state.round.as_ref().is_some_and(|round| round.task.is_empty())
 }
 
 /// True if nobody has closed the round's task.
@@ -131,23 +147,56 @@ pub fn end(state: &mut LoopState, why: &str) -> String {
 }
 
 /// Ends the loop once no task is open and all criteria hold, and returns whether it ended. A loop
-/// without criteria ends as unverified, because zero criteria prove nothing.
+/// without criteria ends as unverified, because zero criteria prove nothing; without tasks as well,
+/// nothing here can tell that it is done.
 pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
     if Withheld::of(state).is_some() {
         return false;
     }
+    let has_tasks = !state.task_graph.is_empty();
     let (kind, detail) = match state.acceptance_criteria.is_empty() {
+        true if !has_tasks => return false,
         true => (
             EndingKind::CompleteUnverified,
             "all tasks are done; there was no criterion to prove it by",
         ),
         false if stop::all_hold(state, proof) => {
-            (EndingKind::Complete, "all tasks are done, and all criteria hold")
+            let detail = match has_tasks {
+                true => "all tasks are done, and all criteria hold",
+                false => "all criteria hold",
+            };
+            (EndingKind::Complete, detail)
         }
         false => return false,
     };
     state.end(kind, detail, now);
     true
+}
+
+/// Counts a round for the goal that has ended without an end of the loop, and ends the loop if it
+/// has stalled. The criteria have run since: `tree` is the fingerprint before that, `tree_after` the
+/// one after it, and `work` is [`progress::print_of_work`] before it.
+pub fn count_goal_round(
+    state: &mut LoopState,
+    (work, tree, tree_after): (&str, Option<&str>, Option<&str>),
+    now: Timestamp,
+) {
+    let work_after = progress::print_of_work(state);
+    let shown = ProgressSample {
+        work,
+        work_after_checks: &work_after,
+        tree,
+        tree_after_checks: tree_after,
+        worked: None,
+        refused: !state.acceptance_criteria.is_empty(),
+    };
+    state.iteration += 1;
+    if let Some(stall) = progress::stalled(state, &shown) {
+        stop::end(state, EndingKind::Stalled, stall.detail, now);
+        if let Some(ending) = &mut state.ending {
+            ending.cause = Some(stall.cause);
+        }
+    }
 }
 
 /// Releases the tasks of a builder that is gone.
@@ -168,31 +217,6 @@ pub fn rest(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp)
         // The user of `ralph build` has already seen the reason.
         pause.told = true;
     }
-}
-
-/// The prompt of a round: its task, for the session that works on it.
-pub fn task(state: &LoopState) -> String {
-    let Some(round) = &state.round else { return String::new() };
-    let Some(task) = state.task_graph.iter().find(|task| task.id == round.task) else {
-        return "All tasks are closed and not all criteria hold. Make them hold: `ralph verify` says which \
-                do not."
-            .to_owned();
-    };
-    let mut text = format!("Your task: {} {}\n", task.id, bounded(&task.name, 400));
-    let mut line = |label: &str, value: &str| {
-        if !value.trim().is_empty() {
-            let _ = writeln!(text, "{label}: {}", bounded(value.trim(), 800));
-        }
-    };
-    line("Done when", &task.completion_condition);
-    line("Files", &task.files.join(", "));
-    line("Before", task.result.as_deref().unwrap_or_default());
-    for id in &task.deps {
-        let done = state.task_graph.iter().find(|other| other.id == *id);
-        let result = done.and_then(|other| other.result.as_deref()).unwrap_or_default();
-        line(&format!("After {id}"), result);
-    }
-    text.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -238,19 +262,19 @@ mod tests {
         close(&mut state, "wrote it");
         assert_eq!(end(&mut state, "x"), "T-1 done: wrote it");
         assert_eq!(begun(&mut state, 2), "T-2");
-        assert!(task(&state).contains("Your task: T-2 name of T-2\nDone when: it is there\n"));
-        assert!(task(&state).ends_with("After T-1: wrote it"), "{}", task(&state));
+        assert_eq!(task_of_round(&state), Some("T-2"));
         close(&mut state, "");
         end(&mut state, "x");
         assert_eq!(begin(&mut state, "s", 3, NOW), NextBuildStep::Criteria);
-        begin_for_criteria(&mut state, "s", 3);
-        assert!(task(&state).starts_with("All tasks are closed"));
+        begin_for_goal(&mut state, "s", 3);
+        assert_eq!((task_of_round(&state), is_goal_round(&state)), (None, true));
     }
 
     #[test]
     fn the_criteria_end_a_loop_without_open_tasks_and_none_of_them_prove_nothing() {
         let ending = |state: &LoopState| state.ending.as_ref().map(|ending| ending.kind.clone());
-        let mut bare = LoopState::default();
+        let mut bare = planned();
+        assert!(!settle(&mut LoopState::default(), &Proof::default(), NOW));
         assert!(settle(&mut bare, &Proof::default(), NOW));
         assert_eq!(ending(&bare), Some(EndingKind::CompleteUnverified));
         let mut criterion = Criterion { id: "AC-1".to_owned(), ..Criterion::default() };
@@ -287,7 +311,8 @@ mod tests {
             );
         }
         begun(&mut state, 3);
-        assert!(task(&state).contains("Before: round 2 left it open"), "{}", task(&state));
+        let left = state.task_graph[0].result.clone().unwrap();
+        assert!(left.starts_with("round 2 left it open"), "{left}");
         assert!(end(&mut state, "it crashed").starts_with("T-1 is given up after 3 rounds"));
         let NextBuildStep::Stuck(summary) = begin(&mut state, "s", 4, NOW) else {
             panic!("it is not stuck")

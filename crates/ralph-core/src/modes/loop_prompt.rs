@@ -6,7 +6,7 @@
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::evidence::tests_run::without_frames;
 use crate::evidence::{completion_feedback, pinned};
-use crate::modes::mode;
+use crate::modes::{build, mode};
 use crate::state::{Completion, Criterion, LoopState, Progress, Signal, Task, Worker};
 use crate::stop::NextStep;
 use crate::stop::progress::in_a_row;
@@ -144,14 +144,31 @@ fn tasks(state: &LoopState, now: Timestamp) -> String {
     }
 }
 
+/// The rules of a round for the goal.
+fn rules_of_goal_round(state: &LoopState) -> String {
+    let end = match state.acceptance_criteria.is_empty() {
+        true => how_to_end(state),
+        false => {
+            "When you end your turn, Ralph itself runs the criteria. If one fails, a new session \
+                  goes on from the files; that you say they hold counts for nothing."
+                .to_owned()
+        }
+    };
+    format!(
+        "Rules: the user is away, so decide yourself and write down what you assumed. This session is \
+         one round of at most {}. Work in small steps; after each, check that it works. If you cannot go \
+         on without the user, run `ralph blocked 'WHAT THE USER MUST DO'` and stop. {end}",
+        state.max_iterations
+    )
+}
+
 fn rules(state: &LoopState) -> String {
-    let of_round =
-        state.round.as_ref().map(|round| round.task.as_str()).filter(|id| !id.is_empty());
+    if build::is_goal_round(state) {
+        return rules_of_goal_round(state);
+    }
+    let of_round = build::task_of_round(state);
     let work = match of_round {
-        Some(id) => format!(
-            "This session is for task {id} alone: do it, check it, then `ralph task done {id} \
-             --note TEXT` (or `ralph task fail {id} --note TEXT`) and stop."
-        ),
+        Some(id) => format!("This session is for task {id} alone: do it and check it."),
         None if state.parallel => format!(
             "Workers do the tasks, at most {} at once, each in a worktree of its own; you start them and \
              merge what they bring, and do no task yourself.",
@@ -344,8 +361,14 @@ fn warning(state: &LoopState) -> String {
     }
 }
 
-/// How the model requests completion, and what it must do first.
+/// How the model ends its work: it closes the task of its round, or requests completion.
 fn how_to_end(state: &LoopState) -> String {
+    if let Some(id) = build::task_of_round(state) {
+        return format!(
+            "`ralph task done {id} --note TEXT` (or `ralph task fail {id} --note TEXT`) closes the task; \
+             then end your turn."
+        );
+    }
     let token = &state.completion_token;
     if state.acceptance_criteria.is_empty() || state.completion == Completion::Token {
         return format!(

@@ -169,7 +169,7 @@ mod tests {
                 assert_eq!(is_alias(name), row.aliases().contains(&name), "{name}");
             }
         }
-        let others = ["ralph-plan", "ralph-build", "ralph-cancel", "ralph-pause"];
+        let others = ["ralph-plan", "ralph-cancel", "ralph-pause"];
         for name in COMMANDS {
             assert_eq!(of_command(name).is_none(), others.contains(&name), "{name}");
         }

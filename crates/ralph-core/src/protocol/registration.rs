@@ -35,10 +35,9 @@ pub const WAIT: &str = "wait";
 pub const WAIT_TIMEOUT_MS: u32 = 1_860_000;
 
 /// Slash commands that must not expand without our hook.
-pub const COMMANDS: [&str; 10] = [
+pub const COMMANDS: [&str; 9] = [
     "ralph",
     "ralph-plan",
-    "ralph-build",
     "ralph-parallel",
     "ralph-cancel",
     "ralph-pause",
@@ -393,7 +392,7 @@ mod tests {
         let group = &hooks["UserPromptExpansion"][0];
         assert_eq!(
             group["matcher"],
-            "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$"
+            "^(ralph:)?(ralph|ralph-plan|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$"
         );
         assert_eq!(group["hooks"][0]["onFailure"], "block");
         let blocking = HOOKS.iter().filter(|hook| hook.on_failure == OnFailure::Block).count();
@@ -431,7 +430,7 @@ mod tests {
           args: [skill]
           timeout: 10
   UserPromptExpansion:
-    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$"
+    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$"
       hooks:
         - type: command
           command: ralph-user-prompt

@@ -44,8 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     build::nobody_works(&found.state)?;
     let logs = options::logs(&here, "build");
     if args.client.dry_run {
-        let round = build::round(&here, &args.client, &logs, (1, "ID"));
-        options::show(&round)?;
+        build::show_first(&here, &found, &args.client, &logs)?;
         return Ok(Exit::Done);
     }
     client::client()?;

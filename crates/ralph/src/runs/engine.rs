@@ -355,7 +355,7 @@ impl<'a, V> ClientRunner<'a, V> {
         interrupts: &'a Interrupts,
         command: &'static str,
     ) -> Result<Self> {
-        let words = Words { command, members: "", ended: "round ended" };
+        let words = Words { command, members: "", ended: super::build::ENDED };
         Ok(ClientRunner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
     }
 

@@ -111,7 +111,7 @@ pub(super) const OTHERS: [(&str, &str, Does); 31] = [
     ("Bash", "ralph start x", Does::Changes),
     ("Bash", "ralph cancel", Does::Changes),
     ("Skill", "ralph", Does::Changes),
-    ("Skill", "ralph:ralph-build", Does::Changes),
+    ("Skill", "ralph:ralph-plan", Does::Changes),
     ("Skill", "ralplan", Does::Reads),
     ("Agent", "ralph-worker", Does::Changes),
     ("Agent", "general-purpose", Does::Changes),

@@ -166,7 +166,7 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
     for name in [
         "ralph",
         "ralph:ralph",
-        "ralph-build",
+        "ralph-plan",
         "ralph-parallel",
         "commit",
         "ralplanner",

@@ -222,8 +222,9 @@ mod tests {
         let ids: Vec<&str> = below.task_graph.iter().map(|task| task.id.as_str()).collect();
         assert_eq!(ids, ["T-1", "T-2"]);
         assert_eq!(below.parent.as_deref(), Some("L"));
-        assert!(build::task(&below).contains("Your task: T-2 name of T-2"));
-        assert!(build::task(&below).ends_with("After T-1: made it"));
+        let prompt = build::prompt::of_round(&below, &[], &[], NOW);
+        assert!(prompt.contains("Your task: T-2 name of T-2"), "{prompt}");
+        assert!(prompt.contains("\nAfter T-1: made it\n"), "{prompt}");
         assert!(below.acceptance_criteria.is_empty() && below.is_running());
         assert_eq!(
             begin(

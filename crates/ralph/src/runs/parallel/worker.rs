@@ -68,7 +68,6 @@ fn round(
     let mut extra_args = local_settings(&plan.here.root, &plan.client.args);
     extra_args.extend(plan.client.args.iter().cloned());
     ClientRound {
-        prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
         extra_args,
         folder: Some(place.base.project_in(&place.worktree)),
@@ -97,7 +96,11 @@ pub(crate) fn planned(plan: &ParallelRun<'_>, state: &LoopState) -> Result<Vec<C
     tasks
         .map(|(task, number)| {
             let place = WorktreeLayout::choose(plan.here, &state.loop_id, task)?;
-            Ok(round(plan, &place, task, (number, "ID")))
+            let now = clock::now();
+            let with = Begin { task, session_id: "ID", project_root: "", number, now };
+            let below = headless_worker::begin(state, &with).context("the task is gone")?;
+            let prompt = build::prompt::of_round(&below, &[], &[], now);
+            Ok(ClientRound { prompt, ..round(plan, &place, task, (number, "ID")) })
         })
         .collect()
 }
@@ -138,9 +141,11 @@ impl ParallelState<'_> {
         let mut below = headless_worker::begin(&state, &with).context("the task is gone")?;
         let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
         pass_on(file, &state, &below)?;
-        let loop_of_worker = below.1.loop_id;
+        let loop_of_worker = below.1.loop_id.clone();
         file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
-        let round = round(self.plan, &place, task, (self.number, &session));
+        let prompt = crate::runs::build::prompt(&below.0, &below.1);
+        let round =
+            ClientRound { prompt, ..round(self.plan, &place, task, (self.number, &session)) };
         let alone = super::leftovers::held_by_client(&below.0);
         let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
         let name = state.task_graph.iter().find(|one| one.id == task);

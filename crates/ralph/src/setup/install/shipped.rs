@@ -55,7 +55,6 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
     "skills/plan-refinery/SKILL.md",
     "skills/planloop/SKILL.md",
     "skills/ralph/SKILL.md",
-    "skills/ralph-build/SKILL.md",
     "skills/ralph-cancel/SKILL.md",
     "skills/ralph-parallel/SKILL.md",
     "skills/ralph-pause/SKILL.md",
