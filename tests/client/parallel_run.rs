@@ -64,7 +64,7 @@ fn two_waves_are_done_two_at_a_time_and_end_complete() {
             text.contains(".claude/worktrees/ralph-") && text.contains(&format!("-{id}")),
             "{text}"
         );
-        assert!(text.contains("Ralph build round, loop "), "the hooks know it: {text}");
+        assert!(text.contains("Ralph round "), "the prompt of a round: {text}");
     }
     let last = begun.iter().find(|one| task(one) == "T-4").unwrap();
     assert!(last.all_text().contains("After T-2: wrote T-2"), "{}", last.all_text());
