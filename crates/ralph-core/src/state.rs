@@ -12,6 +12,7 @@ mod limit_flag;
 mod mode;
 mod orchestration;
 mod pinned;
+mod plan_file;
 mod progress;
 mod ralplan;
 mod read;
@@ -28,6 +29,7 @@ pub use limit_flag::LimitFlag;
 pub use mode::ModeState;
 pub use orchestration::{OrchestrationCall, OrchestrationState};
 pub use pinned::{Frozen, PinnedPart, TestFile};
+pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
 pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
 pub use receipt::{Accepted, CriterionRunner, Receipt, Regression};
@@ -120,6 +122,9 @@ pub struct LoopState {
     pub task_graph: Vec<Task>,
     /// What planning found out about the project.
     pub context_report: String,
+    /// The plan of another tool from which the loop was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<PlanFile>,
     /// Fingerprints of the work at the last stops, oldest first.
     pub stall_hashes: Vec<String>,
     /// Progress at the last stops, besides the fingerprints.
@@ -220,6 +225,7 @@ impl Default for LoopState {
             checkpoint: None,
             task_graph: Vec::new(),
             context_report: String::new(),
+            plan_file: None,
             stall_hashes: Vec::new(),
             progress: Progress::default(),
             blocked: None,

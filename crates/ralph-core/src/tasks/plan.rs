@@ -106,7 +106,7 @@ impl Plan {
 }
 
 /// Gives each empty id the next free number.
-fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
+pub(crate) fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
     let ids: Vec<&mut String> = ids.collect();
     let mut taken: HashSet<String> = ids.iter().map(|id| (**id).clone()).collect();
     let mut count = 0_usize;
@@ -192,7 +192,7 @@ fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// The flaws of the tasks, each with the task's position in the list and the member.
-fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
+pub(crate) fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
     graph::lint_with_places(tasks).into_iter().map(|(at, flaw)| {
         let field = match flaw {
             GraphFlaw::EmptyId { .. } | GraphFlaw::DuplicateId { .. } => "id",
