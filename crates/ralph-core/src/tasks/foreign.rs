@@ -18,7 +18,7 @@ mod words;
 pub use tick::{Ticks, tick};
 
 use super::plan::{self, Plan, Problem};
-use crate::state::{Criterion, PlanFile, PlanFormat, PlannedTask};
+use crate::state::{Criterion, PlanFile, PlanFormat, PlannedTask, Task};
 use std::fmt;
 
 /// A plan of another tool, as tasks and criteria.
@@ -97,6 +97,18 @@ pub fn read(
         PlanFormat::Ralplan => ralplan::read(text),
         _ => markdown::read(format, path, text, project),
     }
+}
+
+/// The file of a plan of consensus planning that became these tasks; `None` if it has no boxes.
+pub fn ralplan_file(path: &str, text: &str, tasks: &[Task]) -> Option<PlanFile> {
+    let tasks = ralplan::boxes(text, tasks);
+    let format = PlanFormat::Ralplan;
+    (!tasks.is_empty()).then(|| PlanFile {
+        path: path.to_owned(),
+        format,
+        tasks,
+        ..PlanFile::default()
+    })
 }
 
 fn problem(line: usize, what: impl Into<String>) -> Problem {

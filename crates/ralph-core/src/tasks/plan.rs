@@ -106,7 +106,7 @@ impl Plan {
 }
 
 /// Gives each empty id the next free number.
-pub(crate) fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
+pub fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
     let ids: Vec<&mut String> = ids.collect();
     let mut taken: HashSet<String> = ids.iter().map(|id| (**id).clone()).collect();
     let mut count = 0_usize;

@@ -3,6 +3,8 @@
 use super::start::LoopLimits;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
+use crate::command::journal::note;
+use crate::command::plan_import;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::{number, screen};
 use crate::runs::build::{self, ReadyRun, RunOptions};
@@ -12,6 +14,7 @@ use ralph_core::modes::arguments::{ArgumentError, LoopRequest, Options};
 use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::client::given;
+use ralph_io::store::lifecycle;
 use std::path::{Path, PathBuf};
 
 /// Exit codes of `ralph run` and `ralph build`, shown in their help.
@@ -27,6 +30,10 @@ pub(crate) struct Args {
     /// Read the task from a file
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "task")]
     file: Option<PathBuf>,
+    /// Carry out a plan: Markdown with checkboxes, `prd.json`, `fix_plan.md`, or one of `/ralplan`;
+    /// Ralph ticks what is done
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with_all = ["task", "file"])]
+    plan: Option<String>,
     #[command(flatten)]
     limits: LoopLimits,
     /// Limit of the cost in US dollars, where the client reports it
@@ -71,6 +78,9 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(plan) = &args.plan {
+        return carry_out(args, &here, plan);
+    }
     match args.task()? {
         Some(task) => start(args, &here, task),
         None => go_on(args, &here),
@@ -111,6 +121,41 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
         other => anyhow::bail!("could not plan the loop: {other:?}"),
     };
     state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
+    ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
+}
+
+/// Makes a loop of a plan, shows what it will do, and runs its rounds.
+fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
+    if args.which.is_named() {
+        let message =
+            "a plan starts a new loop, and --loop and --session name an old one; give one of them";
+        return Err(refused(Exit::Usage, message));
+    }
+    plan_import::nothing_is_live(
+        here,
+        "type `ralph run` to continue it, or `ralph cancel` to end it",
+    )?;
+    let options = args.options();
+    let lacking = begin::cannot_start(&options.criteria, &here.root);
+    if !lacking.is_empty() {
+        return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let imported = plan_import::read(here, plan)?;
+    let (mut state, notes) = imported.with(&options.criteria).into_loop(here)?;
+    Options { criteria: Vec::new(), ..options }.fill(&mut state);
+    state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
+    screen::tell(&format!(
+        "the plan `{}`:\n{}",
+        screen::visible(plan),
+        plan_import::describe(&state, &notes, here).trim_end()
+    ));
+    if args.how.client.dry_run {
+        build::show_first(here, (None, &state), &args.how, "run")?;
+        return Ok(Exit::Done);
+    }
+    let ready = ReadyRun::check(here, "run", &args.how, args.rounds)?;
+    let file = lifecycle::create(&here.home, &mut state)?;
+    note(here, &file, &state, ("run", "planned"), &format!("from {plan}"));
     ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
 }
 

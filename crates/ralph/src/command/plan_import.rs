@@ -6,6 +6,7 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::screen::{self, visible};
+use crate::command::select_loop;
 use anyhow::Result;
 use ralph_core::project;
 use ralph_core::state::{Criterion, LoopState, PlanFile, PlanFormat, StartedBy};
@@ -93,7 +94,30 @@ fn refused_plan(problems: Vec<String>) -> anyhow::Error {
     refused(Exit::No, format!("the plan has {count}; nothing was imported"))
 }
 
+/// Refuses a plan while a loop runs in the project: the user may mean the running loop. A session's
+/// plan belongs to that session, whose own live loop has been checked.
+pub(crate) fn nothing_is_live(here: &Here, advice: &str) -> Result<()> {
+    if here.session.is_some() {
+        return Ok(());
+    }
+    let live = select_loop::of_project(here, LoopState::is_live);
+    live.first().map_or(Ok(()), |found| {
+        let (id, position) = (visible(&found.state.loop_id), found.state.position());
+        let message =
+            format!("loop {id} is live here at {position}; nothing was imported: {advice}");
+        Err(refused(Exit::No, message))
+    })
+}
+
 impl ImportedPlan {
+    /// Adds the criteria that the user names on the command line.
+    pub(crate) fn with(mut self, criteria: &[Criterion]) -> ImportedPlan {
+        let unnumbered = |one: &Criterion| Criterion { id: String::new(), ..one.clone() };
+        self.plan.criteria.extend(criteria.iter().map(unnumbered));
+        plan::number(self.plan.criteria.iter_mut().map(|one| &mut one.id), "AC-");
+        self
+    }
+
     /// Builds a loop without writing it, and returns it with what the user should know.
     pub(crate) fn into_loop(self, here: &Here) -> Result<(LoopState, Vec<String>)> {
         let mut state = planned(here, self.plan)?;
@@ -129,29 +153,35 @@ pub(crate) fn describe(state: &LoopState, notes: &[String], here: &Here) -> Stri
         let (id, description) = (visible(&criterion.id), visible(&criterion.description));
         text.push_str(&format!("{id}  {description}: {shown}\n"));
     }
+    let with_commands = state.task_graph.iter().filter(|task| !task.verify.is_empty());
+    let with_commands: Vec<String> = with_commands
+        .map(|task| format!("{} also needs: {}", task.id, task.verify.join("; ")))
+        .map(|line| visible(&line) + "\n")
+        .collect();
     let tasks = render::text(&state.task_graph, Show::All, here.now);
     text.push_str(&screen::visible_lines(&tasks));
     if !text.ends_with('\n') {
         text.push('\n');
     }
+    text.push_str(&with_commands.concat());
     for note in notes {
         text.push_str(&format!("  {}\n", visible(note)));
     }
     text
 }
 
-/// Ticks the tasks that are done in the file of the loop's plan. A file that cannot be ticked is
-/// reported and stops nothing: the state is what counts.
-pub(crate) fn tick(state: &LoopState) {
+/// Ticks the tasks that are done in the file of the loop's plan, and tells which of those that are
+/// `finished` now could not be found. A file that cannot be ticked stops nothing: the state is what
+/// counts.
+pub(crate) fn tick(state: &LoopState, finished: &[String]) {
     match plan_file::tick(Path::new(&state.project_root), state) {
-        Ok(lost) if lost.is_empty() => {}
-        Ok(lost) => {
-            let path = state.plan_file.as_ref().map_or("", |plan| plan.path.as_str());
-            screen::tell(&format!(
-                "could not find {} in `{}` any more; tick it there by hand",
-                visible(&lost.join(", ")),
-                visible(path)
-            ));
+        Ok(mut lost) => {
+            lost.retain(|id| finished.contains(id));
+            if !lost.is_empty() {
+                let path = state.plan_file.as_ref().map_or("", |plan| plan.path.as_str());
+                let (ids, path) = (visible(&lost.join(", ")), visible(path));
+                screen::tell(&format!("could not find {ids} in `{path}`; tick it there yourself"));
+            }
         }
         Err(error) => screen::tell(&visible(&format!("{error:#}"))),
     }

@@ -13,6 +13,7 @@ pub(crate) use begin::{
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
+use crate::command::plan_import;
 use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
@@ -140,6 +141,9 @@ impl<'a> Builder<'a> {
     fn prove_first(&mut self) -> Result<bool> {
         let state = self.order.file.read().map_err(bad_state)?;
         let Some(state) = state.map(|loaded| loaded.state) else { return Ok(false) };
+        // A run that was killed may have left a box open. Before the criteria run: a receipt holds for
+        // the tree as it then is.
+        plan_import::tick(&state, &[]);
         if state.acceptance_criteria.is_empty() || state.ending.is_some() {
             return Ok(false);
         }
@@ -271,9 +275,11 @@ impl<'a> Builder<'a> {
         let home = &self.runner.here.home;
         lifecycle::release(home, self.order.file, session)?;
         if let Some(ended) = ended {
+            ended.state.as_ref().inspect(|state| plan_import::tick(state, &ended.finished));
             return Ok(ended);
         }
         let found = lifecycle::read(home, self.order.file.clone()).map_err(bad_state)?;
+        found.as_ref().inspect(|(_, loaded)| plan_import::tick(&loaded.state, &[]));
         let ending = found.and_then(|(_, loaded)| loaded.state.ending);
         let is_open = ending.is_some_and(|ending| ending.kind == EndingKind::Stalled);
         Ok(EndedRound {

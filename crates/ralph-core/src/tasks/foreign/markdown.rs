@@ -155,25 +155,14 @@ fn task(one: &OutlineTask<'_>, path: &str, collector: &mut Collector<'_>) -> Tas
         Some((_, name)) => name,
     };
     let status = if one.is_ticked() { TaskStatus::Done } else { TaskStatus::Pending };
-    let task = Task {
+    Task {
         name: name.trim_matches('*').trim().to_owned(),
         status,
         completion_condition: bounded(&condition(one, path), CONDITION),
         files: files(one),
+        verify: task_commands(one, collector),
         ..Task::default()
-    };
-    with_commands(task, &task_commands(one, collector))
-}
-
-/// Gives a task the commands that must hold before it is done.
-fn with_commands(task: Task, commands: &[String]) -> Task {
-    if commands.is_empty() {
-        return task;
     }
-    // By its name in the document: a version that does not run them keeps them all the same.
-    let mut value = serde_json::to_value(&task).unwrap_or_default();
-    value["verify"] = commands.into();
-    serde_json::from_value(value).unwrap_or(task)
 }
 
 /// The commands below a label such as `Validation` inside a task.

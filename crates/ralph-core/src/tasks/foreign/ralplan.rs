@@ -19,14 +19,19 @@ pub(super) fn is_plan(block: &str) -> bool {
 
 pub(super) fn read(text: &str) -> Result<ForeignPlan, Vec<Problem>> {
     let plan = plan::parse(text)?;
+    let tasks = boxes(text, &plan.tasks);
+    Ok(ForeignPlan { format: PlanFormat::Ralplan, plan, tasks, notes: Vec::new() })
+}
+
+/// The tasks that have boxes in the text.
+pub(super) fn boxes(text: &str, tasks: &[Task]) -> Vec<PlannedTask> {
     let outline = outline::read(text);
     let marks = |task: &Task| {
         let mut found = outline.tasks.iter().filter(|one| names(one, task));
         let one = found.next().filter(|_| found.next().is_none())?;
         Some(super::markdown::planned_task(&task.id, one))
     };
-    let tasks: Vec<PlannedTask> = plan.tasks.iter().filter_map(marks).collect();
-    Ok(ForeignPlan { format: PlanFormat::Ralplan, plan, tasks, notes: Vec::new() })
+    tasks.iter().filter_map(marks).collect()
 }
 
 /// True if a box or a heading stands for this task: by its id, or by its whole name.

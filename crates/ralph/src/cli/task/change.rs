@@ -217,7 +217,7 @@ pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
     })?;
     // A round's task is done once Ralph has checked the round, and a worker's once it is merged.
     if state.round.is_none() && state.workers.is_empty() {
-        plan_import::tick(&state);
+        plan_import::tick(&state, &[id.to_owned()]);
     }
     say(&format!("{id} done"))
 }

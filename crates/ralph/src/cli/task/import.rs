@@ -2,14 +2,12 @@
 
 use super::lint;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::Exit;
 use crate::command::journal::note;
 use crate::command::plan_import;
-use crate::command::screen::{self, visible};
-use crate::command::select_loop;
+use crate::command::screen;
 use anyhow::Result;
 use clap::ValueHint;
-use ralph_core::state::LoopState;
 use ralph_io::store::lifecycle;
 
 /// The plan.
@@ -21,9 +19,11 @@ pub(crate) struct Args {
     file: String,
 }
 
+const ADVICE: &str = "cancel it first (`ralph cancel`), or add to its tasks with `ralph task add`";
+
 /// Reads the plan and plans the loop; any problem in it leaves everything unchanged.
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    nothing_is_live(here)?;
+    plan_import::nothing_is_live(here, ADVICE)?;
     let (mut state, notes) = plan_import::read(here, &args.file)?.into_loop(here)?;
     lint::tell(&lint::look(&state, &here.root));
     let file = lifecycle::create(&here.home, &mut state)?;
@@ -35,21 +35,4 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         plan_import::describe(&state, &notes, here)
     ))?;
     Ok(Exit::Done)
-}
-
-/// In a terminal, a user who imports a plan while a loop runs may mean the running loop's tasks. A
-/// session's plan belongs to that session, whose own live loop has been checked.
-fn nothing_is_live(here: &Here) -> Result<()> {
-    if here.session.is_some() {
-        return Ok(());
-    }
-    let live = select_loop::of_project(here, LoopState::is_live);
-    live.first().map_or(Ok(()), |found| {
-        let (id, position) = (visible(&found.state.loop_id), found.state.position());
-        let message = format!(
-            "loop {id} is live here at {position}; nothing was imported: cancel it first \
-             (`ralph cancel`), or add to its tasks with `ralph task add`"
-        );
-        Err(refused(Exit::No, message))
-    })
 }
