@@ -109,7 +109,7 @@ fn describe(state: &LoopState, here: &Here) -> String {
             "{}  {}: {}\n",
             visible(&criterion.id),
             visible(&criterion.description),
-            visible(&criterion.verification_command)
+            visible(&criterion.decided_by())
         ));
     }
     text.push_str(&visible_lines(&render::text(&state.task_graph, Show::All, here.now)));
