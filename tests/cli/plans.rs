@@ -104,7 +104,7 @@ fn what_the_plan_became_is_shown_before_anything_starts() {
         "AC-1  `npm test -- attempts` passes: npm test -- attempts\n",
         "AC-2  types: npm run typecheck\n",
         "AC-3  All tests pass: npm test\n",
-        "AC-4  A locked account learns when it may try again: reviewed, not proven\n",
+        "AC-4  A locked account learns when it may try again: review: Does this hold? A locked account learns when it may try again\n",
         "AC-5  it is there: test -f x\n",
         "T-1    done     count failed attempts",
         "T-2    ready    answer 429 at login",

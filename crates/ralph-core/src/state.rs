@@ -18,6 +18,7 @@ mod ralplan;
 mod read;
 mod receipt;
 mod refine;
+mod review;
 mod tokens;
 mod words;
 mod worker;
@@ -32,8 +33,9 @@ pub use pinned::{Frozen, PinnedPart, TestFile};
 pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
 pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
-pub use receipt::{Accepted, CriterionRunner, Receipt, Regression};
+pub use receipt::{Accepted, CriterionRunner, REVIEWED, Receipt, Regression};
 pub use refine::RefineState;
+pub use review::{Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound};
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{
@@ -46,6 +48,7 @@ use crate::text::from_json::{FromJson, Members, Mistake, from_json, mistake};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The schema version that this code writes.
@@ -53,6 +56,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The default token that requests completion.
 pub const COMPLETION_TOKEN: &str = "RALPH_COMPLETE";
+
+/// What stands before the question where `--ac` names a reviewed criterion.
+pub const REVIEW_PREFIX: &str = "review:";
 
 /// Members that this version does not know.
 pub type Extra = BTreeMap<String, Value>;
@@ -192,6 +198,12 @@ pub struct LoopState {
     /// For the loop of a headless worker: the id of the loop whose task it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// How the changes are reviewed once the criteria hold; absent if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewPlan>,
+    /// The rounds of review, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ReviewRound>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -251,6 +263,8 @@ impl Default for LoopState {
             parallel: false,
             workers: Vec::new(),
             parent: None,
+            review: None,
+            reviews: Vec::new(),
             extra: Extra::new(),
         }
     }
@@ -591,8 +605,12 @@ pub struct Criterion {
     pub description: String,
     /// Written by Ralph from a receipt; a value set by hand is ignored.
     pub verified: bool,
-    /// The command that proves the criterion.
+    /// The command that proves the criterion; empty for a reviewed criterion.
     pub verification_command: String,
+    /// The question that a reviewer answers about the work tree, where no command can prove the
+    /// criterion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     /// Paths that the command depends on; empty means the whole tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -632,13 +650,35 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
-from_json!(Criterion { id, description, verified, verification_command, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
+from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
 
 impl Criterion {
     /// A criterion without a receipt was never run, whatever its document says.
     fn believed(mut self) -> Criterion {
         self.verified &= self.receipt.is_some();
         self
+    }
+
+    /// True if something can decide whether the criterion holds: a command, or a reviewer.
+    pub fn is_decidable(&self) -> bool {
+        self.review.is_some() || !self.verification_command.trim().is_empty()
+    }
+
+    /// What decides whether the criterion holds, as `--ac` takes it: a command, or
+    /// `review: QUESTION`.
+    pub fn decided_by(&self) -> Cow<'_, str> {
+        match &self.review {
+            Some(question) => Cow::Owned(format!("{REVIEW_PREFIX} {question}")),
+            None => Cow::Borrowed(&self.verification_command),
+        }
+    }
+
+    /// The same between backticks, if it is a command.
+    pub fn decided_by_quoted(&self) -> String {
+        match self.review {
+            Some(_) => self.decided_by().into_owned(),
+            None => format!("`{}`", self.verification_command),
+        }
     }
 
     /// True if a person accepted this exception.

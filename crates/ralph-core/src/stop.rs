@@ -18,7 +18,7 @@ pub use routed::{Routed, RouterStep};
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
-use crate::evidence::receipt::Proof;
+use crate::evidence::receipt::{self, Proof};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
@@ -337,7 +337,9 @@ fn completed(state: &mut LoopState, seen: &StopInputs) -> Option<(EndingKind, St
     }
     let proof = seen.proof.as_ref()?;
     all_hold(state, proof).then(|| {
+        let (proven, reviewed) = receipt::count_met(&state.acceptance_criteria);
         let detail = match state.acceptance_criteria.len() {
+            _ if reviewed > 0 => format!("{proven} proven, {reviewed} reviewed"),
             1 => "the one criterion holds".to_owned(),
             2 => "both criteria hold".to_owned(),
             n => format!("all {n} criteria hold"),

@@ -117,7 +117,11 @@ fn digest(state: &LoopState) -> String {
     for criterion in &state.acceptance_criteria {
         add(&criterion.id);
         add(&criterion.description);
-        add(&criterion.verification_command);
+        match &criterion.review {
+            None => add(&criterion.verification_command),
+            // No command contains a NUL, so that none has the digest of a question.
+            Some(question) => add(&format!("{}\0{question}", criterion.verification_command)),
+        }
         add(&criterion.paths.len().to_string());
         criterion.paths.iter().for_each(|path| add(path));
     }
@@ -161,6 +165,7 @@ mod tests {
         check("command", false, |it| it.verification_command = "true".to_owned());
         check("description", false, |it| it.description.clear());
         check("id", false, |it| it.id.push('1'));
+        check("question", false, |it| it.review = Some("is it good?".to_owned()));
         check("paths", false, |it| it.paths.clear());
         check("one path more", false, |it| it.paths.push("docs".to_owned()));
         check("verified", true, |it| it.verified = true);

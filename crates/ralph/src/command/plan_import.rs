@@ -68,7 +68,7 @@ fn of_another_tool(
     let file = path.map(|path| read.file(&path));
     let ForeignPlan { mut plan, .. } = read;
     // A plan with nothing but prose still has the project's tests to pass.
-    if !plan.criteria.is_empty() && plan.criteria.iter().all(|one| question(one).is_some()) {
+    if !plan.criteria.is_empty() && plan.criteria.iter().all(|one| one.review.is_some()) {
         plan.criteria.splice(0..0, own);
     }
     Ok(ImportedPlan { plan, file, notes })
@@ -136,20 +136,11 @@ pub(crate) fn planned(here: &Here, plan: Plan) -> Result<LoopState> {
     begin::planned_from(&PlannedFrom { home: &here.home, root: &here.root, goal, started_by }, plan)
 }
 
-/// The question of a criterion that is reviewed.
-fn question(criterion: &Criterion) -> Option<String> {
-    let value = serde_json::to_value(criterion).ok()?;
-    value.get("review")?.as_str().map(str::to_owned)
-}
-
 /// What the loop will do: its criteria, its tasks, and what the plan's reader noted.
 pub(crate) fn describe(state: &LoopState, notes: &[String], here: &Here) -> String {
     let mut text = String::new();
     for criterion in &state.acceptance_criteria {
-        let shown = match question(criterion) {
-            Some(_) => "reviewed, not proven".to_owned(),
-            None => visible(&criterion.verification_command),
-        };
+        let shown = visible(&criterion.decided_by());
         let (id, description) = (visible(&criterion.id), visible(&criterion.description));
         text.push_str(&format!("{id}  {description}: {shown}\n"));
     }

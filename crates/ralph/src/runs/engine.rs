@@ -389,6 +389,17 @@ impl<'a, V> ClientRunner<'a, V> {
         Ok(ClientRunner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
     }
 
+    /// Several clients at once that work on no loop.
+    pub(crate) fn apart(
+        here: &'a Here,
+        interrupts: &'a Interrupts,
+        words: Words,
+        screen: Screen,
+    ) -> Result<Self> {
+        let runner = Self::begin(here, interrupts, words, (screen, &[]))?;
+        Ok(ClientRunner { is_many: true, ..runner })
+    }
+
     fn begin(
         here: &'a Here,
         interrupts: &'a Interrupts,
@@ -461,7 +472,7 @@ impl<'a, V> ClientRunner<'a, V> {
         self.crew.ask_one(name, InterruptRequest::End);
     }
 
-    fn end_all(&mut self) {
+    pub(crate) fn end_all(&mut self) {
         self.asked = InterruptRequest::End;
         self.crew.ask(InterruptRequest::End);
     }

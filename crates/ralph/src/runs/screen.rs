@@ -23,6 +23,8 @@ pub(crate) struct Screen {
     lines: MultiProgress,
     /// True if several rounds run at once.
     is_many: bool,
+    /// True if nothing is shown.
+    is_quiet: bool,
     /// The line about the whole run, once something is known about it.
     whole: RefCell<Option<WholeLine>>,
     rounds: RefCell<BTreeMap<String, RoundLine>>,
@@ -66,10 +68,18 @@ impl Screen {
         Screen::of(true)
     }
 
+    /// Shows nothing: the caller has a display of its own.
+    pub(crate) fn quiet() -> Screen {
+        let mut screen = Screen::of(true);
+        screen.is_quiet = true;
+        screen
+    }
+
     fn of(is_many: bool) -> Screen {
         Screen {
             lines: MultiProgress::new(),
             is_many,
+            is_quiet: false,
             whole: RefCell::default(),
             rounds: RefCell::default(),
         }
@@ -77,6 +87,9 @@ impl Screen {
 
     /// Adds a line for a round, above the summary line. The name in front is its task's.
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
+        if self.is_quiet {
+            return;
+        }
         let label = visible(label);
         let (template, prefix) = match self.is_many {
             true => {
@@ -139,7 +152,9 @@ impl Screen {
 
     /// Prints permanent lines above the redrawn ones.
     pub(crate) fn tell(&self, text: &str) {
-        self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
+        if !self.is_quiet {
+            self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
+        }
     }
 
     pub(crate) fn remove(&self, round: &str) {

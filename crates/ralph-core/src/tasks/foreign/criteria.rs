@@ -9,7 +9,6 @@ use crate::shell::vacuous;
 use crate::state::Criterion;
 use crate::tasks::plan::Problem;
 use crate::text::truncate::bounded;
-use serde_json::json;
 
 /// Maximum length of a criterion's description, in UTF-16 units.
 const LONGEST: usize = 300;
@@ -82,10 +81,8 @@ impl<'a> Collector<'a> {
             return;
         }
         self.note(line, format!("\"{}\" names no command, so it is reviewed", bounded(&text, 80)));
-        let review = format!("Does this hold? {text}");
-        // By its name in the document: a version that knows no reviews keeps it all the same.
-        let criterion = json!({ "description": text, "review": review });
-        self.criteria.extend(serde_json::from_value::<Criterion>(criterion).ok());
+        let review = Some(format!("Does this hold? {text}"));
+        self.criteria.push(Criterion { description: text, review, ..Criterion::default() });
     }
 
     pub(super) fn note(&mut self, line: usize, what: String) {

@@ -39,8 +39,7 @@ fn shown(plan: &ForeignPlan) -> Vec<String> {
         format!("{} {} {} | {condition}{deps}", task.id, task.status.as_str(), task.name)
     };
     let criterion = |one: &Criterion| {
-        let value = serde_json::to_value(one).unwrap();
-        let review = value["review"].as_str().unwrap_or(&one.verification_command).to_owned();
+        let review = one.review.as_ref().unwrap_or(&one.verification_command);
         format!("{} {} | {review}", one.id, one.description)
     };
     let tasks = plan.plan.tasks.iter().map(task);

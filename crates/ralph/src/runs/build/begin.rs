@@ -221,7 +221,7 @@ pub(crate) fn take_up(
 pub(crate) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String {
     let mut text = format!("{what} loop {}; logs in {}", state.loop_id, logs.display());
     for criterion in &state.acceptance_criteria {
-        text.push_str(&format!("\n{}: {}", criterion.id, criterion.verification_command));
+        text.push_str(&format!("\n{}: {}", criterion.id, criterion.decided_by()));
     }
     text
 }
