@@ -18,6 +18,7 @@ mod mistakes;
 mod parallel;
 mod parallel_run;
 mod plan;
+mod plans;
 mod progress;
 mod ralplan_run;
 mod refine;

@@ -44,7 +44,7 @@ critic() { okay; }
 say '{"type":"system","subtype":"init","session_id":"'$sid'"}'
 "#;
 
-const PLAN: &str = "# Login\n\n## Summary\nAdd a form to `tracked`. ABOUT\n\n## Steps\n1. Add it.\n\n\
+const PLAN: &str = "# Login\n\n## Summary\nAdd a form to `tracked`. ABOUT\n\n## Steps\n- [ ] T-1: add it\n\n\
     ## Acceptance criteria\nThe file is there.\n\n## Risks\nThe file grows by 1 line.\n\n## Verification\nSee AC-1.\n\n\
     ```json ralph-plan\n{\"acceptance_criteria\":[{\"id\":\"AC-1\",\"description\":\"the file is there\",\
     \"verification_command\":\"test -f tracked\"}],\"task_graph\":[{\"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\
@@ -195,6 +195,9 @@ fn the_whole_way_with_a_word_in_another_terminal() {
     assert_eq!(ended["ralplan"]["critics"], json!([calls[2].1]));
     all_is_put_away(&world);
     assert_eq!(world.state()["task_graph"][0]["id"], "T-1");
+    world.ralph(&["task", "done", "T-1"]).done();
+    let plan = fs::read_to_string(world.path("project/.omc/plans/login.md")).unwrap();
+    assert!(plan.contains("\n- [x] T-1: add it\n"), "the plan's own box is ticked: {plan}");
 }
 
 #[test]

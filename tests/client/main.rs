@@ -35,6 +35,7 @@ mod parallel_run;
 mod person;
 mod plan_rounds;
 mod planners;
+mod plans;
 mod plugin;
 mod ralplan;
 mod ralplan_run;
@@ -137,6 +138,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("planners", planners::TESTS),
         ("plugin", plugin::TESTS),
         ("builds", builds::TESTS),
+        ("plans", plans::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
         ("refining", refining::TESTS),
         ("refining_beside", refining_beside::TESTS),

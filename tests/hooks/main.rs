@@ -25,6 +25,7 @@ mod protocol;
 mod ralplan;
 mod receipts;
 mod refine;
+mod reviewed;
 mod session;
 mod sessions;
 mod signals;

@@ -7,4 +7,5 @@ pub mod environment;
 pub mod meaning;
 pub mod pinned;
 pub mod receipt;
+pub mod review;
 pub mod tests_run;

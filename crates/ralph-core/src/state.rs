@@ -12,11 +12,13 @@ mod limit_flag;
 mod mode;
 mod orchestration;
 mod pinned;
+mod plan_file;
 mod progress;
 mod ralplan;
 mod read;
 mod receipt;
 mod refine;
+mod review;
 mod tokens;
 mod words;
 mod worker;
@@ -28,10 +30,12 @@ pub use limit_flag::LimitFlag;
 pub use mode::ModeState;
 pub use orchestration::{OrchestrationCall, OrchestrationState};
 pub use pinned::{Frozen, PinnedPart, TestFile};
+pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
 pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
-pub use receipt::{Accepted, CriterionRunner, Receipt, Regression};
+pub use receipt::{Accepted, CriterionRunner, REVIEWED, Receipt, Regression};
 pub use refine::RefineState;
+pub use review::{Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound};
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{
@@ -44,6 +48,7 @@ use crate::text::from_json::{FromJson, Members, Mistake, from_json, mistake};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The schema version that this code writes.
@@ -51,6 +56,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The default token that requests completion.
 pub const COMPLETION_TOKEN: &str = "RALPH_COMPLETE";
+
+/// What stands before the question where `--ac` names a reviewed criterion.
+pub const REVIEW_PREFIX: &str = "review:";
 
 /// Members that this version does not know.
 pub type Extra = BTreeMap<String, Value>;
@@ -120,6 +128,9 @@ pub struct LoopState {
     pub task_graph: Vec<Task>,
     /// What planning found out about the project.
     pub context_report: String,
+    /// The plan of another tool from which the loop was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<PlanFile>,
     /// Fingerprints of the work at the last stops, oldest first.
     pub stall_hashes: Vec<String>,
     /// Progress at the last stops, besides the fingerprints.
@@ -187,6 +198,12 @@ pub struct LoopState {
     /// For the loop of a headless worker: the id of the loop whose task it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// How the changes are reviewed once the criteria hold; absent if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewPlan>,
+    /// The rounds of review, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ReviewRound>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -220,6 +237,7 @@ impl Default for LoopState {
             checkpoint: None,
             task_graph: Vec::new(),
             context_report: String::new(),
+            plan_file: None,
             stall_hashes: Vec::new(),
             progress: Progress::default(),
             blocked: None,
@@ -245,6 +263,8 @@ impl Default for LoopState {
             parallel: false,
             workers: Vec::new(),
             parent: None,
+            review: None,
+            reviews: Vec::new(),
             extra: Extra::new(),
         }
     }
@@ -465,6 +485,9 @@ pub struct Limits {
     pub max_minutes: u64,
     /// Input and output tokens together; `null` means no limit.
     pub max_tokens: Option<u64>,
+    /// Cost in US dollars, as headless clients report it; absent means no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
     /// Workers that may run at once, whatever the session requests.
     pub max_workers: u32,
     /// Members that this version does not know.
@@ -472,11 +495,17 @@ pub struct Limits {
     pub extra: Extra,
 }
 
-from_json!(Limits { max_minutes, max_tokens, max_workers; extra });
+from_json!(Limits { max_minutes, max_tokens, max_cost, max_workers; extra });
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_minutes: 480, max_tokens: None, max_workers: 4, extra: Extra::new() }
+        Limits {
+            max_minutes: 480,
+            max_tokens: None,
+            max_cost: None,
+            max_workers: 4,
+            extra: Extra::new(),
+        }
     }
 }
 
@@ -528,7 +557,7 @@ impl DrivenTurn {
     }
 }
 
-/// A session that `ralph build` started for one task.
+/// A session that `ralph run` or `ralph build` started for one round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct BuildRound {
@@ -536,9 +565,16 @@ pub struct BuildRound {
     pub task: String,
     /// Number of the round, from 1.
     pub number: u32,
+    /// Fingerprint of the work tree when the round began; absent without git.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// Ids of the tasks that were done when the round began: what it may finish is judged by its
+    /// change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<String>,
 }
 
-from_json!(BuildRound { task, number });
+from_json!(BuildRound { task, number, tree, done });
 
 /// A client process. The start time distinguishes it from another process with a reused id.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -569,8 +605,12 @@ pub struct Criterion {
     pub description: String,
     /// Written by Ralph from a receipt; a value set by hand is ignored.
     pub verified: bool,
-    /// The command that proves the criterion.
+    /// The command that proves the criterion; empty for a reviewed criterion.
     pub verification_command: String,
+    /// The question that a reviewer answers about the work tree, where no command can prove the
+    /// criterion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     /// Paths that the command depends on; empty means the whole tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -610,13 +650,35 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
-from_json!(Criterion { id, description, verified, verification_command, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
+from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
 
 impl Criterion {
     /// A criterion without a receipt was never run, whatever its document says.
     fn believed(mut self) -> Criterion {
         self.verified &= self.receipt.is_some();
         self
+    }
+
+    /// True if something can decide whether the criterion holds: a command, or a reviewer.
+    pub fn is_decidable(&self) -> bool {
+        self.review.is_some() || !self.verification_command.trim().is_empty()
+    }
+
+    /// What decides whether the criterion holds, as `--ac` takes it: a command, or
+    /// `review: QUESTION`.
+    pub fn decided_by(&self) -> Cow<'_, str> {
+        match &self.review {
+            Some(question) => Cow::Owned(format!("{REVIEW_PREFIX} {question}")),
+            None => Cow::Borrowed(&self.verification_command),
+        }
+    }
+
+    /// The same between backticks, if it is a command.
+    pub fn decided_by_quoted(&self) -> String {
+        match self.review {
+            Some(_) => self.decided_by().into_owned(),
+            None => format!("`{}`", self.verification_command),
+        }
     }
 
     /// True if a person accepted this exception.
@@ -666,6 +728,9 @@ pub struct Task {
     pub completion_condition: String,
     /// Files that the task will change.
     pub files: Vec<String>,
+    /// Commands that must succeed before the task counts as done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
     /// Who has claimed the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -692,6 +757,7 @@ impl Default for Task {
             status: TaskStatus::Pending,
             completion_condition: String::new(),
             files: Vec::new(),
+            verify: Vec::new(),
             owner: None,
             lease_expires_at: None,
             attempts: 0,

@@ -18,7 +18,7 @@ pub use routed::{Routed, RouterStep};
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
-use crate::evidence::receipt::Proof;
+use crate::evidence::receipt::{self, Proof};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
@@ -337,7 +337,9 @@ fn completed(state: &mut LoopState, seen: &StopInputs) -> Option<(EndingKind, St
     }
     let proof = seen.proof.as_ref()?;
     all_hold(state, proof).then(|| {
+        let (proven, reviewed) = receipt::count_met(&state.acceptance_criteria);
         let detail = match state.acceptance_criteria.len() {
+            _ if reviewed > 0 => format!("{proven} proven, {reviewed} reviewed"),
             1 => "the one criterion holds".to_owned(),
             2 => "both criteria hold".to_owned(),
             n => format!("all {n} criteria hold"),
@@ -365,7 +367,9 @@ pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, 
         );
         return Some((EndingKind::MaxIterations, detail));
     }
-    let detail = time_used_up(state, now).or_else(|| tokens_used_up(state))?;
+    let detail = time_used_up(state, now)
+        .or_else(|| tokens_used_up(state))
+        .or_else(|| money_used_up(state))?;
     Some((EndingKind::Budget, detail))
 }
 
@@ -399,6 +403,11 @@ fn tokens_used_up(state: &LoopState) -> Option<String> {
     let (used, most) = (state.usage.total(), state.limits.max_tokens?);
     (used >= most)
         .then(|| format!("used {used} of at most {most} {}", noun(most, "token", "tokens")))
+}
+
+fn money_used_up(state: &LoopState) -> Option<String> {
+    let (used, most) = (state.usage.cost, state.limits.max_cost?);
+    (used >= most).then(|| format!("cost ${used:.2} of at most ${most:.2}"))
 }
 
 pub(crate) fn end(

@@ -15,6 +15,7 @@ pub mod random;
 pub mod run_once;
 #[cfg(test)]
 pub(crate) mod sandbox;
+pub mod sandboxes;
 pub mod wait_any;
 pub mod watch;
 

@@ -4,6 +4,7 @@
 pub mod confined;
 pub mod environment;
 pub mod meaning;
+pub mod plan_file;
 pub mod reader;
 pub(crate) mod safe_read;
 pub mod settings;

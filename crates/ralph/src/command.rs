@@ -6,5 +6,6 @@ pub(crate) mod context_dir;
 pub(crate) mod exit;
 pub(crate) mod journal;
 pub(crate) mod number;
+pub(crate) mod plan_import;
 pub(crate) mod screen;
 pub(crate) mod select_loop;

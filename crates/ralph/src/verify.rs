@@ -5,6 +5,7 @@
 //! what a receipt proves.
 
 pub(crate) mod asked;
+mod judge;
 mod round;
 mod trees;
 mod watcher;
@@ -108,6 +109,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
             break;
         }
     }
+    judge::judge(&mut work, order, watcher)?;
     work.finish()
 }
 
@@ -199,7 +201,8 @@ impl<'a> VerifyWork<'a> {
                 || (order.which == CriteriaChoice::WithoutProof && !is_of_proof(one))
         };
         // A state that another tool wrote may contain a criterion without a command.
-        let has_command = |one: &&Criterion| !one.verification_command.trim().is_empty();
+        let has_command =
+            |one: &&Criterion| one.review.is_none() && !one.verification_command.trim().is_empty();
         let due = self.state.acceptance_criteria.iter().filter(named).filter(is_due);
         Ok(due.filter(has_command).cloned().collect())
     }
@@ -227,7 +230,7 @@ impl<'a> VerifyWork<'a> {
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
         meaning::note(&mut self.state);
         let criteria = &self.state.acceptance_criteria;
-        let all_hold = criteria.iter().all(|one| proof.standing(one) == ReceiptStatus::Holds);
+        let all_hold = criteria.iter().all(|one| proof.standing(one).is_met());
         let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
         let green = (all_hold && !criteria.is_empty())
             .then(|| self.trees.checkpoint(&self.state))
@@ -236,7 +239,7 @@ impl<'a> VerifyWork<'a> {
         let updated = self.file.update(|state| {
             meaning::note(state);
             for criterion in &mut state.acceptance_criteria {
-                let holds = proof.standing(criterion) == ReceiptStatus::Holds;
+                let holds = proof.standing(criterion).is_met();
                 criterion.verified = holds && may_prove(criterion);
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());

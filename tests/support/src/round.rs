@@ -137,6 +137,7 @@ fn round(order: &Value) -> ClientRound {
         label: "round 1/1".to_owned(),
         log: text("log").unwrap().into(),
         folder: None,
+        ..ClientRound::default()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
+use crate::evidence::review;
 use crate::evidence::tests_run::without_frames;
 use crate::state::{Criterion, LoopState, Receipt};
 use crate::text::plural::noun;
@@ -127,7 +128,10 @@ pub fn what_to_fix(criterion: &Criterion) -> String {
     match receipt.map(|receipt| (receipt.failing.first(), receipt.error.as_str())) {
         Some((Some(test), _)) => format!("fix `{}` of {named}", bounded(test, 100)),
         Some((None, error)) if !error.is_empty() => format!("fix {named}: {}", bounded(error, 100)),
-        _ => format!("fix {named}: `{}`", bounded(&criterion.verification_command, 80)),
+        _ => match receipt.and_then(|receipt| receipt.review.as_ref()) {
+            Some(found) => format!("fix {named}: {}", bounded(&review::reason(found), 100)),
+            None => format!("fix {named}: `{}`", bounded(&criterion.verification_command, 80)),
+        },
     }
 }
 
@@ -141,14 +145,20 @@ pub fn named(criterion: &Criterion) -> String {
 
 /// A criterion on one line: its id, what is wrong, its command.
 fn line(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
-    let command = bounded(&criterion.verification_command, 80);
-    format!("{} {}: `{command}`", criterion.id, why(criterion, standing, changed))
+    let decided_by = match &criterion.review {
+        Some(_) => bounded(&criterion.decided_by(), 80),
+        None => format!("`{}`", bounded(&criterion.verification_command, 80)),
+    };
+    format!("{} {}: {decided_by}", criterion.id, why(criterion, standing, changed))
 }
 
 /// What is wrong with a criterion, or a text that nothing is.
 pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
     let nothing = crate::state::Receipt::default();
     let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
+    if criterion.review.is_some() {
+        return why_of_review(receipt, standing, changed);
+    }
     match standing {
         ReceiptStatus::NeverRun if criterion.verification_command.trim().is_empty() => {
             "has no command, so nothing can prove it".to_owned()
@@ -193,6 +203,32 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
         ReceiptStatus::Holds if receipt::is_of_proof(criterion) => "holds".to_owned(),
         ReceiptStatus::Holds => {
             "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
+        }
+        ReceiptStatus::Reviewed => "is reviewed".to_owned(),
+    }
+}
+
+/// What is wrong with a reviewed criterion, in the reviewer's words.
+fn why_of_review(receipt: &Receipt, standing: ReceiptStatus, changed: &[String]) -> String {
+    let reason = || receipt.review.as_ref().map(review::reason).unwrap_or_default();
+    match standing {
+        ReceiptStatus::NeverRun => {
+            "was not reviewed yet; that begins once all commands hold".to_owned()
+        }
+        ReceiptStatus::Stale if changed.is_empty() => {
+            "is stale: files changed after its review".to_owned()
+        }
+        ReceiptStatus::Stale => format!("is stale: {} changed after its review", names(changed)),
+        ReceiptStatus::Failed => format!("failed its review: {}", reason()),
+        ReceiptStatus::Vacuous => {
+            format!("has a verdict that does not count: {}", bounded(&receipt.vacuous, 300))
+        }
+        ReceiptStatus::Flaky => {
+            "failed and held on the same tree, so it must hold twice in a row".to_owned()
+        }
+        ReceiptStatus::Reviewed if receipt.by.proves() => format!("is reviewed: {}", reason()),
+        _ => {
+            "held in `ralph verify`; it is reviewed again at the request for completion".to_owned()
         }
     }
 }
@@ -297,7 +333,9 @@ pub fn regressions(state: &LoopState) -> String {
 
 /// The end of a failing command's output, without the runner's stack frames.
 pub fn tail(criterion: &Criterion) -> String {
-    let printed = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());
+    // The reviewer's reason is part of what is wrong.
+    let run = criterion.receipt.as_ref().filter(|receipt| receipt.review.is_none());
+    let printed = run.map_or("", |receipt| receipt.tail.as_str());
     let text = without_frames(printed);
     if text.is_empty() {
         return String::new();

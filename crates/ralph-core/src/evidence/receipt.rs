@@ -1,7 +1,8 @@
 //! Receipts: what a run of an acceptance command proves, and for how long.
 //!
 //! Only Ralph makes a receipt, never the model. A receipt holds if its command passed, was not
-//! vacuous and did not change the tree, and if the tree is still the same. `verified` in the state
+//! vacuous and did not change the tree, and if the tree is still the same. A receipt of a reviewed
+//! criterion holds in the same way; its criterion is reviewed, not proven. `verified` in the state
 //! is only a copy of this result for people.
 
 use crate::state::{Accepted, Criterion, LoopState, Receipt, Regression};
@@ -40,9 +41,10 @@ impl Proof {
         }
     }
 
-    /// True if the criterion is proven: its receipt holds, and Ralph itself made the run.
+    /// True if the criterion is met: its receipt holds, and Ralph itself made the run or asked the
+    /// reviewer.
     pub fn proves(&self, criterion: &Criterion) -> bool {
-        is_of_proof(criterion) && self.standing(criterion) == ReceiptStatus::Holds
+        is_of_proof(criterion) && self.standing(criterion).is_met()
     }
 }
 
@@ -72,6 +74,8 @@ pub enum ReceiptStatus {
     Flaky,
     /// The receipt proves its criterion.
     Holds,
+    /// A reviewer found on this tree that the criterion holds, and cited the lines for it.
+    Reviewed,
 }
 
 impl ReceiptStatus {
@@ -87,7 +91,13 @@ impl ReceiptStatus {
             ReceiptStatus::ProvesLess => "proves_less",
             ReceiptStatus::Flaky => "flaky",
             ReceiptStatus::Holds => "holds",
+            ReceiptStatus::Reviewed => "reviewed",
         }
+    }
+
+    /// True if the criterion is proven or reviewed.
+    pub fn is_met(self) -> bool {
+        matches!(self, ReceiptStatus::Holds | ReceiptStatus::Reviewed)
     }
 
     /// True if the command ran and the criterion does not hold.
@@ -106,13 +116,16 @@ impl ReceiptStatus {
 /// all files), assumes that nothing has changed since the run.
 pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NeverRun };
-    if receipt.command != criterion.verification_command {
+    if receipt.command != criterion.verification_command || !is_of_question(receipt, criterion) {
         ReceiptStatus::NeverRun
     } else if tree.is_some_and(|tree| tree != receipt.tree_after) {
         ReceiptStatus::Stale
     } else if criterion.meaning_changed.is_empty() && !receipt.meaning_changed.is_empty() {
         // The meaning is back to the agreed one, through files that are not part of the tree.
         ReceiptStatus::Stale
+    } else if receipt.review.is_some() && !receipt.vacuous.is_empty() {
+        // A verdict that does not count is neither a pass nor a failure.
+        ReceiptStatus::Vacuous
     } else if !receipt.passed {
         ReceiptStatus::Failed
     } else if proves_less(criterion, receipt) {
@@ -125,9 +138,24 @@ pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
         ReceiptStatus::FewerTests
     } else if receipt.after_failure && receipt.passes < 2 {
         ReceiptStatus::Flaky
+    } else if receipt.review.is_some() {
+        ReceiptStatus::Reviewed
     } else {
         ReceiptStatus::Holds
     }
+}
+
+/// True if the receipt answers the criterion's question, or neither has one.
+fn is_of_question(receipt: &Receipt, criterion: &Criterion) -> bool {
+    receipt.review.as_ref().map(|review| &review.question) == criterion.review.as_ref()
+}
+
+/// How many criteria are proven, and how many are reviewed.
+pub fn count_met(criteria: &[Criterion]) -> (usize, usize) {
+    let met = criteria.iter().filter(|one| one.verified);
+    let (reviewed, proven): (Vec<&Criterion>, Vec<&Criterion>) =
+        met.partition(|one| one.review.is_some());
+    (proven.len(), reviewed.len())
 }
 
 /// True if the meaning changed, or if the summary contradicts the exit code.
@@ -151,7 +179,7 @@ fn has_fewer_tests(criterion: &Criterion, receipt: &Receipt) -> bool {
 /// Stores a new receipt, updated with what the previous receipts show.
 pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     let was_of_proof = is_of_proof(criterion);
-    let was_proven = was_of_proof && standing(criterion, None) == ReceiptStatus::Holds;
+    let was_proven = was_of_proof && standing(criterion, None).is_met();
     let before = criterion.receipt.take().filter(|before| {
         before.command == receipt.command && before.tree_after == receipt.tree_after
     });
@@ -168,7 +196,9 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     // A pass in an environment that the model chose does not count as consecutive.
     let (failed_before, passes) = before.map_or((false, 0), |before| {
         let passes = if before.by == receipt.by { before.passes } else { 0 };
-        (before.after_failure || !before.passed, passes)
+        // A verdict that did not count is no failure.
+        let failed = !before.passed && (before.review.is_none() || before.vacuous.is_empty());
+        (before.after_failure || failed, passes)
     });
     receipt.after_failure = failed_before;
     let ran = receipt.tests_run.filter(|ran| *ran > 0);
@@ -183,11 +213,11 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     // either.
     let by_itself = standing(criterion, None);
     if let Some(receipt) = &mut criterion.receipt {
-        let is_pass = matches!(by_itself, ReceiptStatus::Holds | ReceiptStatus::Flaky);
+        let is_pass = by_itself.is_met() || by_itself == ReceiptStatus::Flaky;
         receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
     }
     let standing = standing(criterion, None);
-    criterion.verified = standing == ReceiptStatus::Holds && is_of_proof(criterion);
+    criterion.verified = standing.is_met() && is_of_proof(criterion);
     if let Some(receipt) = criterion.receipt.as_mut().filter(|_| standing.is_a_failure()) {
         receipt.signature = sign(receipt, standing);
     }
@@ -198,7 +228,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
 pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regression) {
     let tree = criterion.receipt.as_ref().map(|receipt| receipt.tree_after.clone());
     match standing(criterion, None) {
-        ReceiptStatus::Holds => {
+        met if met.is_met() => {
             criterion.held_on = tree;
             criterion.turned_red = None;
         }
@@ -216,7 +246,7 @@ pub fn take_baseline(state: &mut LoopState) {
     if state.baseline_pending && all_ran {
         state.baseline_pending = false;
         for criterion in &mut state.acceptance_criteria {
-            criterion.held_before = standing(criterion, None) == ReceiptStatus::Holds;
+            criterion.held_before = standing(criterion, None).is_met();
         }
     }
 }

@@ -11,7 +11,7 @@ pub use refusal::ArgumentError;
 
 use crate::modes::parallel::TaskSource;
 use crate::shell::vacuous;
-use crate::state::{Completion, Criterion, LimitFlag, LoopState};
+use crate::state::{Completion, Criterion, LimitFlag, LoopState, REVIEW_PREFIX};
 use words::ArgumentWord;
 
 /// All flags of `ralph start`, as typed.
@@ -43,6 +43,8 @@ pub struct Options {
     pub max_minutes: Option<u64>,
     /// Input and output tokens together.
     pub max_tokens: Option<u64>,
+    /// Cost in US dollars, as headless clients report it.
+    pub max_cost: Option<f64>,
     /// Consecutive stops without progress after which the loop ends.
     pub stall_limit: Option<u32>,
     /// Maximum number of workers running at once.
@@ -69,6 +71,9 @@ impl Options {
         }
         if self.max_tokens.is_some() {
             state.limits.max_tokens = self.max_tokens;
+        }
+        if self.max_cost.is_some() {
+            state.limits.max_cost = self.max_cost;
         }
         if let Some(stall_limit) = self.stall_limit {
             state.stall_limit = stall_limit;
@@ -97,13 +102,23 @@ pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {
     }
 }
 
-/// Parses the value of `--ac`: a description, `=`, and the command that proves it. Splits at the
-/// first `=`, because commands contain `=` more often than descriptions do.
+/// Parses the value of `--ac`: a description, `=`, and the command that proves it, or `review:` and
+/// a question. Splits at the first `=`, because commands contain `=` more often than descriptions do.
 pub fn parse_criterion(text: &str) -> Result<Criterion, ArgumentError> {
     let Some((description, command)) = text.split_once('=') else {
         return Err(ArgumentError::CriterionWithoutCommand { given: text.to_owned() });
     };
     let (description, command) = (description.trim(), command.trim());
+    if let Some(question) = command.strip_prefix(REVIEW_PREFIX).map(str::trim) {
+        if question.is_empty() {
+            return Err(ArgumentError::EmptyQuestion { given: text.to_owned() });
+        }
+        return Ok(Criterion {
+            description: if description.is_empty() { question } else { description }.to_owned(),
+            review: Some(question.to_owned()),
+            ..Criterion::default()
+        });
+    }
     if let Some(why) = vacuous::refuse(command) {
         return Err(ArgumentError::Criterion { given: text.to_owned(), why });
     }

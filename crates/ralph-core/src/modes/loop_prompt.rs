@@ -97,6 +97,7 @@ fn last_run(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
         ReceiptStatus::NeverRun => String::new(),
         ReceiptStatus::Holds => ": held when it was last run".to_owned(),
+        ReceiptStatus::Reviewed => ": held when it was last reviewed".to_owned(),
         standing => {
             format!(": {}", bounded(&completion_feedback::why(criterion, standing, &[]), 60))
         }
@@ -112,6 +113,10 @@ fn failed_last(state: &LoopState) -> String {
     let Some((_, criterion, tail)) = failed.max_by_key(|(at, ..)| *at) else {
         return String::new();
     };
+    if criterion.review.is_some() {
+        let why = completion_feedback::why(criterion, receipt::standing(criterion, None), &[]);
+        return format!("Failed last: {} {why}\n", criterion.id);
+    }
     let failing = completion_feedback::failing_tests(criterion);
     let tail = truncate::tail(&without_frames(tail), TAIL_LIMIT);
     match (failing.as_str(), tail.as_str()) {
@@ -123,10 +128,10 @@ fn failed_last(state: &LoopState) -> String {
 
 fn criterion_line(criterion: &Criterion) -> String {
     let line = format!(
-        "{} {}: `{}`",
+        "{} {}: {}",
         criterion.id,
         one_line(&criterion.description, 80),
-        criterion.verification_command
+        criterion.decided_by_quoted()
     );
     one_line(&line, LINE_LIMIT)
 }
@@ -274,7 +279,7 @@ fn next_in_the_line(
     let last = state
         .acceptance_criteria
         .iter()
-        .all(|criterion| receipt::standing(criterion, None) == ReceiptStatus::Holds);
+        .all(|criterion| receipt::standing(criterion, None).is_met());
     match open {
         Some(_) if last && !was_refused => {
             format!(
@@ -385,14 +390,15 @@ fn how_to_end(state: &LoopState) -> String {
 /// `1 of 3 tasks done, 1 of 2 criteria proven`; empty if the loop has neither.
 fn standing_of(state: &LoopState, graph: &Graph<'_>) -> String {
     let criteria = &state.acceptance_criteria;
-    let verified = criteria.iter().filter(|criterion| criterion.verified).count();
+    let (proven, reviewed) = receipt::count_met(criteria);
     let mut parts = Vec::new();
     if !state.task_graph.is_empty() {
         parts.push(graph.summary().describe());
     }
     if !criteria.is_empty() {
+        let by_review = if reviewed > 0 { format!(", {reviewed} reviewed") } else { String::new() };
         parts.push(format!(
-            "{verified} of {} proven",
+            "{proven} of {} proven{by_review}",
             counted(criteria.len(), "criterion", "criteria")
         ));
     }

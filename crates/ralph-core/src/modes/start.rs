@@ -129,7 +129,7 @@ pub fn announcement(state: &LoopState) -> String {
     } else {
         text.push_str(" Done means:");
         for criterion in &state.acceptance_criteria {
-            text.push_str(&format!("\n  {}: {}", criterion.id, criterion.verification_command));
+            text.push_str(&format!("\n  {}: {}", criterion.id, criterion.decided_by()));
         }
         if state.completion == Completion::Token {
             text.push_str("\n  (not proven: completion is \"token\")");

@@ -118,11 +118,13 @@ pub struct BriefPlan {
     pub max_iterations: u32,
 }
 
-/// The number of criteria, and how many held in their last run.
+/// The number of criteria, and how many held in their last run or review.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Criteria {
     pub total: usize,
     pub held: usize,
+    /// Those of `held` that a reviewer judged, and no command proved.
+    pub reviewed: usize,
 }
 
 /// The number of tasks, and the claimed ones.
@@ -151,6 +153,7 @@ const CLAIMS_KEPT: usize = 64;
 struct OneCriterion {
     verified: bool,
     receipt: Option<de::IgnoredAny>,
+    review: Option<de::IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
@@ -194,7 +197,9 @@ impl<'de> Deserialize<'de> for Criteria {
         let mut all = Criteria::default();
         each(deserializer, |one: OneCriterion| {
             all.total += 1;
-            all.held += usize::from(one.verified && one.receipt.is_some());
+            let is_met = one.verified && one.receipt.is_some();
+            all.held += usize::from(is_met);
+            all.reviewed += usize::from(is_met && one.review.is_some());
         })?;
         Ok(all)
     }
@@ -248,7 +253,7 @@ mod tests {
         assert_eq!(brief.usage.tokens, whole.usage.tokens);
         assert_eq!(brief.pause.unwrap().cause, whole.pause.as_ref().unwrap().cause);
         assert_eq!(brief.blocked.unwrap().what, whole.blocked.as_ref().unwrap().what);
-        assert_eq!(brief.criteria, Criteria { total: 2, held: 1 });
+        assert_eq!(brief.criteria, Criteria { total: 2, held: 1, reviewed: 0 });
         let claimed = Claimed {
             id: "T-2".to_owned(),
             name: "a \"b\"".to_owned(),

@@ -80,7 +80,7 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     take!(changed_tests meaning_noted baseline_pending checkpoint context_report stall_hashes progress blocked);
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
     take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost details_due round);
-    take!(parallel workers parent environment);
+    take!(parallel workers parent environment plan_file review reviews);
     read.mode = ModeState::take(&mut members)?;
     read.extra = members.rest();
     Ok(read)
@@ -108,6 +108,7 @@ impl<'de> Deserialize<'de> for Task {
                     "owner",
                     "lease_expires_at",
                     "attempts",
+                    "verify",
                     "result",
                 ];
                 let mut task = Task::default();
@@ -126,6 +127,7 @@ impl<'de> Deserialize<'de> for Task {
                                 FromJson::from_json(value).map_err(Error::custom)?;
                         }
                         Name::Known(8) => task.attempts = map.next_value()?,
+                        Name::Known(9) => task.verify = map.next_value()?,
                         Name::Known(_) => task.result = map.next_value()?,
                         Name::Other(name) => drop(task.extra.insert(name, map.next_value()?)),
                     }

@@ -1,17 +1,27 @@
 //! A receipt as it is stored with its criterion. What it proves is decided in `evidence::receipt`.
 
+use super::ReviewReceipt;
 use crate::text::from_json::{FromJson, Mistake, from_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One run of an acceptance command.
+/// The kind of a receipt that rests on a review.
+pub const REVIEWED: &str = "reviewed";
+
+/// One run of an acceptance command, or one review.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Receipt {
+    /// `reviewed` if a reviewer decided; empty if a command did.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
     /// The command as it was run.
     pub command: String,
-    /// True if the command exited with code 0 by itself.
+    /// What the reviewer answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewReceipt>,
+    /// True if the command exited with code 0 by itself, or the verdict is that the criterion holds.
     pub passed: bool,
     /// The command's exit code; absent if it did not exit by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +50,8 @@ pub struct Receipt {
     /// Changes to the meaning of the command at the time of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meaning_changed: Vec<String>,
-    /// Why a pass proves nothing: a known runner reported that no test ran.
+    /// Why a pass proves nothing: a known runner reported that no test ran; or why a verdict does
+    /// not count.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub vacuous: String,
     /// When the run began.
@@ -121,7 +132,9 @@ impl FromJson for CriterionRunner {
 }
 
 from_json!(Receipt {
+    kind,
     command,
+    review,
     passed,
     exit_code,
     ended,

@@ -51,11 +51,18 @@ impl Tokens {
 pub struct Usage {
     /// The sum over all transcripts.
     pub tokens: Tokens,
+    /// In US dollars, as headless clients reported it; 0 if none did.
+    #[serde(skip_serializing_if = "is_free")]
+    pub cost: f64,
     /// The transcripts, by their paths.
     pub sources: BTreeMap<String, Source>,
 }
 
-from_json!(Usage { tokens, sources });
+from_json!(Usage { tokens, cost, sources });
+
+fn is_free(cost: &f64) -> bool {
+    *cost == 0.0
+}
 
 /// How far one transcript was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +104,7 @@ impl Usage {
     /// Resets the totals but keeps the read offsets.
     pub fn forget(&mut self) {
         self.tokens = Tokens::default();
+        self.cost = 0.0;
         for source in self.sources.values_mut() {
             source.counted = Tokens::default();
         }

@@ -106,7 +106,7 @@ impl Plan {
 }
 
 /// Gives each empty id the next free number.
-fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
+pub fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
     let ids: Vec<&mut String> = ids.collect();
     let mut taken: HashSet<String> = ids.iter().map(|id| (**id).clone()).collect();
     let mut count = 0_usize;
@@ -129,6 +129,7 @@ fn unverified(criterion: &mut Criterion) {
         id: said.id,
         description: said.description,
         verification_command: said.verification_command,
+        review: said.review,
         paths: said.paths,
         extra: said.extra,
         ..Criterion::default()
@@ -165,7 +166,15 @@ fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> 
             flaws.push((at, "description", "empty; write what must be true".to_owned()));
         }
         let command = criterion.verification_command.as_str();
-        if let Some(why) = vacuous::refuse(command) {
+        if let Some(question) = &criterion.review {
+            if question.trim().is_empty() {
+                flaws.push((at, "review", "empty; write the question to answer".to_owned()));
+            }
+            if !command.trim().is_empty() {
+                let what = "a criterion has a command or a question, not both".to_owned();
+                flaws.push((at, "review", what));
+            }
+        } else if let Some(why) = vacuous::refuse(command) {
             let what = match command.trim() {
                 "" => format!("{why}; name a command that fails until the work is done"),
                 command => {
@@ -192,7 +201,7 @@ fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// The flaws of the tasks, each with the task's position in the list and the member.
-fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
+pub(crate) fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
     graph::lint_with_places(tasks).into_iter().map(|(at, flaw)| {
         let field = match flaw {
             GraphFlaw::EmptyId { .. } | GraphFlaw::DuplicateId { .. } => "id",

@@ -144,6 +144,12 @@ impl FromJson for u32 {
     }
 }
 
+impl FromJson for f64 {
+    fn from_json(value: Value) -> Result<Self, Mistake> {
+        value.as_f64().map_or_else(|| mistake("a number"), Ok)
+    }
+}
+
 impl FromJson for usize {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         usize::try_from(u64::from_json(value)?).or_else(|_| mistake("a number of this size"))

@@ -131,8 +131,14 @@ fn holding(state: &LoopState) -> String {
     let all = &state.acceptance_criteria;
     let open: Vec<String> = all.iter().filter(|one| !one.verified).map(unproven).collect();
     let is_proven = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Complete);
+    let (proven, reviewed) = receipt::count_met(all);
     match (all.len(), open.len()) {
         (0, _) => String::new(),
+        (_, 0) if reviewed > 0 => match (is_proven, proven) {
+            (_, 0) => plural::counted(reviewed, "criterion reviewed", "criteria reviewed"),
+            (true, proven) => format!("{proven} proven, {reviewed} reviewed"),
+            (false, proven) => format!("{proven} hold, {reviewed} reviewed"),
+        },
         (1, 0) if is_proven => "the criterion is proven".to_owned(),
         (1, 0) => "the criterion holds".to_owned(),
         (1, _) => format!("the criterion does not hold: {}", open.join("")),
@@ -153,8 +159,12 @@ fn unproven(criterion: &Criterion) -> String {
             format!("{id} held when it was last run")
         }
         ReceiptStatus::Holds => format!("{id} passed in `ralph verify` only"),
+        ReceiptStatus::Reviewed if receipt::is_of_proof(criterion) => {
+            format!("{id} held when it was last reviewed")
+        }
+        ReceiptStatus::NeverRun if criterion.review.is_some() => format!("{id} was not reviewed"),
         ReceiptStatus::NeverRun => format!("{id} was not run"),
-        ReceiptStatus::Failed => {
+        ReceiptStatus::Failed if criterion.review.is_none() => {
             let failing = completion_feedback::failing_tests(criterion);
             match failing.trim_end() {
                 "" => format!("{id} fails"),

@@ -47,7 +47,14 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
     let criteria = state.criteria;
     let all_hold = criteria.total > 0 && criteria.held == criteria.total;
     let tone = if all_hold { Tone::Good } else { Tone::Plain };
-    add(of("criteria", criteria.held, criteria.total), tone);
+    let proven = of("criteria", criteria.held - criteria.reviewed, criteria.total);
+    add(
+        match criteria.reviewed {
+            0 => proven,
+            reviewed => format!("{proven}, {reviewed} reviewed"),
+        },
+        tone,
+    );
     if state.ending.is_some() {
         return parts;
     }

@@ -44,6 +44,8 @@ pub struct ClientStart<'a> {
     pub args: &'a [OsString],
     /// Variables added to our environment.
     pub env: &'a [(String, String)],
+    /// Variables of our environment that the client must not see.
+    pub unset: &'a [String],
     /// The working folder; ours if not set.
     pub folder: Option<&'a Path>,
     /// How long the client and its descendants may live after its last result.
@@ -114,6 +116,9 @@ fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
     let ((out, to_out), (err, to_err)) = (ends()?, ends()?);
     // The command owns both write ends, and closes them at the end of this function.
     let mut command = Command::new(start.program);
+    for name in start.unset {
+        command.env_remove(name);
+    }
     command
         .args(start.args)
         .envs(start.env.iter().map(|(name, value)| (name, value)))

@@ -48,7 +48,7 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     let mut lines: Vec<String> = state
         .acceptance_criteria
         .iter()
-        .map(|one| format!("{}: {}", visible(&one.id), visible(&one.verification_command)))
+        .map(|one| format!("{}: {}", visible(&one.id), visible(&one.decided_by())))
         .collect();
     let why = match taken.as_slice() {
         [] => "nothing had changed since they were agreed to".to_owned(),

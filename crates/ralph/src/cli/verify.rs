@@ -146,7 +146,7 @@ fn carry_out(
     };
     let outcome = verify::run(&order, watcher)?;
     let named = outcome.named(ids);
-    let holding = named.iter().filter(|(_, standing)| *standing == ReceiptStatus::Holds).count();
+    let holding = named.iter().filter(|(_, standing)| standing.is_met()).count();
     let decision = if holding == named.len() { "holds" } else { "does not hold" };
     let standings: BTreeMap<&str, &str> =
         named.iter().map(|(one, standing)| (one.id.as_str(), standing.as_str())).collect();
@@ -162,8 +162,7 @@ fn carry_out(
 /// Prints the status of the criteria; true if all the requested ones hold.
 fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     let named = outcome.named(&args.ids);
-    let open: Vec<_> =
-        named.iter().filter(|(_, standing)| *standing != ReceiptStatus::Holds).collect();
+    let open: Vec<_> = named.iter().filter(|(_, standing)| !standing.is_met()).collect();
     if args.json {
         let criteria: Vec<_> = named
             .iter()
@@ -205,7 +204,12 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
         text.push('\n');
     }
     let (holding, all) = (named.len() - open.len(), named.len());
+    let is_reviewed = |one: &&(&Criterion, ReceiptStatus)| one.1 == ReceiptStatus::Reviewed;
+    let reviewed = named.iter().filter(is_reviewed).count();
     text.push_str(&match (holding == all, all) {
+        _ if reviewed > 0 => {
+            format!("{} of {all} hold, {reviewed} reviewed.", holding - reviewed)
+        }
         (true, 1) => "It holds.".to_owned(),
         (true, _) => format!("All {all} hold."),
         (false, _) => format!("{holding} of {all} hold."),
@@ -264,7 +268,7 @@ impl VerifyDisplay {
 
 impl Watcher for VerifyDisplay {
     fn begins(&self, criterion: &Criterion) {
-        let command = visible(&criterion.verification_command);
+        let command = visible(&criterion.decided_by());
         if self.lines.is_hidden() {
             self.say(criterion, "runs", Colour::Dim, &command);
             return;
@@ -292,6 +296,7 @@ impl Watcher for VerifyDisplay {
         let shown = phrases::spaced(standing.as_str());
         let (word, colour) = match standing {
             ReceiptStatus::Holds => ("holds", Colour::Green),
+            ReceiptStatus::Reviewed => ("reviewed", Colour::Green),
             ReceiptStatus::Flaky => ("flaky", Colour::Yellow),
             _ => (shown.as_str(), Colour::Red),
         };
@@ -321,5 +326,5 @@ fn account(criterion: &Criterion) -> String {
         Some(n) => format!("{n} {}, ", noun(n, "test", "tests")),
         None => String::new(),
     };
-    format!("{tests}{seconds:.1} s  {}", criterion.verification_command)
+    format!("{tests}{seconds:.1} s  {}", criterion.decided_by())
 }

@@ -46,6 +46,9 @@ pub struct ClientRound {
     pub resume: Option<String>,
     /// Environment variables to add to Ralph's own.
     pub env: Vec<(String, String)>,
+    /// Variables of Ralph's own environment that the client must not see.
+    #[serde(default)]
+    pub unset: Vec<String>,
     /// Arguments to add after Ralph's own.
     pub extra_args: Vec<OsString>,
     /// Permission rules to add to the user's own.

@@ -23,6 +23,8 @@ pub(crate) struct Screen {
     lines: MultiProgress,
     /// True if several rounds run at once.
     is_many: bool,
+    /// True if nothing is shown.
+    is_quiet: bool,
     /// The line about the whole run, once something is known about it.
     whole: RefCell<Option<WholeLine>>,
     rounds: RefCell<BTreeMap<String, RoundLine>>,
@@ -40,10 +42,12 @@ struct WholeLine {
     words: String,
     /// The tokens of ended rounds.
     tokens: u64,
+    /// The cost of ended rounds in US dollars.
+    cost: f64,
 }
 
 /// How far a run is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Whole {
     pub(crate) n_done: usize,
     /// 0 if nobody knows how many tasks there will be.
@@ -51,6 +55,8 @@ pub(crate) struct Whole {
     pub(crate) words: String,
     /// Tokens used before this run, and by clients that have ended.
     pub(crate) tokens: u64,
+    /// The cost of the same clients in US dollars, as they reported it.
+    pub(crate) cost: f64,
 }
 
 impl Screen {
@@ -62,10 +68,18 @@ impl Screen {
         Screen::of(true)
     }
 
+    /// Shows nothing: the caller has a display of its own.
+    pub(crate) fn quiet() -> Screen {
+        let mut screen = Screen::of(true);
+        screen.is_quiet = true;
+        screen
+    }
+
     fn of(is_many: bool) -> Screen {
         Screen {
             lines: MultiProgress::new(),
             is_many,
+            is_quiet: false,
             whole: RefCell::default(),
             rounds: RefCell::default(),
         }
@@ -73,6 +87,9 @@ impl Screen {
 
     /// Adds a line for a round, above the summary line. The name in front is its task's.
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
+        if self.is_quiet {
+            return;
+        }
         let label = visible(label);
         let (template, prefix) = match self.is_many {
             true => {
@@ -135,7 +152,9 @@ impl Screen {
 
     /// Prints permanent lines above the redrawn ones.
     pub(crate) fn tell(&self, text: &str) {
-        self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
+        if !self.is_quiet {
+            self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
+        }
     }
 
     pub(crate) fn remove(&self, round: &str) {
@@ -161,7 +180,7 @@ impl Screen {
             };
             let bar = self.lines.add(bar(template));
             bar.enable_steady_tick(TICK);
-            WholeLine { bar, words: String::new(), tokens: 0 }
+            WholeLine { bar, words: String::new(), tokens: 0, cost: 0.0 }
         });
         line.bar.set_length(at.n_tasks as u64);
         line.bar.set_position(at.n_done as u64);
@@ -169,7 +188,7 @@ impl Screen {
         if line.bar.is_hidden() && line.words != words {
             screen::tell(&words);
         }
-        (line.words, line.tokens) = (words, at.tokens);
+        (line.words, line.tokens, line.cost) = (words, at.tokens, at.cost);
         line.show(self.rounds.borrow().values().map(|line| line.tokens).sum());
     }
 }
@@ -177,7 +196,8 @@ impl Screen {
 impl WholeLine {
     fn show(&self, at_work: u64) {
         let tokens = self.tokens.saturating_add(at_work);
-        self.bar.set_message(format!("{}  {}", self.words, plural::tokens(tokens)));
+        let used = format!("{}{}", plural::tokens(tokens), plural::dollars(self.cost));
+        self.bar.set_message(format!("{}  {used}", self.words));
     }
 }
 

@@ -125,27 +125,45 @@ impl VerifyRound<'_, '_> {
         };
         let mut judged = criterion.clone();
         meaning::after_run(&work.root, &work.state, &mut judged, &mut receipt);
-        receipt::record(&mut judged, receipt);
-        receipt::note_turn(&mut judged, |held_on| {
-            work.trees.regression(work.state.checkpoint.as_ref(), held_on, &criterion.paths)
-        });
-        let updated = work.file.update(|state| {
-            let same = |one: &&mut Criterion| {
-                one.id == judged.id && one.verification_command == judged.verification_command
-            };
-            if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
-                one.clone_from(&judged);
-            }
-            state.clone()
-        })?;
-        work.state = updated.context("the loop is gone")?;
-        let standing = work.standing(&judged);
-        self.watcher.ended(&judged, standing);
-        if standing == ReceiptStatus::Flaky {
-            self.watcher.again(&judged, "it failed on this tree before");
-        }
-        Ok(())
+        record(work, judged, receipt, self.watcher)
     }
+}
+
+/// Records a receipt in the criterion and writes it to the state.
+pub(super) fn record(
+    work: &mut VerifyWork<'_>,
+    mut judged: Criterion,
+    receipt: Receipt,
+    watcher: &dyn Watcher,
+) -> Result<()> {
+    let used = receipt.review.as_ref().map(|review| (review.tokens, review.cost));
+    receipt::record(&mut judged, receipt);
+    let paths = judged.paths.clone();
+    receipt::note_turn(&mut judged, |held_on| {
+        work.trees.regression(work.state.checkpoint.as_ref(), held_on, &paths)
+    });
+    let updated = work.file.update(|state| {
+        let same = |one: &&mut Criterion| {
+            one.id == judged.id
+                && one.verification_command == judged.verification_command
+                && one.review == judged.review
+        };
+        if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
+            one.clone_from(&judged);
+        }
+        if let Some((tokens, cost)) = used {
+            state.usage.tokens = state.usage.tokens.plus(tokens);
+            state.usage.cost += cost;
+        }
+        state.clone()
+    })?;
+    work.state = updated.context("the loop is gone")?;
+    let standing = work.standing(&judged);
+    watcher.ended(&judged, standing);
+    if standing == ReceiptStatus::Flaky {
+        watcher.again(&judged, "it failed on this tree before");
+    }
+    Ok(())
 }
 
 /// A run of one criterion, with the changes it made to the tree.

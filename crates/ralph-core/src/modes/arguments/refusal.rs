@@ -30,6 +30,8 @@ pub enum ArgumentError {
     Completion { given: String },
     /// `--ac` without a `=`.
     CriterionWithoutCommand { given: String },
+    /// `--ac` with `review:` and no question.
+    EmptyQuestion { given: String },
     /// `--ac` with a command that proves nothing.
     Criterion { given: String, why: Vacuous },
     /// The task is a pair of quotes with nothing between them.
@@ -70,6 +72,11 @@ impl fmt::Display for ArgumentError {
                 to,
                 "`--ac` needs a description, `=` and a command, not `{given}`: write `{}`",
                 example("--ac")
+            ),
+            ArgumentError::EmptyQuestion { given } => write!(
+                to,
+                "`--ac '{given}'` asks nothing: write the question after `review:`, such as \
+                 `--ac 'the guide is clear=review: does docs/guide.md explain each step?'`"
             ),
             ArgumentError::Criterion { given, why } => write!(
                 to,

@@ -153,6 +153,21 @@ fn a_criterion_is_parted_at_its_first_equals_sign() {
 }
 
 #[test]
+fn a_criterion_that_no_command_can_prove_names_a_question() {
+    let given = options("--ac 'clear=review: does docs/a.md = b?' --ac '=review:true?'");
+    let all: Vec<_> = given
+        .criteria
+        .iter()
+        .map(|one| (one.description.as_str(), one.review.as_deref(), &*one.verification_command))
+        .collect();
+    let expected = [("clear", Some("does docs/a.md = b?"), ""), ("true?", Some("true?"), "")];
+    assert_eq!(all, expected);
+    assert_eq!(given.criteria[0].decided_by(), "review: does docs/a.md = b?");
+    check_refused("x --ac 'clear=review:'", "asks nothing: write the question after `review:`");
+    check_refused("x --ac 'clear=review:   '", "asks nothing");
+}
+
+#[test]
 fn a_criterion_that_proves_nothing_is_refused() {
     check_refused("x --ac 'npm test'", "a description, `=` and a command");
     check_refused("x --ac 'tests pass='", "there is no command");

@@ -74,7 +74,7 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
         let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
         let why = || completion_feedback::why(criterion, standing, changed);
         (!proof.proves(criterion)).then(|| {
-            let command = bounded(&criterion.verification_command, 80);
+            let command = bounded(&criterion.decided_by(), 80);
             format!("{} {} (`{command}`)", criterion.id, why())
         })
     });
@@ -241,7 +241,7 @@ pub fn announcement(state: &LoopState) -> String {
     } else {
         text.push_str(" When all tasks are done, these commands must succeed:");
         for criterion in &state.acceptance_criteria {
-            let _ = write!(text, "\n  {}: {}", criterion.id, criterion.verification_command);
+            let _ = write!(text, "\n  {}: {}", criterion.id, criterion.decided_by());
         }
     }
     for error in &state.errors {

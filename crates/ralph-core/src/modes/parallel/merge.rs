@@ -147,9 +147,7 @@ pub fn turned_red(
     before: &[(String, ReceiptStatus)],
     now: &[(String, ReceiptStatus)],
 ) -> Vec<String> {
-    let held = |id: &str| {
-        before.iter().any(|(known, standing)| known == id && *standing == ReceiptStatus::Holds)
-    };
+    let held = |id: &str| before.iter().any(|(known, standing)| known == id && standing.is_met());
     let red = now.iter().filter(|(id, standing)| held(id) && standing.is_a_failure());
     red.map(|(id, _)| id.clone()).collect()
 }

@@ -78,7 +78,7 @@ impl Worth {
     pub fn of(word: &str) -> Worth {
         let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
-            () if is(ReceiptStatus::Holds) => Worth::Holds,
+            () if is(ReceiptStatus::Holds) || is(ReceiptStatus::Reviewed) => Worth::Holds,
             () if is(ReceiptStatus::NeverRun) => Worth::Never,
             () if is(ReceiptStatus::Stale) || is(ReceiptStatus::Flaky) => Worth::Stale,
             () => Worth::Fails,

@@ -8,6 +8,7 @@ use super::{
 };
 use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::receipt::ReceiptStatus;
+use crate::evidence::review;
 use crate::modes::refine::state::Refinement;
 use crate::state::{Criterion, EndingKind, EndingTone, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
@@ -54,9 +55,7 @@ impl LoopSeen<'_> {
             self.criteria.get(at).map_or(ReceiptStatus::NeverRun, |(standing, _)| *standing);
         let verified = self.state.acceptance_criteria.get(at).is_some_and(|one| one.verified);
         match looked {
-            ReceiptStatus::Holds if self.state.ending.is_some() && !verified => {
-                ReceiptStatus::Stale
-            }
+            met if met.is_met() && self.state.ending.is_some() && !verified => ReceiptStatus::Stale,
             looked => looked,
         }
     }
@@ -196,7 +195,7 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
     });
     let standings = seen.standings();
     if !standings.is_empty() {
-        let holding = standings.iter().filter(|one| **one == ReceiptStatus::Holds).count();
+        let holding = standings.iter().filter(|one| one.is_met()).count();
         gauges.push(Gauge { label: "Criteria that hold", ..reached(holding, standings.len()) });
     }
     let summary = graph::summary(&state.task_graph, until);
@@ -251,7 +250,7 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
         Evidence {
             id: words::line(&criterion.id, 40),
             about: words::line(&criterion.description, SHORT),
-            command: words::line(&criterion.verification_command, LONG),
+            command: words::line(&criterion.decided_by(), LONG),
             standing: standing.as_str(),
             tone: match Worth::of(standing.as_str()) {
                 Worth::Holds => Tone::Good,
@@ -260,8 +259,8 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
                 Worth::Never => Tone::Quiet,
             },
             receipt: match (*looked, standing) {
-                (ReceiptStatus::Holds, ReceiptStatus::Holds) => receipt(criterion),
-                (ReceiptStatus::Holds, _) => "held when it was last run".to_owned(),
+                (met, now) if met.is_met() && now.is_met() => receipt(criterion),
+                (met, _) if met.is_met() => "held when it was last run".to_owned(),
                 _ => words::line(&completion_feedback::why(criterion, standing, changed), LONG),
             },
             tail: tail(criterion),
@@ -279,9 +278,10 @@ fn tail(criterion: &Criterion) -> String {
 /// A summary of a receipt that holds.
 fn receipt(criterion: &Criterion) -> String {
     let Some(receipt) = &criterion.receipt else { return String::new() };
-    let mut parts = vec![match receipt.exit_code {
-        Some(code) => format!("exit code {code}"),
-        None => receipt.ended.clone(),
+    let mut parts = vec![match (&receipt.review, receipt.exit_code) {
+        (Some(found), _) => review::reason(found),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => receipt.ended.clone(),
     }];
     parts.extend(receipt.tests_run.map(|n| counted(n as usize, "test", "tests")));
     parts.push(lasted(receipt.duration_ms));

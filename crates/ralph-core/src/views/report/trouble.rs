@@ -52,7 +52,7 @@ fn refused(lines: &[ReportLine]) -> Items {
         let open = stop.before.acceptance_criteria.iter().filter_map(|criterion| {
             let standing = proof.map_or(ReceiptStatus::NeverRun, |proof| proof.standing(criterion));
             let why = completion_feedback::why(criterion, standing, &[]);
-            (standing != ReceiptStatus::Holds).then(|| format!("{} {why}", criterion.id))
+            (!standing.is_met()).then(|| format!("{} {why}", criterion.id))
         });
         let open: Vec<String> = open.collect();
         let why = if open.is_empty() { line.why.clone() } else { open.join("; ") };

@@ -8,7 +8,7 @@ use ralph_core::state::{
     DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, Registration,
     StartedBy,
 };
-use ralph_core::tasks::plan;
+use ralph_core::tasks::{foreign, plan};
 use ralph_core::text::plural::counted;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
@@ -191,7 +191,9 @@ pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<Loo
         short(&about.plan_hash)
     );
     let from = PlannedFrom { home, root, goal: &goal, started_by: StartedBy::Person };
+    let file = foreign::ralplan_file(&about.plan_path, &text, &read.tasks);
     let mut state = begin::planned_from(&from, read)?;
+    state.plan_file = file;
     lifecycle::create(home, &mut state)?;
     Ok(Box::new(state))
 }

@@ -116,7 +116,7 @@ fn refused(record: &StopRecord) -> String {
         return format!("completion was requested and is refused: {}", withheld.describe());
     }
     let all = standings(record);
-    let holding = all.iter().filter(|(_, standing)| *standing == ReceiptStatus::Holds).count();
+    let holding = all.iter().filter(|(_, standing)| standing.is_met()).count();
     let hold = noun(all.len(), "holds", "hold");
     let criteria = noun(all.len(), "criterion", "criteria");
     let mut text = format!(

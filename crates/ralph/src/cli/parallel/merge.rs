@@ -124,7 +124,7 @@ impl MergeDisplay {
 
 impl Watcher for MergeDisplay {
     fn begins(&self, criterion: &Criterion) {
-        let (id, command) = (visible(&criterion.id), visible(&criterion.verification_command));
+        let (id, command) = (visible(&criterion.id), visible(&criterion.decided_by()));
         self.bar.set_message(format!("{id}  {command}"));
     }
 

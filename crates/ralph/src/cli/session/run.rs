@@ -108,7 +108,7 @@ fn announcement(found: &FoundLoop, id: &OrchestrationId, logs: &Path, seen: &Sna
         seen.request
     );
     for criterion in &found.state.acceptance_criteria {
-        text.push_str(&format!("\n{}: {}", criterion.id, criterion.verification_command));
+        text.push_str(&format!("\n{}: {}", criterion.id, criterion.decided_by()));
     }
     text
 }

@@ -29,7 +29,7 @@ pub(super) fn describe(one: &LoopView) -> String {
             pad = word - standing.as_str().len()
         ));
         let said = visible(&criterion.description);
-        let command = format!("`{}`", visible(&criterion.verification_command));
+        let command = visible(&criterion.decided_by_quoted());
         let at = below + word + 2;
         let width = screen::width();
         text.push_str(&screen::wrapped_to(width, &said, at, below));
@@ -60,7 +60,10 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         // The status word beside it says the same.
         ReceiptStatus::NeverRun => Vec::new(),
         ReceiptStatus::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
-        ReceiptStatus::Failed => vec![failure(criterion, &why)],
+        ReceiptStatus::Failed if criterion.review.is_none() => vec![failure(criterion, &why)],
+        ReceiptStatus::Reviewed => {
+            vec![why.strip_prefix("is reviewed: ").unwrap_or(&why).to_owned()]
+        }
         ReceiptStatus::Holds => {
             let ran = tests.map(|n| format!("{n} {} ran", one_or_many(n)));
             ran.into_iter().chain((!one.is_proven(criterion)).then_some(why)).collect()
@@ -98,7 +101,7 @@ fn one_or_many(n: u64) -> &'static str {
 
 fn worth(standing: ReceiptStatus) -> Colour {
     match standing {
-        ReceiptStatus::Holds => Colour::Green,
+        ReceiptStatus::Holds | ReceiptStatus::Reviewed => Colour::Green,
         ReceiptStatus::NeverRun => Colour::Dim,
         ReceiptStatus::Stale | ReceiptStatus::Flaky => Colour::Yellow,
         _ => Colour::Red,

@@ -109,6 +109,7 @@ fn of_criterion(one: &LoopView, criterion: &Criterion) -> Value {
         "id": criterion.id,
         "description": criterion.description,
         "command": criterion.verification_command,
+        "review": criterion.review,
         "verified": one.is_proven(criterion),
         "state": one.standing(criterion).as_str(),
         "changed": one.changed(criterion),

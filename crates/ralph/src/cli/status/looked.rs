@@ -59,9 +59,7 @@ impl LoopView {
     pub(super) fn is_proven(&self, criterion: &Criterion) -> bool {
         match self.state.ending {
             Some(_) => criterion.verified,
-            None => {
-                receipt::is_of_proof(criterion) && self.standing(criterion) == ReceiptStatus::Holds
-            }
+            None => receipt::is_of_proof(criterion) && self.standing(criterion).is_met(),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::command::number;
+use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::LoopArgs;
 use anyhow::Result;
@@ -211,9 +212,13 @@ pub(super) fn renew(here: &Here, args: &Renew) -> Result<Exit> {
 
 pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
     let (id, by) = (args.id.as_str(), args.owner.as_deref());
-    super::update(here, &args.which, "done", |state| {
-        graph::done(&mut state.task_graph, id, by, args.result)
+    let state = super::update(here, &args.which, "done", |state| {
+        graph::done(&mut state.task_graph, id, by, args.result).map(|_| state.clone())
     })?;
+    // A round's task is done once Ralph has checked the round, and a worker's once it is merged.
+    if state.round.is_none() && state.workers.is_empty() {
+        plan_import::tick(&state, &[id.to_owned()]);
+    }
     say(&format!("{id} done"))
 }
 

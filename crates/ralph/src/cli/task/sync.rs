@@ -6,10 +6,11 @@
 
 mod say;
 
-use super::{import, lint};
+use super::lint;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
+use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::{Context, Result};
@@ -126,7 +127,7 @@ fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Updated {
     let is_new = state.is_none();
     let mut state = match state {
         Some(state) => state,
-        None => import::planned(here, Plan::default())?,
+        None => plan_import::planned(here, Plan::default())?,
     };
     Ok(lines.sync(&state.task_graph, here.now).map(|synced| {
         state.task_graph = synced.tasks;

@@ -202,6 +202,7 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let (word, tone) = match standing {
         // Only the tree could show whether it still holds.
         ReceiptStatus::Holds => ("held", Tone::Good),
+        ReceiptStatus::Reviewed => ("reviewed", Tone::Good),
         ReceiptStatus::Failed => ("failed", Tone::Wrong),
         ReceiptStatus::NeverRun => ("never run", Tone::Waits),
         other => (other.as_str(), Tone::Waits),
@@ -210,17 +211,17 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let note = match (standing, tests) {
         (ReceiptStatus::NeverRun, _) => String::new(),
         (ReceiptStatus::Holds, Some(n)) => counted(n as usize, "test", "tests"),
-        (ReceiptStatus::Holds, None) => String::new(),
+        (ReceiptStatus::Holds | ReceiptStatus::Reviewed, _) => String::new(),
         (other, _) => completion_feedback::why(criterion, other, &[]),
     };
-    let command = &criterion.verification_command;
+    let decided_by = criterion.decided_by_quoted();
     Criterion {
         id: criterion.id.clone(),
         word,
         tone,
         at: receipt.and_then(|receipt| receipt.started_at),
         note,
-        description: format!("{}  `{command}`", criterion.description).trim().to_owned(),
+        description: format!("{}  {decided_by}", criterion.description).trim().to_owned(),
     }
 }
 

@@ -37,6 +37,7 @@ impl Attempt<'_> {
             program: self.client,
             args: &args,
             env: &self.round.env,
+            unset: &self.round.unset,
             folder: self.round.folder.as_deref(),
             grace: self.policy.grace,
         };

@@ -27,10 +27,7 @@ pub(super) fn plan(state: &LoopState) -> String {
     told.push_str(&list("", summary(&text)));
     if let Ok(plan) = plan::parse(&text) {
         let criteria = plan.criteria.iter().map(|criterion| {
-            format!(
-                "{} {}: {}",
-                criterion.id, criterion.description, criterion.verification_command
-            )
+            format!("{} {}: {}", criterion.id, criterion.description, criterion.decided_by())
         });
         told.push_str(&list("\nCriteria:", criteria.collect()));
         let tasks = plan.tasks.iter().map(|task| format!("{} {}", task.id, task.name));

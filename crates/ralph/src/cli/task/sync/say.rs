@@ -24,7 +24,8 @@ pub(super) fn text(done: &SyncResult, dry_run: bool) -> String {
     if done.is_new && !dry_run {
         rows.push(format!("Ralph loop {} planned", visible(&state.loop_id)));
         rows.extend(state.acceptance_criteria.iter().map(|criterion| {
-            let words = [&criterion.id, &criterion.description, &criterion.verification_command];
+            let decided_by = criterion.decided_by();
+            let words = [criterion.id.as_str(), &criterion.description, &decided_by];
             let [id, description, command] = words.map(|word| visible(word));
             format!("{id}  {description}: {command}")
         }));

@@ -1,0 +1,224 @@
+//! Splits a Markdown document into the lines that matter in a plan: headings, list items, boxes and
+//! blocks of code.
+//!
+//! By lines, as the tools that own these formats read them, and more leniently than CommonMark: an
+//! item keeps its box however deep it is indented. Front matter, comments and the boxes inside
+//! blocks of code are no part of the plan.
+
+use crate::tasks::plan::{closes, opening};
+
+/// A line, or a block of code, which counts as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// As an editor counts, from 1.
+    pub(super) number: usize,
+    pub(super) kind: Kind<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind<'a> {
+    Heading {
+        /// 1 for `#`.
+        level: usize,
+        text: &'a str,
+        checkbox: Option<Checkbox>,
+    },
+    Item {
+        /// Columns before the bullet.
+        indent: usize,
+        text: &'a str,
+        checkbox: Option<Checkbox>,
+    },
+    Code {
+        language: &'a str,
+        lines: Vec<(usize, &'a str)>,
+    },
+    /// Any other line, an empty one too.
+    Text(&'a str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Checkbox {
+    /// Where in the document the character between the brackets is, in bytes.
+    pub(super) offset: usize,
+    pub(super) is_ticked: bool,
+}
+
+/// The lines of a document.
+pub(super) fn split(document: &str) -> Vec<Line<'_>> {
+    let mut lines = Vec::new();
+    let mut rest = raw(document).into_iter().skip(front_matter(document)).peekable();
+    while let Some(line) = rest.next() {
+        let trimmed = line.text.trim();
+        if trimmed.starts_with("<!--") {
+            let mut is_open = !trimmed.contains("-->");
+            while is_open && let Some(next) = rest.next() {
+                is_open = !next.text.contains("-->");
+            }
+            continue;
+        }
+        let kind = match fence(line.text) {
+            Some((fence, language)) => {
+                let mut inside = Vec::new();
+                for next in rest.by_ref().take_while(|next| !closes(next.text, fence)) {
+                    inside.push((next.number, next.text));
+                }
+                Kind::Code { language: language.trim(), lines: inside }
+            }
+            None => heading(&line).or_else(|| item(&line)).unwrap_or(Kind::Text(line.text)),
+        };
+        lines.push(Line { number: line.number, kind });
+    }
+    lines
+}
+
+/// A line as it stands in the document, without its end.
+struct Raw<'a> {
+    number: usize,
+    /// Where it begins, in bytes.
+    start: usize,
+    text: &'a str,
+}
+
+fn raw(document: &str) -> Vec<Raw<'_>> {
+    let mut start = document.len() - document.trim_start_matches('\u{feff}').len();
+    let mut lines = Vec::new();
+    for (at, line) in document[start..].split_inclusive('\n').enumerate() {
+        lines.push(Raw { number: at + 1, start, text: line.trim_end_matches(['\n', '\r']) });
+        start += line.len();
+    }
+    lines
+}
+
+/// How many lines the front matter takes. Without a closing line there is none.
+fn front_matter(document: &str) -> usize {
+    let mut lines = document.trim_start_matches('\u{feff}').lines();
+    if lines.next().map(str::trim_end) != Some("---") {
+        return 0;
+    }
+    lines.position(|line| matches!(line.trim_end(), "---" | "...")).map_or(0, |at| at + 2)
+}
+
+fn fence(line: &str) -> Option<(&str, &str)> {
+    // Backticks after the fence: a span of code that fills the line.
+    opening(line).filter(|(fence, language)| fence.starts_with('~') || !language.contains('`'))
+}
+
+fn heading<'a>(line: &Raw<'a>) -> Option<Kind<'a>> {
+    let text = line.text.trim_start_matches(' ');
+    if line.text.len() - text.len() > 3 {
+        return None;
+    }
+    let rest = text.trim_start_matches('#');
+    let level = text.len() - rest.len();
+    if !(1..=6).contains(&level) || !rest.is_empty() && !rest.starts_with([' ', '\t']) {
+        return None;
+    }
+    let text = rest.trim().trim_end_matches('#').trim();
+    let numbered = after_number(text).map_or(text, str::trim_start);
+    let checkbox = checkbox(line, numbered);
+    let text = checkbox.map_or(text, |_| numbered[3..].trim());
+    Some(Kind::Heading { level, text, checkbox })
+}
+
+fn item<'a>(line: &Raw<'a>) -> Option<Kind<'a>> {
+    let text = line.text.trim_start_matches([' ', '\t']);
+    let before = &line.text[..line.text.len() - text.len()];
+    let indent = before.chars().map(|mark| if mark == '\t' { 4 } else { 1 }).sum();
+    let rest = text.strip_prefix(['-', '*', '+']).or_else(|| after_number(text))?;
+    if !rest.starts_with([' ', '\t']) {
+        return None;
+    }
+    let rest = rest.trim();
+    let checkbox = checkbox(line, rest);
+    let text = checkbox.map_or(rest, |_| rest[3..].trim());
+    Some(Kind::Item { indent, text, checkbox })
+}
+
+/// The text after `1.` or `1)`.
+fn after_number(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let digits = text.len() - rest.len();
+    (1..=9).contains(&digits).then(|| rest.strip_prefix(['.', ')'])).flatten()
+}
+
+/// The box at the start of `text`, which is a part of the line.
+fn checkbox(line: &Raw<'_>, text: &str) -> Option<Checkbox> {
+    let is_ticked = match text.get(..3)? {
+        "[ ]" => false,
+        "[x]" | "[X]" => true,
+        _ => return None,
+    };
+    // A link: `[x](…)`.
+    if text[3..].starts_with(['(', '[']) {
+        return None;
+    }
+    let within = text.as_ptr() as usize - line.text.as_ptr() as usize;
+    Some(Checkbox { offset: line.start + within + 1, is_ticked })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each line as `number kind text`, with the character that its box holds.
+    #[track_caller]
+    fn check(document: &str, expected: &[&str]) {
+        let lines = split(document);
+        let shown: Vec<String> = lines
+            .iter()
+            .filter(|line| line.kind != Kind::Text(""))
+            .map(|line| {
+                let mark = |checkbox: &Option<Checkbox>| {
+                    checkbox.map_or(String::new(), |one| {
+                        format!("[{}]", &document[one.offset..=one.offset])
+                    })
+                };
+                let kind = match &line.kind {
+                    Kind::Heading { level, text, checkbox } => {
+                        format!("h{level}{} {text}", mark(checkbox))
+                    }
+                    Kind::Item { indent, text, checkbox } => {
+                        format!("i{indent}{} {text}", mark(checkbox))
+                    }
+                    Kind::Code { language, lines } => format!("code {language} {}", lines.len()),
+                    Kind::Text(text) => format!("text {text}"),
+                };
+                format!("{} {kind}", line.number)
+            })
+            .collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn bullets_boxes_and_headings_are_read_as_people_write_them() {
+        check(
+            "# A #\n* [x] a\n+ [X] b\n1. [ ] c\n2) d\n\t- [ ] e\n- [x](link)\n-[ ] f\n### 3. [ ] G\n#tag\n",
+            &[
+                "1 h1 A",
+                "2 i0[x] a",
+                "3 i0[X] b",
+                "4 i0[ ] c",
+                "5 i0 d",
+                "6 i4[ ] e",
+                "7 i0 [x](link)",
+                "8 text -[ ] f",
+                "9 h3[ ] G",
+                "10 text #tag",
+            ],
+        );
+    }
+
+    #[test]
+    fn code_comments_and_front_matter_have_no_boxes() {
+        check(
+            "\u{feff}---\r\na: 1\r\n---\r\n<!-- - [ ] x\r\n- [ ] y -->\r\n```md\r\n- [ ] z\r\n```\r\n- [ ] real\r\n",
+            &["6 code md 1", "9 i0[ ] real"],
+        );
+        check("---\n- [ ] a\n", &["1 text ---", "2 i0[ ] a"]);
+        check(
+            "```inline``` text\n- [ ] a\n~~~\n- [ ] b",
+            &["1 text ```inline``` text", "2 i0[ ] a", "3 code  1"],
+        );
+    }
+}

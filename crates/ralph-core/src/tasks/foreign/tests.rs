@@ -1,0 +1,379 @@
+//! Each form is read, and its boxes are ticked byte by byte.
+
+use super::*;
+
+/// Of the form that ralphex's README describes.
+const SECTIONS: &str = include_str!("../../../../../tests/fixtures/plans/sections.md");
+/// Of the form of `fix_plan.md` in frankbria/ralph-claude-code.
+const FIX_PLAN: &str = include_str!("../../../../../tests/fixtures/plans/fix_plan.md");
+/// Of the form of `prd.json` in snarktank/ralph.
+const PRD: &str = include_str!("../../../../../tests/fixtures/plans/prd.json");
+/// Of the form that `/ralplan` writes.
+const RALPLAN: &str = include_str!("../../../../../tests/fixtures/plans/ralplan.md");
+
+fn project() -> Vec<Criterion> {
+    let one = |id: &str, description: &str, command: &str| Criterion {
+        id: id.to_owned(),
+        description: description.to_owned(),
+        verification_command: command.to_owned(),
+        ..Criterion::default()
+    };
+    vec![
+        one("AC-T", "All tests pass", "npm test"),
+        one("AC-L", "All types hold", "npm run typecheck"),
+    ]
+}
+
+#[track_caller]
+fn plan_of(name: &str, text: &str) -> ForeignPlan {
+    let format = format(name, text).expect("a form is recognised");
+    read(format, name, text, &project()).expect("the plan is read")
+}
+
+/// The tasks as `id status name | condition | deps`, the criteria as `id description | command or
+/// question`, and the notes.
+fn shown(plan: &ForeignPlan) -> Vec<String> {
+    let task = |task: &crate::state::Task| {
+        let deps = if task.deps.is_empty() { String::new() } else { format!(" | {:?}", task.deps) };
+        let condition = &task.completion_condition;
+        format!("{} {} {} | {condition}{deps}", task.id, task.status.as_str(), task.name)
+    };
+    let criterion = |one: &Criterion| {
+        let review = one.review.as_ref().unwrap_or(&one.verification_command);
+        format!("{} {} | {review}", one.id, one.description)
+    };
+    let tasks = plan.plan.tasks.iter().map(task);
+    let criteria = plan.plan.criteria.iter().map(criterion);
+    tasks.chain(criteria).chain(plan.notes.iter().map(ToString::to_string)).collect()
+}
+
+#[track_caller]
+fn check(name: &str, text: &str, expected: &[&str]) {
+    assert_eq!(shown(&plan_of(name, text)), expected, "{text}");
+}
+
+#[track_caller]
+fn check_refused(name: &str, text: &str, expected: &[&str]) {
+    let format = format(name, text).unwrap_or_default();
+    let problems = read(format, name, text, &project()).expect_err(text);
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, expected, "{text}");
+}
+
+/// The text after the tasks with these ids are done.
+#[track_caller]
+fn ticked(plan: &ForeignPlan, text: &str, done: &[&str]) -> Ticks {
+    let ticks = tick(text, &plan.file("plan"), |id| done.contains(&id));
+    let again =
+        tick(ticks.text.as_deref().unwrap_or(text), &plan.file("plan"), |id| done.contains(&id));
+    assert_eq!(again.text, None, "ticking twice changes nothing");
+    ticks
+}
+
+/// The bytes that differ, as `old → new` with what stands before each on its line.
+#[track_caller]
+fn changes(old: &str, new: &str) -> Vec<String> {
+    assert_eq!(old.len(), new.len());
+    let differ = (0..old.len()).filter(|at| old.as_bytes()[*at] != new.as_bytes()[*at]);
+    differ
+        .map(|at| {
+            let end = new[at..].find(['\r', '\n']).map_or(new.len(), |end| at + end);
+            let start = new[..at].rfind('\n').map_or(0, |start| start + 1);
+            new[start..end].trim().to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn a_plan_with_task_sections_is_read() {
+    check(
+        "docs/plans/attempts.md",
+        SECTIONS,
+        &[
+            "T-1 done count failed attempts | ",
+            "T-2 pending answer 429 at login | each step is done (`docs/plans/attempts.md`, line 43): \
+             ask `retryAfter` before the password is compared; tests for both answers; the header \
+             says how many seconds are left | [\"T-1\"]",
+            "T-2.5 pending tell the user | each step is done (`docs/plans/attempts.md`, line 60): \
+             write `docs/login.md`; name the limit | [\"T-2\"]",
+            "AC-1 `npm test -- attempts` passes | npm test -- attempts",
+            "AC-2 types | npm run typecheck",
+            "AC-3 All tests pass | npm test",
+            "AC-4 A locked account learns when it may try again | Does this hold? A locked account \
+             learns when it may try again",
+            "line 12: left out: `this is no task` is below no task heading; move it below one to \
+             have it done",
+            "line 18: \"Tests pass\" is the project's own `npm test`",
+            "line 19: \"A locked account learns when it may try again\" names no command, so it is \
+             reviewed",
+            "line 68: left out: `watch the log for a day` is for a person",
+            "line 72: left out: `ask the team` is below no task heading; move it below one to have \
+             it done",
+        ],
+    );
+    let plan = plan_of("docs/plans/attempts.md", SECTIONS).plan;
+    assert_eq!(
+        plan.prompt,
+        "Carry out the plan: Limit login attempts. The 6th failed attempt of an account within 15 \
+         minutes is answered with 429.\nThe whole plan is in `docs/plans/attempts.md`. Ralph ticks \
+         its boxes; do not edit it."
+    );
+    assert_eq!(plan.tasks[1].files, ["src/auth/login.ts", "test/login.test.ts"]);
+    assert_eq!(plan.tasks[1].verify, ["npm run e2e"]);
+}
+
+#[test]
+fn a_fix_plan_is_read_in_the_order_of_its_urgency() {
+    check(
+        ".ralph/@fix_plan.md",
+        FIX_PLAN,
+        &[
+            "T-1 pending Store the counts in `src/counts.ts` | each step is done \
+             (`.ralph/@fix_plan.md`, line 7): a map; tests; keep the clock a parameter",
+            "T-2 done Answer 429 | ",
+            "T-3 pending Write the guide | it is as `.ralph/@fix_plan.md`, line 14, says",
+            "T-4 done Set the project up | ",
+            "T-5 pending Write the guide | it is as `.ralph/@fix_plan.md`, line 4, says",
+            "line 21: left out: `Count by address too` is optional; move it out of its section to \
+             have it done",
+        ],
+    );
+    assert_eq!(format(".ralph/@fix_plan.md", FIX_PLAN), Some(PlanFormat::FixPlan));
+}
+
+#[test]
+fn stories_are_read_in_the_order_of_their_priority() {
+    check(
+        "prd.json",
+        PRD,
+        &[
+            "US-001 pending Count failed attempts | the story holds as it is written",
+            "US-002 pending Answer 429 at login | As an owner, I want attempts to be limited; The \
+             6th attempt is answered with 429",
+            "US-003 done Set it up |  | [\"US-001\"]",
+            "AC-1 All types hold | npm run typecheck",
+            "AC-2 Lint passes | Does this hold? Lint passes",
+            "AC-3 `npm test -- attempts` passes | npm test -- attempts",
+            "line 6: \"Lint passes\" names no command, so it is reviewed",
+            "line 6: \"Typecheck passes\" is the project's own `npm run typecheck`",
+        ],
+    );
+}
+
+#[test]
+fn a_plan_of_ralplan_keeps_its_block_and_has_its_boxes_ticked() {
+    let plan = plan_of(".omc/plans/attempts.md", RALPLAN);
+    assert_eq!(plan.format, PlanFormat::Ralplan);
+    assert_eq!(plan.plan, crate::tasks::plan::parse(RALPLAN).unwrap());
+    let new = ticked(&plan, RALPLAN, &["T-2"]).text.unwrap();
+    assert_eq!(changes(RALPLAN, &new), ["- [x] T-2: ask it in `src/login.ts`"]);
+    let unboxed = RALPLAN.replace("- [ ] ", "1. ");
+    assert_eq!(format("a.md", &unboxed), None, "nothing can be ticked: a plan of our own");
+    let example = SECTIONS.replace("```markdown", "```json").replace("~", "");
+    assert_eq!(format("a.md", &example), Some(PlanFormat::Markdown), "an example is no plan");
+}
+
+#[test]
+fn what_is_no_plan_is_not_taken_for_one() {
+    for text in ["", "# Title\n\ntext\n", "{\"task_graph\": []}", "[1]", "```json\n{}\n```\n"] {
+        assert_eq!(format("plan.md", text), None, "{text}");
+    }
+    assert_eq!(format("x/@fix_plan.md", ""), Some(PlanFormat::FixPlan));
+}
+
+#[test]
+fn a_plan_that_cannot_be_carried_out_is_refused_with_its_lines() {
+    check_refused(
+        "fix_plan.md",
+        "# Fix plan\n\n- nothing\n",
+        &[
+            "there is no task; write each as `- [ ] WHAT IS TO BE DONE`, or as steps below a heading \
+           `### Task 1: NAME`",
+        ],
+    );
+    check_refused(
+        "a.md",
+        "- [ ] a\n\n## Validation commands\n\n- `echo ok`\n```sh\nnpm test || true\nfor x in a; do\n```\n",
+        &[
+            "line 5: `echo ok` proves nothing: it succeeds whatever the work is; name a command that \
+             fails until the work is done, or remove the line",
+            "line 8: the command goes on over several lines; put it into a script and name that",
+        ],
+    );
+    check_refused(
+        "a.md",
+        "- [ ] a\n\n## Validation commands\n\n- look at it\n",
+        &["line 3: no command below `Validation commands`; write each as - `COMMAND`"],
+    );
+    check_refused(
+        "a.md",
+        "### Task 1: a\nDepends on: Task 2\n- [ ] x\n### Task 2: b\nDepends on: Task 1\n- [ ] y\n### Task 3:\n- [ ] z\n",
+        &["line 1: T-1 → T-2 → T-1 is a dependency cycle; remove one dependency"],
+    );
+    check_refused(
+        "prd.json",
+        "{\"userStories\": [\n{},\n",
+        &["line 3: the plan is not JSON: EOF while parsing a value at line 3 column 0"],
+    );
+    check_refused(
+        "prd.json",
+        "{\n \"userStories\": [\n  {\"id\": \"US-1\"},\n  7]}",
+        &[
+            "line 4: not a story; write an object with `id`, `title`, `acceptanceCriteria` and `passes`",
+        ],
+    );
+    check_refused(
+        "prd.json",
+        "{\n \"userStories\": [\n  {\"id\": \"US-1\"}, {\"id\": \"US-2\", \"title\": \"t\", \"dependsOn\": [\"US-9\"]}]}",
+        &[
+            "line 3: the story has no title; write `\"title\": \"WHAT IS TO BE DONE\"`",
+            "line 3: US-1 has no name; write the task in words",
+            "line 3: US-2 depends on US-9, which does not exist; add that task or remove the dependency",
+        ],
+    );
+    check_refused(
+        "prd.json",
+        "{\"userStories\": {}}",
+        &["line 1: the stories are not a list; write `\"userStories\": […]`"],
+    );
+}
+
+#[test]
+fn only_the_boxes_of_done_tasks_change() {
+    let plan = plan_of("plan.md", SECTIONS);
+    let old = SECTIONS.replace('\n', "\r\n");
+    let old = format!("\u{feff}{old}").replace("at login\r\n", "at login  \t\r\n");
+    let ticks = ticked(&plan, &old, &["T-1", "T-2"]);
+    assert_eq!(ticks.lost, Vec::<String>::new());
+    assert_eq!(
+        changes(&old, &ticks.text.unwrap()),
+        ["- [x] ask `retryAfter` before the password is compared", "- [x] tests for both answers",]
+    );
+    let plan = plan_of("fix_plan.md", FIX_PLAN);
+    let new = ticked(&plan, FIX_PLAN, &["T-1", "T-5"]).text.unwrap();
+    assert_eq!(
+        changes(FIX_PLAN, &new),
+        [
+            "- [x] Write the guide",
+            "- [x] Store the counts in `src/counts.ts`",
+            "- [x] a map",
+            "- [x] tests",
+        ]
+    );
+}
+
+#[test]
+fn of_a_story_only_the_value_of_passes_changes() {
+    let plan = plan_of("prd.json", PRD);
+    let new = ticked(&plan, PRD, &["US-002", "US-003"]).text.unwrap();
+    let expected = PRD.replacen("\"passes\": false,\n", "\"passes\": true,\n", 1);
+    assert_eq!(new, expected);
+    let marked = format!("\u{feff}{PRD}");
+    let new = ticked(&plan, &marked, &["US-001"]).text.unwrap();
+    assert_eq!(new, marked.replacen("\"passes\" :  false", "\"passes\" :  true", 1));
+    for broken in ["{", "{\"userStories\": [{\"id\": \"US-001\"}]}", "{}"] {
+        let ticks = ticked(&plan, broken, &["US-001"]);
+        assert_eq!((ticks.text, ticks.lost), (None, vec!["US-001".to_owned()]), "{broken}");
+    }
+}
+
+#[test]
+fn a_box_is_found_again_by_its_words_and_left_when_two_could_be_meant() {
+    let text = "## A\n- [ ] one\n- [ ] two\n## B\n- [ ] one\n";
+    let plan = plan_of("a.md", text);
+    let check = |edited: &str, done: &str, expected: &[&str], lost: &[&str]| {
+        let ticks = ticked(&plan, edited, &[done]);
+        let new = ticks.text.unwrap_or_else(|| edited.to_owned());
+        assert_eq!(changes(edited, &new), expected, "{edited}");
+        assert_eq!(ticks.lost, lost, "{edited}");
+    };
+    // `one` of the second section, wherever the lines went.
+    check("# New\n\n## B\ntext\n* [ ] one\n## A\n- [ ] one\n", "T-3", &["* [x] one"], &[]);
+    check("## A\n- [ ] one\n- [ ] one\n## B\n- [ ] one\n", "T-1", &[], &["T-1"]);
+    check("## C\n- [ ] one\n- [ ] one\n", "T-1", &[], &["T-1"]);
+    check("## C\n- [ ] two\n", "T-2", &["- [x] two"], &[]);
+    check("## A\n- [ ] two\n- [ ] two\n", "T-2", &[], &["T-2"]);
+    check("## A\n- [x] two\n", "T-2", &[], &[]);
+    check("```\n- [ ] two\n```\n", "T-2", &[], &["T-2"]);
+    let steps = "### Task 1: a\n- [ ] x\n- [ ] y\n";
+    let plan = plan_of("a.md", steps);
+    let edited = "### Task 1: a\n- [ ] x\n- [ ] new\n- [ ] y\n- [ ] y\n";
+    let new = ticked(&plan, edited, &["T-1"]).text.unwrap();
+    assert_eq!(changes(edited, &new), ["- [x] x"], "a new step is nobody's claim");
+}
+
+#[test]
+fn of_equal_tasks_in_one_section_each_keeps_its_box() {
+    let text = "- [ ] a\n- [ ] a\n- [ ] a\n";
+    let plan = plan_of("a.md", text);
+    let new = ticked(&plan, text, &["T-2"]).text.unwrap();
+    assert_eq!(new, "- [ ] a\n- [x] a\n- [ ] a\n");
+}
+
+/// Draws of a small generator; the seed repeats a failure.
+struct Draws(u64);
+
+impl Draws {
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        choices[usize::try_from(self.0 >> 33).unwrap() % choices.len()]
+    }
+}
+
+#[test]
+fn whatever_is_written_around_the_boxes_stays_as_it_is() {
+    for seed in 0..400_u64 {
+        let mut draws = Draws(seed);
+        let end = draws.of(&["\n", "\r\n"]);
+        let mut text = draws.of(&["", "\u{feff}", "---\na: [ ]\n---\n"]).to_owned();
+        for number in 1..=6 {
+            text.push_str(draws.of(&[
+                "",
+                "<!-- - [ ] no -->\n",
+                "```\n- [ ] no\n```\n",
+                "# Ümlaut\n",
+            ]));
+            let heading = draws.of(&[
+                "",
+                "## High Priority",
+                "### Task %: née",
+                "## Task % - ö",
+                "#### Step %. x",
+            ]);
+            text.push_str(&heading.replace('%', &number.to_string()));
+            text.push_str(end);
+            for _ in 0..3 {
+                let bullet = draws.of(&["- ", "* ", "+ ", "1. ", "  - ", "\t* ", "2) "]);
+                let mark = draws.of(&["[ ] ", "[x] ", "[X] ", "[ ]  ", ""]);
+                let words = draws.of(&[
+                    "é – a",
+                    "run `x` [ ]",
+                    "**b**: c",
+                    "T-1: d",
+                    "depends on Task 2",
+                    "x\t ",
+                ]);
+                text.push_str(&format!("{bullet}{mark}{words}{end}"));
+            }
+        }
+        let Some(form) = format("plan.md", &text) else { continue };
+        let Ok(plan) = read(form, "plan.md", &text, &[]) else { continue };
+        let ids: Vec<&str> = plan.plan.tasks.iter().map(|task| task.id.as_str()).collect();
+        let ticks = ticked(&plan, &text, &ids);
+        assert_eq!(ticks.lost, Vec::<String>::new(), "seed {seed}: {text}");
+        let new = ticks.text.unwrap_or_else(|| text.clone());
+        for (old, new) in text.bytes().zip(new.bytes()).filter(|(old, new)| old != new) {
+            assert_eq!((old, new), (b' ', b'x'), "seed {seed}: {text}");
+        }
+        let after = read(form_of(&new), "plan.md", &new, &[]).expect("it is still a plan");
+        let open =
+            after.plan.tasks.iter().filter(|task| task.status != crate::state::TaskStatus::Done);
+        let without_box = |id: &str| !after.tasks.iter().any(|one| one.task == id);
+        assert!(open.clone().all(|task| without_box(&task.id)), "seed {seed}: {new}");
+    }
+}
+
+fn form_of(text: &str) -> PlanFormat {
+    format("plan.md", text).expect("a form is recognised")
+}

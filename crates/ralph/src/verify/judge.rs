@@ -1,0 +1,213 @@
+//! Asks reviewers about the criteria that no command can prove, once all commands hold, since a
+//! review costs more than a command. `ralph_core::evidence::review` decides what a verdict is worth.
+
+use super::round::record;
+use super::trees::within;
+use super::{CriteriaChoice, VerifyOrder, VerifyWork, Watcher};
+use crate::command::context_dir::Here;
+use crate::runs::reviewers::{self, ReviewRun, ReviewerAnswer, ReviewerOrder};
+use crate::runs::screen::Screen;
+use anyhow::Result;
+use jiff::Timestamp;
+use ralph_core::evidence::receipt::{ReceiptStatus, is_of_proof};
+use ralph_core::evidence::review::{self, ReviewFacts, prompt};
+use ralph_core::state::{
+    Citation, Criterion, CriterionRunner, LoopState, REVIEWED, Receipt, ReviewReceipt,
+};
+use ralph_core::text::truncate::bounded;
+use ralph_io::git::checkpoint;
+use ralph_io::git::tree_id::Listing;
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::{atomic, checks, digest, receipts};
+use ralph_io::{process::clock, project::confined};
+use std::path::Path;
+use std::time::Duration;
+
+/// What ending the reviewers may take.
+const TO_END: Duration = Duration::from_secs(8);
+
+/// Judges the reviewed criteria that are due.
+pub(super) fn judge(
+    work: &mut VerifyWork<'_>,
+    order: &VerifyOrder<'_>,
+    watcher: &dyn Watcher,
+) -> Result<()> {
+    let due = due(work, order);
+    if due.is_empty() || !commands_hold(work) {
+        return Ok(());
+    }
+    let names: Vec<&str> = due.iter().map(|one| one.id.as_str()).collect();
+    let names = names.join(", ");
+    if work.is_out_of_time() {
+        work.problem = format!("there was no time left to review {names}");
+        return Ok(());
+    }
+    work.trees.read_again()?;
+    let before = work.trees.now().clone();
+    let began = clock::now();
+    due.iter().for_each(|one| watcher.begins(one));
+    work.ran = true;
+    let answers = match ask(work, order, &due) {
+        Ok(answers) => answers,
+        Err(error) => {
+            work.problem = format!("could not review {names}: {error:#}");
+            return Ok(());
+        }
+    };
+    work.trees.read_again()?;
+    for (criterion, answer) in due.into_iter().zip(answers) {
+        work.trees.remember(&criterion.paths)?;
+        let receipt = receipt(work, &criterion, answer, (&before, began))?;
+        record(work, criterion, receipt, watcher)?;
+    }
+    Ok(())
+}
+
+fn due(work: &VerifyWork<'_>, order: &VerifyOrder<'_>) -> Vec<Criterion> {
+    let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
+    let is_due = |one: &&Criterion| {
+        let standing = work.standing(one);
+        order.which == CriteriaChoice::Named
+            || standing.wants_a_run()
+            // A verdict that does not count settles nothing.
+            || standing == ReceiptStatus::Vacuous
+            || !is_of_proof(one)
+    };
+    let all = work.state.acceptance_criteria.iter().filter(|one| one.review.is_some());
+    all.filter(named).filter(is_due).cloned().collect()
+}
+
+/// True if all commands hold on the current tree, by runs that prove as much as this one.
+fn commands_hold(work: &VerifyWork<'_>) -> bool {
+    let holds = |one: &Criterion| {
+        let is_enough = work.by == CriterionRunner::Command || is_of_proof(one);
+        is_enough && work.standing(one) == ReceiptStatus::Holds
+    };
+    work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).all(holds)
+}
+
+fn ask(
+    work: &VerifyWork<'_>,
+    order: &VerifyOrder<'_>,
+    due: &[Criterion],
+) -> Result<Vec<ReviewerAnswer>> {
+    let here = Here::gather()?;
+    let interrupts = Interrupts::catch()?;
+    let tools = reviewers::tools();
+    let changed = changed_since_start(order.file.folder());
+    let prompts = due.iter().map(|one| ReviewerOrder {
+        name: one.id.clone(),
+        prompt: prompt::of_criterion(&work.state, one, &changed, tools),
+    });
+    let run = ReviewRun {
+        here: &here,
+        file: order.file,
+        root: &work.root,
+        interrupts: &interrupts,
+        until: until(work),
+        tools,
+        args: &[],
+        screen: Screen::quiet(),
+    };
+    let mut answers = reviewers::ask(run, prompts.collect())?;
+    Ok(due.iter().filter_map(|one| answers.remove(&one.id)).collect())
+}
+
+/// When the reviewers must be done: with the commands' time, and with `command_seconds`.
+fn until(work: &VerifyWork<'_>) -> Option<Timestamp> {
+    let time = work.time_for_one();
+    // The hook that waits for us gives up soon after.
+    let spare = if time > Duration::from_secs(30) { TO_END } else { Duration::ZERO };
+    clock::now().checked_add(time - spare).ok()
+}
+
+/// The files that the loop changed, as far as git shows it.
+pub(crate) fn changed_since_start(loop_folder: &Path) -> Vec<String> {
+    let Some(start) = checks::start_of(loop_folder) else { return Vec::new() };
+    let files = checkpoint::changed_files(&start.root, &start.tree, None).unwrap_or_default();
+    files.into_iter().map(|(path, _)| path).collect()
+}
+
+/// The text of a line of a file in the project; why there is none.
+pub(crate) fn line_of(root: &Path, file: &str, line: u64) -> std::result::Result<String, String> {
+    let path = Path::new(file);
+    let is_plain = path.is_relative() && !path.components().any(|part| part.as_os_str() == "..");
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let text = is_plain.then(|| confined::text(&root, &root.join(path))).flatten();
+    let Some(text) = text else { return Err("is no readable file of the project".to_owned()) };
+    let at = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
+    match at.and_then(|at| text.lines().nth(at)) {
+        Some(line) => Ok(line.to_owned()),
+        None => Err(format!("does not exist: the file has {} lines", text.lines().count())),
+    }
+}
+
+fn receipt(
+    work: &VerifyWork<'_>,
+    criterion: &Criterion,
+    answered: ReviewerAnswer,
+    (before, began): (&Listing, Timestamp),
+) -> Result<Receipt> {
+    let paths = &criterion.paths;
+    let (tree_before, tree_after) = (within(before, paths).id(), work.trees.id_for(paths));
+    let changed = work.trees.now().changed_since(before);
+    let of_loop = sessions(&work.state);
+    let facts = ReviewFacts {
+        started: &answered.started,
+        reported: answered.reported.as_deref(),
+        of_loop: &of_loop,
+        changed: &changed,
+        tree_before: &tree_before,
+        tree_after: &tree_after,
+    };
+    let lines = |file: &str, line: u64| line_of(&work.root, file, line);
+    let read = answered.answer.as_deref().map_err(|why| format!("the reviewer gave none: {why}"));
+    let verdict = read.and_then(|text| {
+        review::verdict(text).map_err(|why| format!("the answer cannot be read: {why}"))
+    });
+    let (vacuous, verdict) = match verdict {
+        Ok(found) => (review::discounts(&found, &facts, &lines).unwrap_or_default(), Some(found)),
+        Err(why) => (why, None),
+    };
+    let holds = verdict.as_ref().is_some_and(|found| found.holds);
+    let word = verdict.as_ref().map_or("", |found| if found.holds { "holds" } else { "fails" });
+    let text = answered.answer.unwrap_or_default();
+    let name = receipts::output_name(&criterion.id, clock::now());
+    let output = work.outputs.join(&name);
+    atomic::write(&output, text.as_bytes())?;
+    let (evidence, why): (Vec<Citation>, String) =
+        verdict.map_or_else(Default::default, |found| (found.evidence, found.why));
+    let found = ReviewReceipt {
+        question: criterion.review.clone().unwrap_or_default(),
+        session_id: answered.reported.unwrap_or_default(),
+        verdict: word.to_owned(),
+        evidence,
+        why,
+        tokens: answered.tokens,
+        cost: answered.cost,
+        ..ReviewReceipt::default()
+    };
+    Ok(Receipt {
+        kind: REVIEWED.to_owned(),
+        passed: holds,
+        vacuous: bounded(&vacuous, 400),
+        started_at: Some(began),
+        duration_ms: u64::try_from(answered.duration.as_millis()).unwrap_or(u64::MAX),
+        output_sha256: digest::of_file(&output),
+        output_file: format!("receipts/{name}"),
+        tail: review::reason(&found),
+        review: Some(found),
+        tree_before,
+        tree_after,
+        by: work.by,
+        restored: work.surroundings.restored.clone(),
+        differs: work.surroundings.differs.clone(),
+        ..Receipt::default()
+    })
+}
+
+/// The sessions that the loop is or was bound to.
+fn sessions(state: &LoopState) -> Vec<String> {
+    let earlier = state.lineage.iter().map(|bound| bound.session_id.clone());
+    earlier.chain([state.session_id.clone()]).filter(|id| !id.is_empty()).collect()
+}
