@@ -1,6 +1,7 @@
 //! The present working tree in an index of our own.
 
 use crate::git;
+use crate::git::litter;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -201,7 +202,20 @@ impl ScratchIndex {
         // `--sparse`: files may exist where a sparse checkout would have none.
         command.args(["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--sparse"]);
         let added = git::answer(command.arg("--ignore-errors").arg("--").args(NOT_OURS))?;
+        self.leave_out_litter()?;
         Ok(added.0)
+    }
+
+    /// Removes from the index what a killed client left in the working tree.
+    fn leave_out_litter(&self) -> Result<()> {
+        let left = litter::added(&self.root, &mut self.command())?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let mut command = self.command();
+        command.args(["update-index", "--force-remove", "-z", "--stdin"]);
+        let paths: Vec<u8> = left.into_iter().flat_map(|path| [path, vec![0]].concat()).collect();
+        git::output(command.stdin(self.input("litter", &paths)?)).map(drop)
     }
 }
 
