@@ -7,12 +7,14 @@
 
 mod client;
 mod refine;
+mod sandbox;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use refine::Refine;
+pub use sandbox::SandboxSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -63,6 +65,10 @@ pub struct Settings {
     /// The section `[refine]`: the limits of a refinement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Value>,
+    /// The section `[sandbox]`: what a project's commands need beyond the bounds of a sandboxed
+    /// loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Value>,
 }
 
 impl Settings {
@@ -84,11 +90,16 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.refine().over(below.refine())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let sandbox = match (&self.sandbox, &below.sandbox) {
+            (Some(_), Some(_)) => written(&self.sandbox().over(below.sandbox())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
             client,
             refine,
+            sandbox,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -124,6 +135,11 @@ impl Settings {
         Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// The settings for the bounds of a sandboxed loop; the defaults if the section cannot be parsed.
+    pub fn sandbox(&self) -> SandboxSettings {
+        SandboxSettings::deserialize(self.sandbox.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -134,7 +150,17 @@ impl Settings {
         let client = self.client.as_ref();
         let client =
             client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
-        Settings { completion: None, receipt_ignore: None, backpressure, context, client, ..self }
+        let sandbox =
+            self.sandbox.as_ref().and_then(|_| written(&self.sandbox().of_untrusted_project()));
+        Settings {
+            completion: None,
+            receipt_ignore: None,
+            backpressure,
+            context,
+            client,
+            sandbox,
+            ..self
+        }
     }
 
     /// The first invalid value, with what to write instead. Numbers have the limits of the flags,
@@ -176,7 +202,11 @@ impl Settings {
             Ok(refine) => refine.refused(),
             Err(error) => Some(format!("`[refine]`: {error}")),
         };
-        checks.or_else(context).or_else(client).or_else(refine)
+        let sandbox = || match self.sandbox.as_ref().map(SandboxSettings::deserialize)? {
+            Ok(sandbox) => sandbox.refused(),
+            Err(error) => Some(format!("`[sandbox]`: {error}")),
+        };
+        checks.or_else(context).or_else(client).or_else(refine).or_else(sandbox)
     }
 
     /// The settings that were pinned in a loop.
