@@ -34,6 +34,10 @@ pub struct SandboxReach {
     pub deny_write: Vec<String>,
     pub deny_read: Vec<String>,
     pub hosts: Vec<String>,
+    pub sockets: Vec<String>,
+    /// Of the denied paths, those that the client's own file tools may use where another rule lets
+    /// them: a round reads and writes its copy of a plan there.
+    pub handed_over: Vec<String>,
     /// True if a plain `ralph` line may run outside.
     pub runs_ralph_outside: bool,
 }
@@ -54,7 +58,7 @@ pub fn settings(reach: &SandboxReach) -> Value {
                 "denyWrite": reach.deny_write,
                 "denyRead": reach.deny_read,
             },
-            "network": {"allowedDomains": reach.hosts},
+            "network": {"allowedDomains": reach.hosts, "allowUnixSockets": reach.sockets},
         },
     })
 }
@@ -64,7 +68,8 @@ pub fn settings(reach: &SandboxReach) -> Value {
 /// a pattern gets none.
 fn rules_for_file_tools(reach: &SandboxReach) -> Vec<String> {
     let rules = |tool: &'static str, paths: &[String]| {
-        let plain = paths.iter().filter(|path| !path.contains(|letter| "*?[](){}!\\,".contains(letter)));
+        let bound = paths.iter().filter(|path| !reach.handed_over.contains(path));
+        let plain = bound.filter(|path| !path.contains(|letter| "*?[](){}!\\,".contains(letter)));
         let both = plain.flat_map(move |path| [format!("{tool}(/{path})"), format!("{tool}(/{path}/**)")]);
         both.collect::<Vec<_>>()
     };
@@ -88,23 +93,6 @@ pub fn merged(own: Value, ours: &Value) -> Result<Value, String> {
         }
     }
     Ok(joined(own, ours))
-}
-
-/// The bounds of a run as three lines for the user: what its commands can write, cannot read and
-/// can reach. `folder` is where they run.
-pub fn lines(reach: &SandboxReach, folder: &str, home: &str) -> [String; 3] {
-    let short = |path: &String| match path.strip_prefix(home).filter(|_| home.len() > 1) {
-        Some(below) if below.starts_with('/') => format!("~{below}"),
-        _ => path.clone(),
-    };
-    let list = |paths: &[String]| paths.iter().map(short).collect::<Vec<_>>().join(", ");
-    let none_or = |list: String| if list.is_empty() { "nothing".to_owned() } else { list };
-    let writes: Vec<String> = [folder.to_owned()].into_iter().chain(reach.allow_write.iter().cloned()).collect();
-    [
-        format!("can write: {}", list(&writes)),
-        format!("cannot read: {}", none_or(list(&reach.deny_read))),
-        format!("can reach: {}", none_or(reach.hosts.join(", "))),
-    ]
 }
 
 fn joined(own: Value, ours: &Value) -> Value {
@@ -134,8 +122,10 @@ mod tests {
         SandboxReach {
             allow_write: vec!["/cache".to_owned()],
             deny_write: vec!["/p/.git/hooks".to_owned()],
-            deny_read: vec!["/home/.ssh".to_owned()],
+            deny_read: vec!["/home/.ssh".to_owned(), "/ralph".to_owned()],
             hosts: vec!["crates.io".to_owned()],
+            sockets: Vec::new(),
+            handed_over: vec!["/ralph".to_owned()],
             runs_ralph_outside: true,
         }
     }
@@ -180,16 +170,6 @@ mod tests {
         assert_eq!(found["permissions"]["deny"][1], "Read(//home/.ssh)");
         assert_eq!(found["sandbox"]["network"]["allowedDomains"], json!(["a.b", "crates.io"]));
         assert_eq!(found["sandbox"]["enabled"], true);
-    }
-
-    #[test]
-    fn the_bounds_are_three_lines() {
-        assert_eq!(
-            lines(&reach(), "/home/u/p", "/home"),
-            ["can write: ~/u/p, /cache", "cannot read: ~/.ssh", "can reach: crates.io"]
-        );
-        let none = lines(&SandboxReach::default(), "/p", "/");
-        assert_eq!(none, ["can write: /p", "cannot read: nothing", "can reach: nothing"]);
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl Repository {
         &self.common
     }
 
+    /// The git folder of this work tree alone: the common one, unless it is a linked worktree.
+    pub fn own(&self) -> &Path {
+        &self.own
+    }
+
     /// Reads a file of the worktree's git folder, or of the common git folder if all worktrees
     /// share it.
     pub fn text(&self, path: &str) -> Option<String> {

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
+    args.client.keep(&here, &found.state);
     let logs = options::logs(&here, "build");
     if args.client.dry_run {
         build::show_first(&here, &found, &args.client, &logs)?;
@@ -56,7 +57,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     build::all_is_merged(&found.file)?;
     user_files::make_folders(&logs, 0o700)?;
-    let state = build::take_up(&here, &found, "build", rules::free)?;
+    let state = build::take_up(&here, &found, "build", |state| {
+        rules::free(state);
+        args.client.bind(&here, state);
+    })?;
     screen::tell(&screen::visible_lines(&build::announcement(&state, &logs, "building")));
     let interrupts = Interrupts::catch()?;
     let loop_file = (&here, &found.file);

@@ -9,16 +9,17 @@ use crate::command::{number, screen};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
+use ralph_core::project::bounds::Bounds;
 use ralph_core::protocol::permission::{Need, arguments};
 use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
-use ralph_core::state::PauseCause;
+use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
 use ralph_core::transcript::stream::Denial;
 use ralph_io::{process::clock, project::settings};
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How the client is called.
 #[derive(Debug, Clone, clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) struct ClientOptions {
     pub(crate) args: Vec<OsString>,
     /// What the sandbox of this run bounds, decided once.
     #[arg(skip)]
-    sandbox: OnceCell<Option<SandboxReach>>,
+    sandbox: OnceCell<Option<(Bounds, SandboxReach)>>,
 }
 
 impl ClientOptions {
@@ -58,12 +59,49 @@ impl ClientOptions {
 
     /// What the commands of the run may reach; `None` without a sandbox. It stays as it is at the
     /// first call: a round cannot change the bounds of the next.
-    pub(crate) fn sandbox(&self, here: &Here) -> Option<&SandboxReach> {
-        let reach = self.sandbox.get_or_init(|| {
+    fn sandbox(&self, here: &Here) -> Option<&SandboxReach> {
+        self.decided(here).map(|(_, reach)| reach)
+    }
+
+    /// The bounds of a loop that this run works on; `None` without a sandbox.
+    pub(crate) fn bounds(&self, here: &Here) -> Option<&Bounds> {
+        self.decided(here).map(|(bounds, _)| bounds)
+    }
+
+    /// As [`ClientOptions::bounds`], for a loop that works in a worktree of the project.
+    pub(crate) fn bounds_in(&self, here: &Here, folder: &Path) -> Option<Bounds> {
+        self.bounds(here).map(|_| client::sandbox::bounds(here, folder))
+    }
+
+    /// The bounds of this loop from now on. Those of an earlier run stay, unless this one has no
+    /// sandbox: the model may have changed the settings since.
+    pub(crate) fn bind(&self, here: &Here, state: &mut LoopState) {
+        state.bounds = match (self.bounds(here), state.bounds.take()) {
+            (Some(_), Some(earlier)) => Some(earlier),
+            (now, _) => now.cloned(),
+        };
+    }
+
+    /// Takes the bounds that an earlier run of this loop has frozen. Called before anything asks.
+    pub(crate) fn keep(&self, here: &Here, state: &LoopState) {
+        let is_on = || settings::read(&here.home, &here.root).0.client().is_sandboxed();
+        if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox && is_on()) {
+            let reach = client::sandbox::reach(here, &bounds);
+            // Only the first decision counts.
+            let _ = self.sandbox.set(Some((bounds, reach)));
+        }
+    }
+
+    fn decided(&self, here: &Here) -> Option<&(Bounds, SandboxReach)> {
+        let decided = self.sandbox.get_or_init(|| {
             let is_on = settings::read(&here.home, &here.root).0.client().is_sandboxed();
-            (is_on && !self.no_sandbox).then(|| client::sandbox::reach(here))
+            (is_on && !self.no_sandbox).then(|| {
+                let bounds = client::sandbox::bounds(here, &here.root);
+                let reach = client::sandbox::reach(here, &bounds);
+                (bounds, reach)
+            })
         });
-        reach.as_ref()
+        decided.as_ref()
     }
 
     /// A round with these options. `kind` is the word by which the hooks recognize it.
@@ -113,9 +151,8 @@ impl ClientOptions {
 
     /// Prints what the commands of the run can write, cannot read and can reach.
     fn tell_bounds(&self, here: &Here, mode: &str) {
-        let Some(reach) = self.sandbox(here) else { return };
-        let folder = here.root.to_string_lossy();
-        for line in sandbox::lines(reach, &folder, &client::sandbox::home()) {
+        let Some(bounds) = self.bounds(here) else { return };
+        for line in bounds.lines() {
             screen::tell(&screen::visible(&line));
         }
         if matches!(mode, "bypassPermissions" | "auto") {

@@ -3,56 +3,57 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use anyhow::Result;
+use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders, is_below};
 use ralph_core::protocol::sandbox::{self, SandboxReach};
-use ralph_io::client::given;
+use ralph_io::client::{self, given};
+use ralph_io::git::{hooks_folder, repository, tree};
+use ralph_io::process::programs;
 use ralph_io::project::{identity, settings};
-use ralph_io::{git::hooks_folder, git::tree, process::programs};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Folders and files with keys, below the home folder.
-const KEYS: [&str; 16] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".docker/config.json",
-    ".git-credentials",
-    ".kube",
-    ".local/share/keyrings",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pypirc",
-    ".terraform.d",
-];
-
-/// What the commands of this project's rounds may reach.
-pub(crate) fn reach(here: &Here) -> SandboxReach {
-    let root = here.root.canonicalize().unwrap_or_else(|_| here.root.clone());
+/// The bounds of a loop that works in this folder of the project, from the settings as they are now.
+pub(crate) fn bounds(here: &Here, root: &Path) -> Bounds {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let text = |path: &Path| real(path).to_string_lossy().into_owned();
+    let root = real(root);
+    let repository = repository::around(&root);
+    let hooks = repository.as_ref().and_then(|it| hooks_folder(&it.top)).map(|path| text(&path));
+    let git = repository.map(|it| (text(it.own()), text(it.common())));
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let keys = KEYS.map(|name| home.join(name)).into_iter().filter(|path| path.exists());
+    let config = settings::user_folder().unwrap_or_default();
+    Bounds::of(&BoundsInput {
+        project_root: &text(&root),
+        git: git.as_ref().map(|(own, common)| GitFolders {
+            own,
+            common,
+            hooks_path: hooks.as_deref(),
+        }),
+        home: &text(&home),
+        ralph_home: &text(here.home.root()),
+        ralph_config: &text(&config),
+        client_config: &text(&client::config_dir().unwrap_or_default()),
+        settings: settings::read(&here.home, &here.root).0.sandbox(),
+    })
+}
+
+/// What the client's commands may reach within these bounds.
+pub(crate) fn reach(here: &Here, bounds: &Bounds) -> SandboxReach {
     let executables = programs::running().ok().and_then(|path| Some(path.parent()?.to_owned()));
-    let mut elsewhere = vec![here.home.root().to_owned()];
-    elsewhere.extend(settings::user_folder().into_iter().chain(executables));
-    elsewhere.extend(hooks_folder(&root));
-    // What lies outside of the project cannot be written anyway.
-    elsewhere.retain(|path| path.starts_with(&root));
-    let mut deny_write = of_project(&root).to_vec();
-    deny_write.extend(elsewhere);
-    if tree::repository_root(&root).is_some() {
-        let common = identity(&root);
-        deny_write.extend(["hooks", "refs/ralph", "packed-refs"].map(|name| common.join(name)));
-    }
+    // What no entry allows cannot be written anyway.
+    let is_writable = |path: &String| bounds.write.iter().any(|folder| is_below(path, folder));
+    let beside = texts(executables).into_iter().filter(is_writable);
+    let host = |host: &String| host.split(':').next().unwrap_or_default().to_owned();
+    let handed_over = here.home.root().to_string_lossy().into_owned();
     SandboxReach {
-        allow_write: Vec::new(),
-        deny_write: texts(deny_write),
-        deny_read: texts(keys),
-        hosts: Vec::new(),
+        // The working folder is writable, and the client knows the git folders of a worktree.
+        allow_write: bounds.write.iter().skip(1).cloned().collect(),
+        deny_write: bounds.write_deny.iter().cloned().chain(beside).filter(is_writable).collect(),
+        deny_read: bounds.read_deny.clone(),
+        hosts: bounds.hosts.iter().map(host).collect(),
+        sockets: bounds.sockets.clone(),
+        handed_over: vec![handed_over],
         runs_ralph_outside: true,
     }
 }
@@ -75,10 +76,17 @@ fn texts(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
 pub(super) fn in_folder(reach: &SandboxReach, folder: &Path) -> SandboxReach {
     let mut found = reach.clone();
     found.allow_write.retain(|path| Path::new(path).exists());
-    found.deny_write = texts(
-        found.deny_write.iter().map(PathBuf::from).chain(of_project(folder)).collect::<Vec<_>>(),
-    );
+    let more = of_project(folder).into_iter();
+    found.deny_write = texts(found.deny_write.iter().map(PathBuf::from).chain(more));
+    found.deny_write.retain(|path| may_be_denied(Path::new(path)));
     found
+}
+
+/// False for a file that must not be there: where a denied file does not exist, the sandbox puts an
+/// empty one for as long as a command runs, and git would take an empty `commondir` for its own.
+fn may_be_denied(path: &Path) -> bool {
+    let is_ours = path.parent().is_some_and(|folder| folder.ends_with(".claude"));
+    path.exists() || is_ours || path.file_name().is_some_and(|name| name == "packed-refs")
 }
 
 /// The arguments without the user's own `--settings`, and the value that takes their place.
@@ -157,11 +165,6 @@ pub(super) fn clear(reach: &SandboxReach, folder: &Path) -> Vec<PathBuf> {
 
 fn client_works_in(folder: &Path) -> bool {
     ralph_io::process::ancestry::a_client_works_in(folder)
-}
-
-/// The user's home folder, to shorten paths for the user.
-pub(crate) fn home() -> String {
-    std::env::var("HOME").unwrap_or_default()
 }
 
 /// Makes the folder of Ralph's refs: where it does not exist, the sandbox puts an empty file.
