@@ -50,6 +50,14 @@ pub fn is_one_with(root: &Path, folder: &Path) -> bool {
         && folder.ancestors().take_while(|place| *place != root).all(|place| !is_other(place))
 }
 
+/// True if a file in the git folder of a main working tree makes git use the configuration and the
+/// objects of another repository. Only a linked worktree has such a file, and a sandboxed command
+/// can write one.
+pub fn is_redirected(top: &Path) -> bool {
+    let dot_git = top.join(".git");
+    dot_git.is_dir() && dot_git.join("commondir").symlink_metadata().is_ok()
+}
+
 /// The git folder of a working tree: `.git`, or the folder that the file `.git` points to.
 fn own_folder(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");

@@ -15,7 +15,6 @@ use ralph_core::guard::speaker::{self, Speaker};
 use ralph_core::state::LoopState;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::{client, process::ancestry, project, store::lifecycle};
-use serde_json::Value;
 use std::path::Path;
 
 /// Refuses a person's command if a model gives it, or if that cannot be ruled out.
@@ -106,9 +105,7 @@ fn runs_outside_of_sandbox(here: &Here) -> bool {
     if client::round().is_some() {
         return true;
     }
-    let is_on = |settings: &Value| settings["sandbox"]["enabled"].as_bool();
-    let found = || ClientSettings::of(&here.root).strongest(is_on).is_some_and(|(_, on)| on);
-    here.session.is_some() && found()
+    here.session.is_some() && ClientSettings::of(&here.root).sandbox_lets_ralph_out().is_some()
 }
 
 /// Who gives this command, judged by the clients of all live loops.

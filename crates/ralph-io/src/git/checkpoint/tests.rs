@@ -57,6 +57,16 @@ fn the_lock_of_a_git_that_was_killed_costs_its_number_and_no_more() {
 }
 
 #[test]
+fn a_repository_that_a_command_has_led_to_another_has_no_checkpoint() {
+    let (at, other) = (Sandbox::new(), Sandbox::new());
+    other.git("config filter.x.clean false");
+    at.write(".gitattributes", "* filter=x\n");
+    at.write(".git/commondir", &other.path(".git").display().to_string());
+    let error = take(&at.root(), LOOP, "AC-T green", clock::now()).unwrap_err();
+    assert!(format!("{error:#}").contains("commondir"), "{error:#}");
+}
+
+#[test]
 fn untracked_files_are_in_it_and_ignored_ones_our_own_and_a_sandboxs_are_not() {
     let at = Sandbox::new();
     at.write("tracked", "edited\n");

@@ -2,6 +2,7 @@
 
 use crate::git;
 use crate::git::litter;
+use crate::git::repository;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -71,6 +72,11 @@ impl ScratchIndex {
         objects: Objects,
         filters: Filters,
     ) -> Result<ScratchIndex> {
+        // git would run the filters that the other repository configures.
+        if repository::is_redirected(root) {
+            let file = root.join(".git/commondir");
+            anyhow::bail!("`{}` makes git use another repository; remove it", file.display());
+        }
         let mut work = ScratchIndex::copy(root, objects, filters)?;
         work.is_whole = work.add_all()?;
         work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
