@@ -23,6 +23,12 @@ const DIAMOND: [(&str, &[&str]); 4] =
 /// A world whose project has these tasks planned, and one criterion: that all of it is there.
 pub(crate) fn planned(tasks: &[(&str, &[&str])]) -> World {
     let world = installed();
+    plan(&world, tasks);
+    world
+}
+
+/// Plans these tasks in a world.
+pub(crate) fn plan(world: &World, tasks: &[(&str, &[&str])]) {
     let task_graph: Vec<Value> = tasks
         .iter()
         .map(|(id, deps)| {
@@ -36,7 +42,6 @@ pub(crate) fn planned(tasks: &[(&str, &[&str])]) -> World {
     let plan =
         json!({"prompt": "Write them", "acceptance_criteria": criteria, "task_graph": task_graph});
     world.run(executables().join("ralph"), &["task", "import", "-"], &plan.to_string()).exits(0);
-    world
 }
 
 fn build(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {

@@ -44,6 +44,7 @@ mod refining_beside;
 mod refining_typed;
 mod registrations;
 mod rig;
+mod sandbox;
 mod session;
 mod session_run;
 mod signals;
@@ -143,6 +144,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("refining", refining::TESTS),
         ("refining_beside", refining_beside::TESTS),
         ("refining_typed", refining_typed::TESTS),
+        ("sandbox", sandbox::TESTS),
         ("session", session::TESTS),
         ("session_run", session_run::TESTS),
         ("parallel_run", parallel_run::TESTS),

@@ -130,6 +130,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         backpressure: None,
         context: None,
         refine: None,
+        sandbox: None,
         // Shown by itself, below.
         client: None,
     } = settings
@@ -147,6 +148,13 @@ fn the_settings_of_the_client_are_shown_and_can_be_used() {
     assert_eq!(settings.refused(), None);
     assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
     assert_eq!(settings.client().unattended, Some(true));
+    let guide = read(&root().join("docs/sandbox.md"));
+    let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
+    let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
+    let (shown, plain) = (settings.client(), Settings::default().client());
+    assert_eq!(settings.refused(), None);
+    assert!(shown.sandbox == Some(true) && shown.is_sandboxed() == plain.is_sandboxed());
+    assert!(shown.background_seconds.is_some() && shown.background() == plain.background());
 }
 
 #[test]

@@ -113,6 +113,8 @@ fn code_and_schema_take_the_same_settings() {
         "[client]\npermission_mode = \"manual\"\n",
         "[client]\npermission_mode = \"yes\"\n",
         "[client]\nunattended = \"yes\"\n",
+        "[client]\nsandbox = false\nbackground_seconds = 0\n",
+        "[client]\nbackground_seconds = 3601\n",
         "[client]\nmodel = \"x\"\n",
         "[backpressure]\noff = [\"tsc\"]\nalways = false\n",
         "[backpressure]\nof = [\"tsc\"]\n",

@@ -7,6 +7,7 @@
 
 pub mod blocked;
 pub mod human_only;
+pub mod own_loop;
 pub mod speaker;
 pub mod unreadable;
 

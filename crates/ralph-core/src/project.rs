@@ -4,6 +4,7 @@
 //! project does not have proves nothing. The most specific statement wins; a Makefile's `test` is
 //! used only if no ecosystem applies.
 
+pub mod bounds;
 pub mod check;
 pub mod project_facts;
 pub mod reader;

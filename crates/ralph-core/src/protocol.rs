@@ -6,3 +6,4 @@ pub mod event;
 pub mod permission;
 pub mod registration;
 pub mod reply;
+pub mod sandbox;

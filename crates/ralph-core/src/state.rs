@@ -5,6 +5,7 @@
 
 pub mod signals;
 
+mod bounds;
 mod brief;
 mod environment;
 mod glance;
@@ -23,6 +24,7 @@ mod tokens;
 mod words;
 mod worker;
 
+pub use bounds::Bounds;
 pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
 pub use environment::Environment;
 pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
@@ -118,6 +120,10 @@ pub struct LoopState {
     /// The environment variables that decided what runs when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+    /// What the commands of the loop may write, read and reach; absent if the loop is not
+    /// sandboxed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// True until the criteria have run once before the work, as `--baseline` requests.
     #[serde(skip_serializing_if = "is_false")]
     pub baseline_pending: bool,
@@ -233,6 +239,7 @@ impl Default for LoopState {
             changed_tests: Vec::new(),
             meaning_noted: Vec::new(),
             environment: None,
+            bounds: None,
             baseline_pending: false,
             checkpoint: None,
             task_graph: Vec::new(),

@@ -3,6 +3,7 @@
 
 pub mod client_settings;
 pub mod given;
+pub mod sandbox;
 pub mod status_line;
 pub mod stdin;
 pub mod transcript;
@@ -32,14 +33,19 @@ pub fn ai_agent() -> String {
     variable("AI_AGENT").unwrap_or_default()
 }
 
+/// The kind of round that a headless driver started this client for.
+pub fn round() -> Option<String> {
+    variable("RALPH_ROUND")
+}
+
 /// True in a plan round: a headless driver marks the client that it starts for one.
 pub fn is_plan_round() -> bool {
-    variable("RALPH_ROUND").as_deref() == Some("plan")
+    round().as_deref() == Some("plan")
 }
 
 /// The consensus-planning agent, if a headless driver started this whole session to be one.
 pub fn planning_agent() -> Option<String> {
-    variable("RALPH_ROUND").filter(|round| round.starts_with("ralplan-"))
+    round().filter(|round| round.starts_with("ralplan-"))
 }
 
 /// The orchestration call that a driver started this Claude Code session for: the call's key as

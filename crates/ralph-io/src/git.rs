@@ -9,6 +9,7 @@
 pub mod branch;
 pub mod checkpoint;
 pub mod commit;
+pub mod litter;
 pub mod merge;
 pub mod repository;
 pub(crate) mod scratch;
@@ -25,7 +26,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -108,6 +109,22 @@ pub(crate) fn without_filters(command: &mut Command, folder: &Path) {
         count += 1;
     }
     command.env("GIT_CONFIG_COUNT", count.to_string());
+}
+
+/// The folder that the configuration names for the hooks of a repository, if it names one.
+pub fn hooks_folder(root: &Path) -> Option<PathBuf> {
+    let asked = output(self::command(root).args([
+        "config",
+        "--null",
+        "--type=path",
+        "--get-all",
+        "core.hooksPath",
+    ]));
+    let listed = asked.ok()?;
+    let mut values = listed.split(|byte| *byte == 0).filter(|value| !value.is_empty());
+    // The last one is ours, which keeps hooks from running.
+    values.next_back()?;
+    Some(root.join(OsStr::from_bytes(values.next_back()?)))
 }
 
 /// Forbids git to fetch a missing object of a partial clone, which would run a program that the
@@ -258,6 +275,14 @@ mod tests {
         assert!(is_missing(&missing), "{missing:#}");
         let failed = output(command(&at.root()).arg("status")).unwrap_err();
         assert!(!is_missing(&failed), "{failed:#}");
+    }
+
+    #[test]
+    fn the_folder_of_the_hooks_is_the_configured_one() {
+        let at = Sandbox::new();
+        assert_eq!(hooks_folder(&at.root()), None);
+        at.git("config core.hooksPath .husky/_");
+        assert_eq!(hooks_folder(&at.root()), Some(at.path(".husky/_")));
     }
 
     #[test]

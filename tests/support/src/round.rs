@@ -136,7 +136,6 @@ fn round(order: &Value) -> ClientRound {
         permission_mode: text("permission_mode"),
         label: "round 1/1".to_owned(),
         log: text("log").unwrap().into(),
-        folder: None,
         ..ClientRound::default()
     }
 }

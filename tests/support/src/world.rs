@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::executables::scratch;
 use crate::fake_api::{DUMMY_API_KEY, StandIn};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -37,10 +38,26 @@ impl World {
         world
     }
 
+    /// A project under git whose headless rounds run in the client's sandbox, as they do for a user.
+    /// It is on the disk: the sandbox has a `/dev` of its own, and so no `/dev/shm` of ours.
+    pub fn sandboxed() -> World {
+        let folder = tempfile::Builder::new().prefix("ralph-test-").tempdir_in(scratch());
+        let world = World::laid_out(folder.unwrap());
+        fs::remove_file(world.ralph_settings()).unwrap();
+        world.git(&["init", "-q", "-b", "main"]);
+        world.write("README.md", "# A project\n");
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-q", "-m", "Start"]);
+        world
+    }
+
     /// A project that is no git repository.
     pub fn without_git() -> World {
-        let world =
-            World { root: tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap() };
+        World::laid_out(tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap())
+    }
+
+    fn laid_out(root: TempDir) -> World {
+        let world = World { root };
         for folder in ["project", "home", "config", "ralph", "probes", "tmp"] {
             fs::create_dir(world.root().join(folder)).unwrap();
         }
@@ -52,6 +69,7 @@ impl World {
             &world.settings_file(),
             &json!({"skipDangerousModePermissionPrompt": true}),
         );
+        world.set_ralph("[client]\nsandbox = false\n");
         world
     }
 
@@ -82,6 +100,17 @@ impl World {
     /// The user's settings.
     pub fn settings_file(&self) -> PathBuf {
         self.config().join("settings.json")
+    }
+
+    /// The user's settings for Ralph.
+    pub fn ralph_settings(&self) -> PathBuf {
+        self.home().join(".config/ralph/config.toml")
+    }
+
+    /// Writes the user's settings for Ralph.
+    pub fn set_ralph(&self, text: &str) {
+        fs::create_dir_all(self.ralph_settings().parent().unwrap()).unwrap();
+        fs::write(self.ralph_settings(), text).unwrap();
     }
 
     /// Writes a file of the project.

@@ -8,6 +8,7 @@
 mod client;
 mod refine;
 mod run;
+mod sandbox;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
@@ -15,6 +16,7 @@ use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use refine::Refine;
 pub use run::{RunBranch, RunSettings};
+pub use sandbox::SandboxSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -68,6 +70,10 @@ pub struct Settings {
     /// The section `[run]`: the branch and the commits of unattended loops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Value>,
+    /// The section `[sandbox]`: what a project's commands need beyond the bounds of a sandboxed
+    /// loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Value>,
 }
 
 impl Settings {
@@ -93,12 +99,17 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.run().over(below.run())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let sandbox = match (&self.sandbox, &below.sandbox) {
+            (Some(_), Some(_)) => written(&self.sandbox().over(below.sandbox())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
             client,
             refine,
             run,
+            sandbox,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -139,6 +150,11 @@ impl Settings {
         RunSettings::deserialize(self.run.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// The settings for the bounds of a sandboxed loop; the defaults if the section cannot be parsed.
+    pub fn sandbox(&self) -> SandboxSettings {
+        SandboxSettings::deserialize(self.sandbox.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -149,6 +165,8 @@ impl Settings {
         let client = self.client.as_ref();
         let client =
             client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
+        let sandbox =
+            self.sandbox.as_ref().and_then(|_| written(&self.sandbox().of_untrusted_project()));
         // A repository must not have itself committed to.
         Settings {
             completion: None,
@@ -157,6 +175,7 @@ impl Settings {
             backpressure,
             context,
             client,
+            sandbox,
             ..self
         }
     }
@@ -204,7 +223,11 @@ impl Settings {
             Ok(run) => run.refused(),
             Err(error) => Some(format!("`[run]`: {error}")),
         };
-        checks.or_else(context).or_else(client).or_else(refine).or_else(run)
+        let sandbox = || match self.sandbox.as_ref().map(SandboxSettings::deserialize)? {
+            Ok(sandbox) => sandbox.refused(),
+            Err(error) => Some(format!("`[sandbox]`: {error}")),
+        };
+        checks.or_else(context).or_else(client).or_else(refine).or_else(run).or_else(sandbox)
     }
 
     /// The settings that were pinned in a loop.

@@ -12,6 +12,7 @@ pub use account::{Account, Denial};
 pub use ended::{Reason, TurnResult};
 pub use lines::{LONGEST, Lines};
 
+use crate::protocol::sandbox::attempts;
 use crate::state::Tokens;
 use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
@@ -29,8 +30,9 @@ pub enum StreamEvent {
     },
     /// The model wrote text or called tools.
     Model(Model),
-    /// A tool has ended.
-    ToolEnded,
+    /// A tool has ended, with the lines of its result that may show that a sandbox has prevented
+    /// something.
+    ToolEnded(Vec<String>),
     /// The API failed and the client retries by itself.
     Retry(Retry),
     /// The state of a subscription's limit.
@@ -129,9 +131,20 @@ fn user(row: &TranscriptRow) -> StreamEvent {
     let is_result = |block: &Value| block.get("type").is_some_and(|kind| kind == "tool_result");
     let own = text_of(row.at(&["parent_tool_use_id"])).is_empty();
     match own && row.items(&["message", "content"]).any(is_result) {
-        true => StreamEvent::ToolEnded,
+        true => {
+            let results = row.items(&["message", "content"]).filter(|block| is_result(block));
+            StreamEvent::ToolEnded(results.flat_map(prevented).collect())
+        }
         false => StreamEvent::Other,
     }
+}
+
+/// The result is a text, or a list of blocks with texts.
+fn prevented(result: &Value) -> Vec<String> {
+    let content = result.get("content").unwrap_or(&Value::Null);
+    let blocks = content.as_array().into_iter().flatten();
+    let texts = blocks.filter_map(|block| block.get("text")?.as_str()).chain(content.as_str());
+    texts.flat_map(attempts::candidates).collect()
 }
 
 fn warning(row: &TranscriptRow) -> StreamEvent {

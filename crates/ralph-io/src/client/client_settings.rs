@@ -14,6 +14,7 @@
 
 use crate::project::safe_read;
 use ralph_core::protocol::permission::Rules;
+use ralph_core::protocol::sandbox::EXCLUDED;
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -202,6 +203,17 @@ impl ClientSettings {
         memory["projects"][&*root.to_string_lossy()]["hasTrustDialogAccepted"] == true
     }
 
+    /// True if the sandbox of a session lets `ralph` run outside of it; `None` if these files do not
+    /// switch the sandbox on. The lists of all files add up.
+    pub fn sandbox_lets_ralph_out(&self) -> Option<bool> {
+        let (_, is_on) = self.strongest(|value| value["sandbox"]["enabled"].as_bool())?;
+        let mut lists = self.readable().map(|(_, value)| &value["sandbox"]["excludedCommands"]);
+        let lets_out = |list: &Value| {
+            strings(list).iter().any(|command| matches!(command.as_str(), EXCLUDED | "ralph:*"))
+        };
+        is_on.then(|| lists.any(lets_out))
+    }
+
     /// What worktrees that the client makes for the session begin from. If no file sets it, the
     /// client uses `fresh`.
     pub fn worktree_base(&self) -> Option<WorktreeBase> {
@@ -302,6 +314,23 @@ mod tests {
         assert_eq!(place.read().default_mode, None);
         place.write("config/settings.json", &allowing("user", "bypassPermissions"));
         assert_eq!(place.read().default_mode.as_deref(), Some("bypassPermissions"));
+    }
+
+    #[test]
+    fn a_sandbox_lets_ralph_out_if_any_file_says_so_and_the_strongest_switches_it() {
+        let place = Place::new();
+        assert_eq!(place.settings().sandbox_lets_ralph_out(), None);
+        place.write("config/settings.json", &json!({"sandbox": {"enabled": true}}));
+        assert_eq!(place.settings().sandbox_lets_ralph_out(), Some(false));
+        let out = |command: &str| json!({"sandbox": {"excludedCommands": ["docker *", command]}});
+        place.write("project/.claude/settings.json", &out("ralph"));
+        assert_eq!(place.settings().sandbox_lets_ralph_out(), Some(false));
+        for command in ["ralph *", "ralph:*"] {
+            place.write("project/.claude/settings.json", &out(command));
+            assert_eq!(place.settings().sandbox_lets_ralph_out(), Some(true), "{command}");
+        }
+        place.write("managed.json", &json!({"sandbox": {"enabled": false}}));
+        assert_eq!(place.settings().sandbox_lets_ralph_out(), None);
     }
 
     #[test]

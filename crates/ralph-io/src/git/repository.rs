@@ -50,6 +50,14 @@ pub fn is_one_with(root: &Path, folder: &Path) -> bool {
         && folder.ancestors().take_while(|place| *place != root).all(|place| !is_other(place))
 }
 
+/// True if a file in the git folder of a main working tree makes git use the configuration and the
+/// objects of another repository. Only a linked worktree has such a file, and a sandboxed command
+/// can write one.
+pub fn is_redirected(top: &Path) -> bool {
+    let dot_git = top.join(".git");
+    dot_git.is_dir() && dot_git.join("commondir").symlink_metadata().is_ok()
+}
+
 /// The git folder of a working tree: `.git`, or the folder that the file `.git` points to.
 fn own_folder(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
@@ -64,6 +72,11 @@ impl Repository {
     /// The common git folder, which is the same for all worktrees of the repository.
     pub fn common(&self) -> &Path {
         &self.common
+    }
+
+    /// The git folder of this work tree alone: the common one, unless it is a linked worktree.
+    pub fn own(&self) -> &Path {
+        &self.own
     }
 
     /// Reads a file of the worktree's git folder, or of the common git folder if all worktrees

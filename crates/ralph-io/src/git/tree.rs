@@ -6,6 +6,7 @@
 //! stand for content.
 
 use crate::git;
+use crate::git::litter;
 use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
 use ralph_core::stop::progress;
@@ -94,7 +95,12 @@ fn digest(root: &Path, listing: &[u8]) -> String {
     for record in listing.split(|byte| *byte == 0) {
         match record.strip_prefix(b"# branch.oid ") {
             Some(head) => hash.update(head),
-            None => changes.extend(PathChange::parse(record)),
+            None => {
+                let change = PathChange::parse(record);
+                changes.extend(change.filter(|change| {
+                    record.first() != Some(&b'?') || !litter::is_litter(root, change.path)
+                }));
+            }
         }
     }
     // Sorted, because staging a new file moves it to another part of the listing.
@@ -295,6 +301,17 @@ mod tests {
             at.check(ours, false, |r| r.write(ours, "x"));
         }
         at.check("someone else's settings", true, |r| r.write(".claude/other.json", "x"));
+        at.check("what a killed sandbox left", false, |r| {
+            for name in [".bashrc", ".claude/agents", "sub/.mcp.json"] {
+                r.write(name, "");
+                let path = r.folder.path().join(name);
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o444)).unwrap();
+            }
+        });
+        at.check("a file of that name with content", true, |r| {
+            std::fs::remove_file(r.folder.path().join(".bashrc")).unwrap();
+            r.write(".bashrc", "x");
+        });
     }
 
     #[test]

@@ -18,17 +18,19 @@ const MOST: usize = 64;
 /// The inode number that the kernel gives the initial PID namespace.
 const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 
-/// Decides who gave this command, for a loop whose client is `of`: the person if there is no
-/// `/proc` or that client has ended, and unseen inside a sandbox that may hide the client.
+/// Decides who gave this command, for a loop whose client is `of`: the person if that client has
+/// ended, or on a system without `/proc`; unseen inside a sandbox that may hide the client.
 pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
     if !has_proc() {
-        return Speaker::Person;
+        return without_proc();
     }
     if client::is_alive(of) {
         return speaker::of_command(&line(), of, session_id);
     }
     match sees_everything() {
         true => Speaker::Person,
+        // The client's own sandbox; its first process may have a terminal.
+        false if client::sandbox::is_inside() => Speaker::Unseen,
         // A sandbox has its own process ids, and its first process is younger than the client that
         // it confines.
         false => match is_younger_than(of) && !is_entered() {
@@ -42,7 +44,7 @@ pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
 /// client may be the one.
 pub fn speaker_among_clients() -> Speaker {
     if !has_proc() {
-        return Speaker::Person;
+        return without_proc();
     }
     let line = line();
     if speaker::is_below_any_client(&line)
@@ -55,10 +57,23 @@ pub fn speaker_among_clients() -> Speaker {
         let of = ClientProcess { pid: oldest.0, started: oldest.1.to_string() };
         return speaker::of_command(&line, &of, "");
     }
-    match sees_everything() || is_entered() {
+    match sees_everything() || is_entered() && !client::sandbox::is_inside() {
         true => Speaker::Person,
         false => Speaker::Unseen,
     }
+}
+
+/// On Linux, only a sandbox hides `/proc`; other systems have none.
+fn without_proc() -> Speaker {
+    if cfg!(target_os = "linux") { Speaker::Unseen } else { Speaker::Person }
+}
+
+/// True if a client of this user works in this folder or below it.
+pub fn a_client_works_in(folder: &Path) -> bool {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    clients().into_iter().any(|(pid, _)| {
+        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&folder))
+    })
 }
 
 /// The process ids and start times of the clients that this user runs.

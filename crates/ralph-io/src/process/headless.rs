@@ -50,6 +50,8 @@ pub struct ClientStart<'a> {
     pub folder: Option<&'a Path>,
     /// How long the client and its descendants may live after its last result.
     pub grace: Duration,
+    /// The same while a command of the model runs in the background, for which the client waits.
+    pub background: Duration,
 }
 
 /// Receives the client's output.
@@ -60,6 +62,10 @@ pub trait Listener {
     fn asked(&mut self, asked: InterruptRequest);
     /// True if nothing more is expected of the client except its end.
     fn is_settled(&self) -> bool;
+    /// True if a command of the model runs in the background.
+    fn has_background(&self) -> bool {
+        false
+    }
 }
 
 /// The result of a client's run.
@@ -101,6 +107,7 @@ pub fn run(
         settled_at: None,
         told: InterruptRequest::Nothing,
         grace: start.grace,
+        background: start.background,
         interrupts,
         listener,
     };
@@ -150,6 +157,7 @@ struct ClientWatch<'a> {
     settled_at: Option<Instant>,
     told: InterruptRequest,
     grace: Duration,
+    background: Duration,
     interrupts: &'a Interrupts,
     listener: &'a mut dyn Listener,
 }
@@ -174,7 +182,7 @@ impl ClientWatch<'_> {
                 return Ok(Some(Exit::Interrupted));
             }
             let now = Instant::now();
-            let until = self.settled_at.map(|at| at + self.grace);
+            let until = self.settled_at.map(|at| at + self.patience());
             if self.exit.is_some() && !self.family.is_alive() {
                 return Ok(None);
             }
@@ -184,6 +192,14 @@ impl ClientWatch<'_> {
             // Descendants that are not our children yet send no signal when they end, so poll.
             let next = if self.exit.is_some() { now + AGAIN } else { now + FAR };
             self.wait(until.map_or(next, |until| until.min(next)));
+        }
+    }
+
+    /// How long the client may still live. One that has exited waits for nothing.
+    fn patience(&self) -> Duration {
+        match self.exit.is_none() && self.listener.has_background() {
+            true => self.background.max(self.grace),
+            false => self.grace,
         }
     }
 

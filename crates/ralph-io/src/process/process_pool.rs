@@ -22,6 +22,10 @@ const PIECE: usize = 64 * 1024;
 /// The interval between SIGKILLs: processes may have been started since the last list was read.
 const AGAIN: Duration = Duration::from_millis(50);
 
+/// How long a process may take to end after SIGTERM, which a client in a sandbox needs to remove
+/// its files from the project.
+const POLITE: Duration = Duration::from_secs(2);
+
 /// When we give up: a process that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -177,6 +181,7 @@ impl Crew {
         let members = self.members.iter().map(|member| Pid::from_child(&member.child));
         let others: Vec<Pid> = members.chain(self.others.iter().copied()).collect();
         let began = Instant::now();
+        let mut asked: Vec<Pid> = Vec::new();
         while began.elapsed() < PATIENCE {
             for child in family::children().iter().filter(|pid| !others.contains(pid)) {
                 let _ = waitpid(Some(*child), WaitOptions::NOHANG);
@@ -185,7 +190,13 @@ impl Crew {
             if left.is_empty() {
                 return;
             }
-            left.iter().for_each(|one| one.signal(Signal::KILL));
+            if began.elapsed() >= POLITE {
+                left.iter().for_each(|one| one.signal(Signal::KILL));
+            }
+            for one in left.iter().filter(|one| !asked.contains(&one.pid)) {
+                one.signal(Signal::TERM);
+            }
+            asked = left.iter().map(|one| one.pid).collect();
             interrupts.wait(&[], Instant::now() + AGAIN);
         }
     }

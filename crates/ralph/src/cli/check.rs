@@ -16,6 +16,13 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+impl Args {
+    /// The files, as they are named.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
 /// Time limit for all checks that were too slow for the edits, taken together.
 const LATE: Duration = Duration::from_secs(600);
 

@@ -39,6 +39,7 @@ mod verify;
 mod watch;
 
 pub use crate::command::exit::CAUSES as EXIT_CODES;
+use crate::command::exit::{Exit, refused};
 use crate::runs::worker;
 use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -163,8 +164,7 @@ impl Command {
             Command::Report(_) => "report",
             Command::Checkpoint(checkpoint::CheckpointCommand::Restore(_)) => "checkpoint restore",
             Command::Checkpoint(_) => "checkpoint",
-            Command::Task(args) if args.is_import() => "task import",
-            Command::Task(_) => "task",
+            Command::Task(args) => args.name(),
             Command::PlanSync(_) => "plan-sync",
             Command::Run(_) => "run",
             Command::Build(_) => "build",
@@ -215,7 +215,9 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli.command.unwrap_or(Command::Status(status::Args::default())),
         Err(error) => return misread::report(error, command()),
     };
-    let done = human_only::check(&command).and_then(|()| match command {
+    let name = command.name();
+    let done = sees_state(name).and_then(|()| human_only::check(&command));
+    let done = done.and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),
         Command::Watch(args) => watch::run(&args),
@@ -256,5 +258,38 @@ pub fn run() -> ExitCode {
         Command::Man(args) => man::run(&args),
         Command::Help(args) => help::run(&args),
     });
+    let done = done.map_err(|error| inside_sandbox(error, name));
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
+}
+
+/// Refuses a command in the client's sandbox if that hides Ralph's state: it would find no loop.
+fn sees_state(name: &str) -> anyhow::Result<()> {
+    let is_hidden = || {
+        let home = ralph_io::store::home::Home::from_env();
+        home.is_ok_and(|home| !home.root().join("loops").exists())
+    };
+    match ralph_io::client::sandbox::is_inside() && is_hidden() {
+        true => Err(give_alone(name)),
+        false => Ok(()),
+    }
+}
+
+/// The error of a command; in the client's sandbox, where it could not write, with what to do.
+fn inside_sandbox(error: anyhow::Error, name: &str) -> anyhow::Error {
+    // In the words of the standard library, with which every cause ends.
+    const READ_ONLY: &str = "(os error 30)";
+    let is_read_only = format!("{error:#}").contains(READ_ONLY);
+    match is_read_only && ralph_io::client::sandbox::is_inside() {
+        true => give_alone(name),
+        false => error,
+    }
+}
+
+/// The one line for a command that runs in the client's sandbox.
+fn give_alone(name: &str) -> anyhow::Error {
+    let message = format!(
+        "this runs in the client's sandbox, without access to Ralph's state; give `ralph {name} …` alone: one \
+         command, no pipe, no `&&`, no redirection, no variable"
+    );
+    refused(Exit::No, message)
 }

@@ -48,6 +48,13 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
+impl Args {
+    /// True if the report goes to a file.
+    pub(super) fn writes(&self) -> bool {
+        self.html.as_deref().is_some_and(|file| file != Path::new("-"))
+    }
+}
+
 /// Characters at the start of a file in which the mark of a report page must stand.
 const LOOKED_AT: usize = 1_000;
 

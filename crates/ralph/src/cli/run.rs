@@ -114,7 +114,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
         build::show_first(here, (None, &begin::preview(&asked)?), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    let ready = ReadyRun::check(here, "run", &args.how, args.rounds)?;
+    let ready = ReadyRun::check(here, "run", (&args.how, args.rounds), None)?;
     let state = match begin::begin(&asked)? {
         StartOutcome::Planned(state) => state,
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
@@ -153,7 +153,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
         build::show_first(here, (None, &state), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    let ready = ReadyRun::check(here, "run", &args.how, args.rounds)?;
+    let ready = ReadyRun::check(here, "run", (&args.how, args.rounds), None)?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, ("run", "planned"), &format!("from {plan}"));
     ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
@@ -175,7 +175,7 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
         build::show_first(here, (Some(&found.file), &state), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    ReadyRun::check(here, "run", &args.how, args.rounds)?.work_on(&found, fill)
+    ReadyRun::check(here, "run", (&args.how, args.rounds), Some(&found.state))?.work_on(&found, fill)
 }
 
 fn read(file: &Path) -> Result<String> {

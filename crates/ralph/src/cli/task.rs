@@ -25,9 +25,26 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// True for the one command that only a person may give.
-    pub(super) fn is_import(&self) -> bool {
-        matches!(self.command, TaskCommand::Import(_))
+    /// The command as it is typed, without its arguments.
+    pub(super) fn name(&self) -> &'static str {
+        match self.command {
+            TaskCommand::List(_) => "task list",
+            TaskCommand::Show(_) => "task show",
+            TaskCommand::Ready(_) => "task ready",
+            TaskCommand::Add(_) => "task add",
+            TaskCommand::Claim(_) => "task claim",
+            TaskCommand::Renew(_) => "task renew",
+            TaskCommand::Done(_) => "task done",
+            TaskCommand::Fail(_) => "task fail",
+            TaskCommand::Release(_) => "task release",
+            TaskCommand::Block(_) => "task block",
+            TaskCommand::Deps(_) => "task deps",
+            TaskCommand::Waves(_) => "task waves",
+            TaskCommand::Graph(_) => "task graph",
+            TaskCommand::Lint(_) => "task lint",
+            TaskCommand::Sync(_) => "task sync",
+            TaskCommand::Import(_) => "task import",
+        }
     }
 }
 

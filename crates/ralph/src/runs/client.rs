@@ -8,6 +8,7 @@
 mod attempt;
 mod command;
 mod preflight;
+pub(crate) mod sandbox;
 
 use super::display::RoundDisplay;
 use super::screen::Screen;
@@ -18,6 +19,7 @@ pub use preflight::{Preflight, preflight};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
+use ralph_core::protocol::sandbox::SandboxReach;
 use ralph_core::state::Tokens;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
@@ -62,6 +64,12 @@ pub struct ClientRound {
     pub log: PathBuf,
     /// The client's working folder; `None` means Ralph's own.
     pub folder: Option<PathBuf>,
+    /// What its commands may reach in the client's sandbox; `None` starts it without one.
+    #[serde(default)]
+    pub sandbox: Option<SandboxReach>,
+    /// How long a background command may outlive the turn; `None` means as long as anything else.
+    #[serde(default)]
+    pub background: Option<Duration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +133,9 @@ pub struct RoundResult {
     pub denials: Vec<Denial>,
     /// The names of leftover processes that had to be killed.
     pub leftovers: Vec<String>,
+    /// What the sandbox prevented, in the words of the commands.
+    #[serde(default)]
+    pub prevented: Vec<String>,
     /// What is missing from the log, and why.
     pub log_problem: Option<String>,
 }
@@ -140,6 +151,7 @@ impl RoundResult {
             duration: Duration::ZERO,
             denials: Vec::new(),
             leftovers: Vec::new(),
+            prevented: Vec::new(),
             log_problem: None,
         }
     }
@@ -165,11 +177,13 @@ pub(crate) fn run_at(
 ) -> Result<RoundResult> {
     let client = client()?;
     shown.now("begins", None);
+    round.clear_folder();
     let began = Instant::now();
     let mut sum = Sum::default();
     for number in 1.. {
         let attempt = Attempt { client: &client, round, so_far: &sum, policy };
         let tried = attempt.run(interrupts, shown)?;
+        round.clear_folder();
         let now = clock::now();
         let showed = sum.add(tried, number);
         let next = rounds::next(&showed, number, now, policy, random::fraction());
@@ -193,6 +207,7 @@ struct Sum {
     cost: f64,
     denials: Vec<Denial>,
     leftovers: Vec<String>,
+    prevented: Vec<String>,
     log_problem: Option<String>,
     n_attempts: u32,
 }
@@ -209,6 +224,7 @@ impl Sum {
             None => self.tokens = self.tokens.plus(account.tokens()),
         }
         self.denials.extend(account.denials());
+        self.prevented.extend(tried.prevented);
         self.session_id = account.session_id.or(self.session_id.take());
         if let Some(ended) = account.ended {
             (self.result, self.is_error) = (ended.result, ended.is_error);
@@ -227,6 +243,7 @@ impl Sum {
             duration,
             denials: self.denials,
             leftovers: self.leftovers,
+            prevented: self.prevented,
             log_problem: self.log_problem,
         }
     }
@@ -281,6 +298,19 @@ impl ClientRound {
         let known = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0);
         let session_id = known.or_else(|| self.resume.clone())?;
         Some((session_id, if so_far.has_worked { GO_ON } else { &self.prompt }))
+    }
+
+    /// Where the client works.
+    fn place(&self) -> PathBuf {
+        self.folder.clone().unwrap_or_else(|| std::env::current_dir().unwrap_or_default())
+    }
+
+    /// Removes what a killed client left in its folder.
+    fn clear_folder(&self) {
+        if let Some(reach) = &self.sandbox {
+            sandbox::make_refs(&self.place());
+            sandbox::clear(reach, &self.place());
+        }
     }
 
     fn log(&self) -> Result<ralph_io::process::headless::Log> {

@@ -606,6 +606,9 @@ impl<'a, V> ClientRunner<'a, V> {
         for denial in &came.denials {
             self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
         }
+        for prevented in &came.prevented {
+            self.screen.say(name, &format!("sandbox: {prevented}"));
+        }
         if !came.leftovers.is_empty() {
             let names = came.leftovers.join(", ");
             self.screen.say(name, &format!("ended what was left running: {names}"));

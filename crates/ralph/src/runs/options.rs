@@ -9,21 +9,27 @@ use crate::command::{number, screen};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
+use ralph_core::project::bounds::Bounds;
 use ralph_core::protocol::permission::{Need, arguments};
-use ralph_core::state::PauseCause;
+use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
+use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
 use ralph_core::transcript::stream::Denial;
 use ralph_io::{process::clock, project::settings};
+use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How the client is called.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ClientOptions {
-    /// The client's permission mode [default: the settings]
+    /// The client's permission mode [default: the settings, else `acceptEdits` in the sandbox]
     #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(complete::permission_modes))]
     permission_mode: Option<String>,
+    /// Run the client's commands outside of its sandbox, with all your rights
+    #[arg(long)]
+    no_sandbox: bool,
     /// Pause when a usage limit is reached, instead of waiting until it is reset
     #[arg(long)]
     no_wait: bool,
@@ -33,6 +39,9 @@ pub(crate) struct ClientOptions {
     /// Arguments passed to the client
     #[arg(last = true, value_name = "ARG")]
     pub(crate) args: Vec<OsString>,
+    /// What the sandbox of this run bounds, decided once.
+    #[arg(skip)]
+    sandbox: OnceCell<Option<(Bounds, SandboxReach)>>,
 }
 
 impl ClientOptions {
@@ -40,11 +49,59 @@ impl ClientOptions {
         Policy { waits_for_limits: !self.no_wait, ..Policy::default() }
     }
 
-    /// The mode given here, else the one in Ralph's settings. `None` leaves it to the client's
-    /// settings.
+    /// The mode given here, else the one in Ralph's settings, else the sandbox's. `None` leaves it
+    /// to the client's settings.
     pub(crate) fn permission_mode(&self, here: &Here) -> Option<String> {
         let said = || settings::read(&here.home, &here.root).0.client().permission_mode;
-        self.permission_mode.clone().or_else(said)
+        let sandboxed = || self.sandbox(here).map(|_| sandbox::MODE.to_owned());
+        self.permission_mode.clone().or_else(said).or_else(sandboxed)
+    }
+
+    /// What the commands of the run may reach; `None` without a sandbox. It stays as it is at the
+    /// first call: a round cannot change the bounds of the next.
+    fn sandbox(&self, here: &Here) -> Option<&SandboxReach> {
+        self.decided(here).map(|(_, reach)| reach)
+    }
+
+    /// The bounds of a loop that this run works on; `None` without a sandbox.
+    pub(crate) fn bounds(&self, here: &Here) -> Option<&Bounds> {
+        self.decided(here).map(|(bounds, _)| bounds)
+    }
+
+    /// As [`ClientOptions::bounds`], for a loop that works in a worktree of the project.
+    pub(crate) fn bounds_in(&self, here: &Here, folder: &Path) -> Option<Bounds> {
+        self.bounds(here).map(|_| client::sandbox::bounds(here, folder))
+    }
+
+    /// The bounds of this loop from now on. Those of an earlier run stay, unless this one has no
+    /// sandbox: the model may have changed the settings since.
+    pub(crate) fn bind(&self, here: &Here, state: &mut LoopState) {
+        state.bounds = match (self.bounds(here), state.bounds.take()) {
+            (Some(_), Some(earlier)) => Some(earlier),
+            (now, _) => now.cloned(),
+        };
+    }
+
+    /// Takes the bounds that an earlier run of this loop has frozen. Called before anything asks.
+    pub(crate) fn keep(&self, here: &Here, state: &LoopState) {
+        let is_on = || settings::read(&here.home, &here.root).0.client().is_sandboxed();
+        if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox && is_on()) {
+            let reach = client::sandbox::reach(here, &bounds);
+            // Only the first decision counts.
+            let _ = self.sandbox.set(Some((bounds, reach)));
+        }
+    }
+
+    fn decided(&self, here: &Here) -> Option<&(Bounds, SandboxReach)> {
+        let decided = self.sandbox.get_or_init(|| {
+            let is_on = settings::read(&here.home, &here.root).0.client().is_sandboxed();
+            (is_on && !self.no_sandbox).then(|| {
+                let bounds = client::sandbox::bounds(here, &here.root);
+                let reach = client::sandbox::reach(here, &bounds);
+                (bounds, reach)
+            })
+        });
+        decided.as_ref()
     }
 
     /// A round with these options. `kind` is the word by which the hooks recognize it.
@@ -56,6 +113,8 @@ impl ClientOptions {
             permission_mode: self.permission_mode(here),
             folder: Some(here.root.clone()),
             log,
+            sandbox: self.sandbox(here).cloned(),
+            background: Some(settings::read(&here.home, &here.root).0.client().background()),
             ..ClientRound::default()
         }
     }
@@ -63,6 +122,7 @@ impl ClientOptions {
     /// Refuses a run whose rounds could not make these calls, with the command that would work:
     /// in print mode nobody can grant a permission. Otherwise prints the mode.
     pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
+        self.check_sandbox(here)?;
         let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
         if preflight.is_denied() && !is_elsewhere {
             let message = format!("{}; {}", preflight.reason(), remedy(preflight.remedy));
@@ -72,7 +132,34 @@ impl ClientOptions {
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));
         }
+        self.tell_bounds(here, &preflight.mode);
         Ok(())
+    }
+
+    /// Refuses a run whose sandbox cannot start, or that the user's own settings would weaken.
+    fn check_sandbox(&self, here: &Here) -> Result<()> {
+        let Some(reach) = self.sandbox(here) else { return Ok(()) };
+        client::sandbox::with_own(&self.args, &sandbox::settings(reach))?;
+        let Err(why) = ralph_io::client::sandbox::check() else { return Ok(()) };
+        screen::tell("without the sandbox:");
+        for way in unavailable::other_ways(|options| typed_with(&typed(), options)) {
+            screen::tell(&screen::visible(&format!("  {way}")));
+        }
+        let message = format!("the client's sandbox cannot start: {why}; nothing was started");
+        Err(refused(Exit::MissingProgram, message))
+    }
+
+    /// Prints what the commands of the run can write, cannot read and can reach.
+    fn tell_bounds(&self, here: &Here, mode: &str) {
+        let Some(bounds) = self.bounds(here) else { return };
+        for line in bounds.lines() {
+            screen::tell(&screen::visible(&line));
+        }
+        if matches!(mode, "bypassPermissions" | "auto") {
+            screen::tell(&format!(
+                "in permission mode `{mode}` the sandbox bounds shell commands only: Read, Write and Edit can leave it"
+            ));
+        }
     }
 
     /// Why a round could do nothing, with the command that would work; `None` if nothing was denied.
@@ -99,7 +186,8 @@ impl ClientOptions {
             self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let own = arguments::read(&args);
         let mode = own.mode.or_else(|| self.permission_mode(here));
-        let allowed = [own.allow, handover(kind)].concat();
+        let of_sandbox = self.sandbox(here).map(|_| sandbox::RULE.to_owned());
+        let allowed = [own.allow, handover(kind), of_sandbox.into_iter().collect()].concat();
         let found = client::preflight(needs, mode.as_deref(), &allowed, &here.root)?;
         Ok((found, own.is_elsewhere))
     }
@@ -130,12 +218,20 @@ fn need(denial: &Denial) -> Need {
 /// The user's own command line with the mode that would work.
 fn remedy(mode: Option<&str>) -> String {
     let Some(mode) = mode else { return "change that rule first".to_owned() };
-    let args: Vec<String> =
-        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    format!("type `{}`", with_mode(&args, mode))
+    format!("type `{}`", with_mode(&typed(), mode))
+}
+
+/// What the user typed after `ralph`.
+fn typed() -> Vec<String> {
+    std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect()
 }
 
 fn with_mode(args: &[String], mode: &str) -> String {
+    typed_with(args, &format!("--permission-mode {mode}"))
+}
+
+/// The user's own command line with these options in place of a permission mode.
+fn typed_with(args: &[String], options: &str) -> String {
     let mut words = Vec::new();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -146,7 +242,7 @@ fn with_mode(args: &[String], mode: &str) -> String {
         }
     }
     let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    words.insert(at, format!("--permission-mode {mode}"));
+    words.insert(at, options.to_owned());
     format!("ralph {}", words.join(" "))
 }
 
@@ -215,7 +311,11 @@ pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
         true => String::new(),
         false => format!("; not permitted: {}", denied.join(", ")),
     };
-    bounded(&format!("{told}{denied}"), TOLD)
+    let prevented = match came.prevented.is_empty() {
+        true => String::new(),
+        false => format!("; prevented by the sandbox: {}", came.prevented.join(", ")),
+    };
+    bounded(&format!("{told}{denied}{prevented}"), TOLD)
 }
 
 /// The error of a run that ended early.

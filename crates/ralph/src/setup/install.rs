@@ -16,6 +16,7 @@ mod statusline;
 
 use crate::command::exit::{Exit, refused};
 use crate::setup::doctor::path;
+use crate::setup::doctor::settings::SANDBOX_CURE;
 use crate::setup::places::InstallPaths;
 use crate::setup::tell::tell;
 use anyhow::{Context, Result};
@@ -105,6 +106,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         if could_begin_from_head(&project) {
             tell!("{}", offer(&scope));
         }
+    }
+    let here = scope.project.as_deref().unwrap_or(&places.current);
+    if ClientSettings::of(here).sandbox_lets_ralph_out() == Some(false) {
+        tell!("for the client's sandbox, which your settings switch on: {SANDBOX_CURE}");
     }
     // Print this last: it names the next command to type.
     tell!("{advice}");

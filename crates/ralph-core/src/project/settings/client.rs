@@ -1,10 +1,11 @@
 //! The section `[client]`: how headless loops start the client.
 //!
 //! A cloned repository must not weaken the client's permission prompts: without trust, a project
-//! may only choose a mode that allows no more than the default.
+//! may only choose a mode that allows no more than the default, and cannot switch the sandbox off.
 
 use crate::protocol::permission::Mode;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The section `[client]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -17,13 +18,27 @@ pub struct ClientSettings {
     /// refused there too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unattended: Option<bool>,
+    /// False to start the client of headless rounds without its sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<bool>,
+    /// Seconds that a background command may outlive the turn that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_seconds: Option<u64>,
 }
+
+/// The seconds of `background_seconds` if it is not set.
+const BACKGROUND_SECONDS: u64 = 60;
+
+/// The highest value of `background_seconds`.
+const MOST_BACKGROUND_SECONDS: u64 = 3600;
 
 impl ClientSettings {
     pub(super) fn over(self, below: ClientSettings) -> ClientSettings {
         ClientSettings {
             permission_mode: self.permission_mode.or(below.permission_mode),
             unattended: self.unattended.or(below.unattended),
+            sandbox: self.sandbox.or(below.sandbox),
+            background_seconds: self.background_seconds.or(below.background_seconds),
         }
     }
 
@@ -32,12 +47,56 @@ impl ClientSettings {
             Mode::named(mode)
                 .is_some_and(|mode| matches!(mode, Mode::Default | Mode::Plan | Mode::DontAsk))
         };
-        // `unattended` only ever refuses more.
-        ClientSettings { permission_mode: self.permission_mode.filter(is_meek), ..self }
+        ClientSettings {
+            permission_mode: self.permission_mode.filter(is_meek),
+            sandbox: self.sandbox.filter(|is_on| *is_on),
+            // `unattended` only ever refuses more.
+            ..self
+        }
+    }
+
+    /// True if headless rounds run in the client's sandbox.
+    pub fn is_sandboxed(&self) -> bool {
+        self.sandbox.unwrap_or(true)
+    }
+
+    /// How long a background command may outlive its turn.
+    pub fn background(&self) -> Duration {
+        let seconds = self.background_seconds.unwrap_or(BACKGROUND_SECONDS);
+        Duration::from_secs(seconds.min(MOST_BACKGROUND_SECONDS))
     }
 
     pub(super) fn refused(&self) -> Option<String> {
+        if let Some(seconds) = self.background_seconds.filter(|it| *it > MOST_BACKGROUND_SECONDS) {
+            return Some(format!(
+                "`client.background_seconds` is a whole number from 0 to {MOST_BACKGROUND_SECONDS}, not {seconds}"
+            ));
+        }
         let mode = self.permission_mode.as_ref().filter(|mode| Mode::named(mode).is_none())?;
         Some(format!("`client.permission_mode` is {}, not `{mode}`", Mode::names()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_untrusted_project_does_not_switch_the_sandbox_off_and_may_switch_it_on() {
+        let set = |sandbox| ClientSettings { sandbox, ..ClientSettings::default() };
+        assert!(ClientSettings::default().is_sandboxed());
+        let off = set(Some(false));
+        assert!(!off.clone().over(set(None)).is_sandboxed());
+        assert!(off.clone().of_untrusted_project().over(set(None)).is_sandboxed());
+        assert!(set(Some(true)).of_untrusted_project().over(off).is_sandboxed());
+    }
+
+    #[test]
+    fn a_background_command_gets_a_minute_unless_the_settings_give_another_time() {
+        let set = |seconds| ClientSettings { background_seconds: seconds, ..Default::default() };
+        assert_eq!(set(None).background().as_secs(), 60);
+        assert_eq!(set(Some(0)).background().as_secs(), 0);
+        assert_eq!(set(Some(3600)).refused(), None);
+        assert!(set(Some(3601)).refused().unwrap().contains("from 0 to 3600"));
     }
 }

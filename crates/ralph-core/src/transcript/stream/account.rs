@@ -15,6 +15,9 @@ pub struct Denial {
     pub why: String,
 }
 
+/// The most lines about a sandbox that are kept.
+const MOST_PREVENTED: usize = 100;
+
 /// The sum of all lines so far.
 #[derive(Debug, Default)]
 pub struct Account {
@@ -31,6 +34,7 @@ pub struct Account {
     limit: Option<Limit>,
     background: Vec<Background>,
     denials: BTreeMap<String, Denial>,
+    prevented: Vec<String>,
     counted: Tokens,
     message: (String, Tokens),
 }
@@ -51,7 +55,11 @@ impl Account {
                     self.tool = Some(tool);
                 }
             }
-            StreamEvent::ToolEnded => self.tool = None,
+            StreamEvent::ToolEnded(prevented) => {
+                self.tool = None;
+                self.prevented.extend(prevented);
+                self.prevented.truncate(MOST_PREVENTED);
+            }
             StreamEvent::Retry(retry) => self.retry = Some(retry),
             StreamEvent::Limit(limit) => self.limit = Some(limit),
             StreamEvent::Denied { tool, call, why } => {
@@ -97,6 +105,11 @@ impl Account {
     /// The denied calls of all turns.
     pub fn denials(&self) -> Vec<Denial> {
         self.denials.values().cloned().collect()
+    }
+
+    /// The lines of results that may show that a sandbox has prevented something.
+    pub fn prevented(&self) -> &[String] {
+        &self.prevented
     }
 
     /// Counts a message once, although each of its pieces repeats its tokens.

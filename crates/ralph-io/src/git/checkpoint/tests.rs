@@ -57,7 +57,17 @@ fn the_lock_of_a_git_that_was_killed_costs_its_number_and_no_more() {
 }
 
 #[test]
-fn untracked_files_are_in_it_and_ignored_ones_and_our_own_are_not() {
+fn a_repository_that_a_command_has_led_to_another_has_no_checkpoint() {
+    let (at, other) = (Sandbox::new(), Sandbox::new());
+    other.git("config filter.x.clean false");
+    at.write(".gitattributes", "* filter=x\n");
+    at.write(".git/commondir", &other.path(".git").display().to_string());
+    let error = take(&at.root(), LOOP, "AC-T green", clock::now()).unwrap_err();
+    assert!(format!("{error:#}").contains("commondir"), "{error:#}");
+}
+
+#[test]
+fn untracked_files_are_in_it_and_ignored_ones_our_own_and_a_sandboxs_are_not() {
     let at = Sandbox::new();
     at.write("tracked", "edited\n");
     at.write("new file", "n");
@@ -67,6 +77,10 @@ fn untracked_files_are_in_it_and_ignored_ones_and_our_own_are_not() {
         assert!(ralph_core::stop::progress::is_ours(ours));
     }
     at.write(".claude/settings.json", "{}");
+    for left in [".bashrc", ".claude/agents", "sub/.mcp.json"] {
+        at.write(left, "");
+        at.chmod(left, 0o444);
+    }
     at.git("worktree add -q .claude/worktrees/w");
     let checkpoint = taken(&at);
     assert_eq!(

@@ -1,6 +1,8 @@
 //! The present working tree in an index of our own.
 
 use crate::git;
+use crate::git::litter;
+use crate::git::repository;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -70,6 +72,11 @@ impl ScratchIndex {
         objects: Objects,
         filters: Filters,
     ) -> Result<ScratchIndex> {
+        // git would run the filters that the other repository configures.
+        if repository::is_redirected(root) {
+            let file = root.join(".git/commondir");
+            anyhow::bail!("`{}` makes git use another repository; remove it", file.display());
+        }
         let mut work = ScratchIndex::copy(root, objects, filters)?;
         work.is_whole = work.add_all()?;
         work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
@@ -201,7 +208,20 @@ impl ScratchIndex {
         // `--sparse`: files may exist where a sparse checkout would have none.
         command.args(["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--sparse"]);
         let added = git::answer(command.arg("--ignore-errors").arg("--").args(NOT_OURS))?;
+        self.leave_out_litter()?;
         Ok(added.0)
+    }
+
+    /// Removes from the index what a killed client left in the working tree.
+    fn leave_out_litter(&self) -> Result<()> {
+        let left = litter::added(&self.root, &mut self.command())?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let mut command = self.command();
+        command.args(["update-index", "--force-remove", "-z", "--stdin"]);
+        let paths: Vec<u8> = left.into_iter().flat_map(|path| [path, vec![0]].concat()).collect();
+        git::output(command.stdin(self.input("litter", &paths)?)).map(drop)
     }
 }
 

@@ -5,8 +5,10 @@
 
 use super::TreeRoot;
 use crate::git;
+use crate::git::litter::is_litter;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
+use ralph_core::protocol::sandbox::litter::is_name;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -124,11 +126,18 @@ fn take(top: &Path, below: &[u8], listed: &[u8], names: &mut Names, depth: usize
     for line in listed.split(|byte| *byte == 0) {
         match parse(line) {
             None => {}
-            Some((false, name)) => names.push(below, name),
+            Some((false, name)) if !is_left_over(top, below, line, name) => names.push(below, name),
+            Some((false, _)) => {}
             Some((true, name)) => nested(top, &[below, name, b"/"].concat(), names, depth)?,
         }
     }
     Ok(())
+}
+
+/// True for an untracked file that a killed client left.
+fn is_left_over(top: &Path, below: &[u8], line: &[u8], name: &[u8]) -> bool {
+    // Compares the name before it is copied: there may be a million.
+    line.starts_with(b"?") && is_name(name) && is_litter(top, &[below, name].concat())
 }
 
 /// Parses `? name`, `? folder/` or `H 100644 <object> 0<tab>name` into the name and whether it is a

@@ -54,6 +54,23 @@ fn what_git_records_changes_nothing() {
 }
 
 #[test]
+fn what_a_killed_sandbox_left_changes_nothing_and_a_tracked_file_of_that_name_counts() {
+    let at = Sandbox::new();
+    let leave = |at: &Sandbox, name: &str| {
+        at.write(name, "");
+        at.chmod(name, 0o444);
+    };
+    check(&at, "left over", false, |at| {
+        leave(at, ".bashrc");
+        leave(at, "sub/.claude/agents");
+    });
+    check(&at, "another name", true, |at| leave(at, "bashrc"));
+    leave(&at, ".gitmodules");
+    at.git("add -f .gitmodules");
+    check(&at, "a tracked one that is gone", true, |at| at.remove(".gitmodules"));
+}
+
+#[test]
 fn every_change_of_content_changes_it() {
     let at = Sandbox::new();
     check(&at, "one byte, equal length", true, |r| r.write("tracked", "onf\n"));

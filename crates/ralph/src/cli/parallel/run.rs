@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
+    args.client.keep(&here, &found.state);
     let base = worker_base::look(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
     let logs = options::logs(&here, "parallel");
@@ -91,6 +92,7 @@ fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
     let bound = found.state.session_id.clone();
     let state = build::take_up(here, found, "parallel run", |state| {
         rules::go_on(state, here.now);
+        args.client.bind(here, state);
         state.session_id.clear();
         (state.turn, state.client, state.via) = (None, None, None);
         if let Some(most) = args.workers {

@@ -69,14 +69,18 @@ pub(crate) struct ReadyRun<'a> {
 }
 
 impl<'a> ReadyRun<'a> {
-    /// Checks everything that can be checked before a loop is started or changed.
+    /// Checks everything that can be checked before a loop is started or changed. `state` is the loop
+    /// that is continued.
     pub(crate) fn check(
         here: &'a Here,
         command: &'static str,
-        how: &'a RunOptions,
-        rounds: u32,
+        (how, rounds): (&'a RunOptions, u32),
+        state: Option<&LoopState>,
     ) -> Result<ReadyRun<'a>> {
         client::client()?;
+        if let Some(state) = state {
+            how.client.keep(here, state);
+        }
         how.client.check(here, "build", &needs())?;
         let settings = how.settings(here);
         keep::check(here, &settings)?;
@@ -107,6 +111,7 @@ impl<'a> ReadyRun<'a> {
         let tree = tree::fingerprint(&here.root).ok().flatten();
         let state = take_up(here, found, self.command, |state| {
             change(state);
+            self.how.client.bind(here, state);
             rules::free(state, tree.as_deref());
         })?;
         let what = if self.command == "build" { "building" } else { "running" };

@@ -1,10 +1,11 @@
 //! One process of the client, from its start to its end.
 
 use super::command::arguments;
-use super::{ClientRound, Sum};
+use super::{ClientRound, Sum, sandbox};
 use crate::command::exit::{Exit, refused};
 use crate::runs::display::RoundDisplay;
 use anyhow::Result;
+use ralph_core::protocol::sandbox::attempts;
 use ralph_core::stop::rounds::{self, Policy, Showed};
 use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
 use ralph_io::process::clock;
@@ -24,22 +25,24 @@ pub(super) struct Tried {
     pub(super) showed: Showed,
     pub(super) account: Account,
     pub(super) leftovers: Vec<String>,
+    pub(super) prevented: Vec<String>,
     pub(super) log_problem: Option<String>,
 }
 
 impl Attempt<'_> {
     pub(super) fn run(&self, interrupts: &Interrupts, shown: &dyn RoundDisplay) -> Result<Tried> {
-        let args = arguments(self.round, self.round.again(self.so_far));
+        let args = arguments(self.round, self.round.again(self.so_far))?;
         let mut log = self.round.log()?;
         let number = self.so_far.n_attempts + 1;
         log.note(&json!({"type": "ralph", "attempt": number, "at": clock::now()}).to_string());
         let start = ClientStart {
             program: self.client,
             args: &args,
-            env: &self.round.env,
+            env: &self.env(),
             unset: &self.round.unset,
             folder: self.round.folder.as_deref(),
             grace: self.policy.grace,
+            background: self.round.background.unwrap_or(self.policy.grace),
         };
         let mut ear = Ear { lines: Lines::default(), account: Account::default(), log, shown };
         let gone = headless::run(&start, interrupts, &mut ear)
@@ -54,13 +57,37 @@ impl Attempt<'_> {
             "leftovers": gone.leftovers, "lines_passed_over": lines.passed_over()})
             .to_string(),
         );
+        let hidden = self.round.sandbox.as_ref().map(|reach| reach.deny_read.as_slice());
+        let prevented = hidden.map(|hidden| prevented(&account, hidden)).unwrap_or_default();
         Ok(Tried {
+            prevented: prevented.iter().map(|it| without_secrets(it, &self.round.env)).collect(),
             showed: rounds::showed(&account, &gone.exit, &gone.last_words),
             account,
             leftovers: gone.leftovers,
             log_problem: log.finish(),
         })
     }
+}
+
+impl Attempt<'_> {
+    /// The variables of the round, and a `PATH` on which the model cannot put a `ralph` of its own.
+    fn env(&self) -> Vec<(String, String)> {
+        let mut env = self.round.env.clone();
+        let path = self.round.sandbox.as_ref().and_then(|_| sandbox::safe_path(&self.round.place()));
+        env.extend(path.and_then(|path| Some(("PATH".to_owned(), path.into_string().ok()?))));
+        env
+    }
+}
+
+/// What the sandbox has prevented, each once.
+fn prevented(account: &Account, hidden: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in account.prevented().iter().filter(|line| attempts::is_prevented(line, hidden)) {
+        if !found.contains(line) {
+            found.push(line.clone());
+        }
+    }
+    found
 }
 
 /// Reads the client's output for the log, the account and the display.
@@ -94,5 +121,9 @@ impl Listener for Ear<'_> {
 
     fn is_settled(&self) -> bool {
         self.account.is_settled()
+    }
+
+    fn has_background(&self) -> bool {
+        self.account.in_background().next().is_some()
     }
 }

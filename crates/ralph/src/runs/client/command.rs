@@ -1,9 +1,10 @@
 //! The client's command line: the program, its arguments, and the same as text to paste into a
 //! shell.
 
-use super::ClientRound;
+use super::{ClientRound, sandbox};
 use crate::command::exit::{Exit, refused};
 use anyhow::Result;
+use ralph_core::protocol::sandbox::settings;
 use ralph_io::{process::programs, store::atomic};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> 
 pub fn command_line(round: &ClientRound) -> Result<String> {
     let client = client()?;
     let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let args = arguments(round, None);
+    let args = arguments(round, None)?;
     let words = std::iter::once(client.into_os_string()).chain(args);
     let words = words.map(|word| quoted(&word.to_string_lossy()));
     let command = env.chain(words).collect::<Vec<_>>().join(" ");
@@ -63,7 +64,13 @@ pub fn command_line(round: &ClientRound) -> Result<String> {
 }
 
 /// The arguments of a new session, or of a session to resume with a new prompt.
-pub(super) fn arguments(round: &ClientRound, again: Option<(String, &str)>) -> Vec<OsString> {
+///
+/// # Errors
+/// If the user's own `--settings` cannot be read, or weaken the sandbox.
+pub(super) fn arguments(
+    round: &ClientRound,
+    again: Option<(String, &str)>,
+) -> Result<Vec<OsString>> {
     let prompt = again.as_ref().map_or(round.prompt.as_str(), |(_, words)| words);
     // The client would read a leading dash as an option, even in this position.
     let space = if prompt.starts_with('-') { " " } else { "" };
@@ -79,8 +86,16 @@ pub(super) fn arguments(round: &ClientRound, again: Option<(String, &str)>) -> V
     option("--permission-mode", round.permission_mode.as_ref());
     let allowed = Some(round.allowed.join(",")).filter(|rules| !rules.is_empty());
     option("--allowedTools", allowed.as_ref());
-    args.extend(round.extra_args.iter().cloned());
-    args
+    match &round.sandbox {
+        None => args.extend(round.extra_args.iter().cloned()),
+        Some(reach) => {
+            let ours = settings(&sandbox::in_folder(reach, &round.place()));
+            let (rest, all) = sandbox::with_own(&round.extra_args, &ours)?;
+            args.extend(["--settings".into(), all.to_string().into()]);
+            args.extend(rest);
+        }
+    }
+    Ok(args)
 }
 
 /// Quotes a word for a shell, if necessary.
@@ -114,14 +129,38 @@ mod tests {
     #[test]
     fn the_prompt_comes_first_and_the_persons_own_arguments_last() {
         assert_eq!(
-            words(arguments(&round(), None)),
+            words(arguments(&round(), None).unwrap()),
             r"-p '/ralph-plan it'\''s $HOME' --output-format stream-json --verbose --session-id id --permission-mode acceptEdits --allowedTools 'Bash(ralph verify *),Edit' --model 'a b'"
         );
     }
 
     #[test]
+    fn a_sandboxed_client_gets_one_value_for_its_settings_before_the_persons_arguments() {
+        let folder = tempfile::tempdir().unwrap();
+        let extra = ["--settings", r#"{"model":"x"}"#, "--verbose"].map(OsString::from).to_vec();
+        let reach = ralph_core::protocol::sandbox::SandboxReach {
+            allow_write: vec!["/nowhere/at/all".to_owned(), "/tmp".to_owned()],
+            ..Default::default()
+        };
+        let folder = Some(folder.path().to_owned());
+        let round =
+            ClientRound { sandbox: Some(reach), extra_args: extra, folder, ..ClientRound::default() };
+        let args = arguments(&round, None).unwrap();
+        let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let at = args.iter().position(|arg| arg == "--settings").unwrap();
+        assert_eq!(args.iter().filter(|arg| *arg == "--settings").count(), 1);
+        assert_eq!(args[at + 2..], ["--verbose"]);
+        let value: serde_json::Value = serde_json::from_str(&args[at + 1]).unwrap();
+        assert_eq!(value["model"], "x");
+        assert_eq!(value["sandbox"]["failIfUnavailable"], true);
+        assert_eq!(value["sandbox"]["filesystem"]["allowWrite"], serde_json::json!(["/tmp"]));
+        let denied = value["sandbox"]["filesystem"]["denyWrite"].to_string();
+        assert!(denied.contains(".claude/ralph.toml"), "{denied}");
+    }
+
+    #[test]
     fn a_session_that_is_taken_up_gets_no_new_id() {
-        let again = arguments(&round(), Some(("other".to_owned(), "Go on.")));
+        let again = arguments(&round(), Some(("other".to_owned(), "Go on."))).unwrap();
         assert_eq!(
             words(again),
             "-p 'Go on.' --output-format stream-json --verbose --resume other --permission-mode acceptEdits --allowedTools 'Bash(ralph verify *),Edit' --model 'a b'"
@@ -132,7 +171,7 @@ mod tests {
     fn a_prompt_that_looks_like_an_option_is_none() {
         let round = ClientRound { prompt: "--help".to_owned(), ..ClientRound::default() };
         assert_eq!(
-            words(arguments(&round, None)),
+            words(arguments(&round, None).unwrap()),
             "-p ' --help' --output-format stream-json --verbose"
         );
     }

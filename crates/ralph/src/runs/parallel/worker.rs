@@ -3,7 +3,7 @@
 use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
-use crate::runs::client::ClientRound;
+use crate::runs::client::{ClientRound, sandbox};
 use crate::runs::engine::MemberExit;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
@@ -67,10 +67,13 @@ fn round(
 ) -> ClientRound {
     let mut extra_args = local_settings(&plan.here.root, &plan.client.args);
     extra_args.extend(plan.client.args.iter().cloned());
+    let folder = place.base.project_in(&place.worktree);
+    let bounds = plan.client.bounds_in(plan.here, &folder);
     ClientRound {
         session_id: Some(session.to_owned()),
         extra_args,
-        folder: Some(place.base.project_in(&place.worktree)),
+        sandbox: bounds.map(|bounds| sandbox::reach(plan.here, &bounds)),
+        folder: Some(folder),
         label: format!("worker {number}, {task}"),
         ..plan.client.round(plan.here, "build", plan.logs.join(format!("worker-{number}.jsonl")))
     }
@@ -139,6 +142,7 @@ impl ParallelState<'_> {
             now: clock::now(),
         };
         let mut below = headless_worker::begin(&state, &with).context("the task is gone")?;
+        below.bounds = self.plan.client.bounds_in(here, &root);
         let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
         pass_on(file, &state, &below)?;
         let loop_of_worker = below.1.loop_id.clone();

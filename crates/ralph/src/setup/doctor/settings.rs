@@ -170,6 +170,23 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
     warn(NAME, detail, cure)
 }
 
+/// Checks that Ralph's commands work in the user's sandbox; `None` without one.
+pub(super) fn check_sandbox(settings: &ClientSettings) -> Option<Check> {
+    const NAME: &str = "sandbox";
+    Some(match settings.sandbox_lets_ralph_out()? {
+        true => well(NAME, "a plain `ralph` command runs outside of the client's sandbox"),
+        false => warn(
+            NAME,
+            "the client's sandbox is on, and the model's `ralph` commands fail in it",
+            SANDBOX_CURE,
+        ),
+    })
+}
+
+/// What lets Ralph's commands run where the user's sandbox is on.
+pub(crate) const SANDBOX_CURE: &str =
+    "add `\"excludedCommands\": [\"ralph *\"]` below `\"sandbox\"` in your settings";
+
 /// The nearest ancestor that is a repository, else the folder itself.
 pub(super) fn project_root(current: &Path) -> &Path {
     current

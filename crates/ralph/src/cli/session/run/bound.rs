@@ -46,6 +46,7 @@ pub(super) fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<Fo
     let us = client::this_process();
     let mine = |state: &mut LoopState| {
         environment::take(state);
+        args.client.bind(here, state);
         state.client = Some(us.clone());
     };
     found.file.update(mine).map_err(bad_state)?;

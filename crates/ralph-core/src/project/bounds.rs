@@ -1,0 +1,271 @@
+//! The bounds of a sandboxed loop, made from what is known of the project and the user when the loop
+//! starts.
+//!
+//! Code in the work tree may come from the model. It may write the work tree and what git needs for
+//! a commit. It must not write what later decides what runs outside: settings, hooks, git's own
+//! configuration, the checkpoints and the receipts.
+
+use crate::project::settings::SandboxSettings;
+pub use crate::state::Bounds;
+
+/// What the bounds of a loop depend on. All paths are absolute and without links.
+#[derive(Debug, Clone, Default)]
+pub struct BoundsInput<'a> {
+    pub project_root: &'a str,
+    /// The git folder of this work tree, and the one that all work trees share; `None` without git.
+    pub git: Option<GitFolders<'a>>,
+    /// The user's home.
+    pub home: &'a str,
+    /// `$RALPH_HOME`.
+    pub ralph_home: &'a str,
+    /// The folder of the user's own settings of Ralph.
+    pub ralph_config: &'a str,
+    /// The user's folder of the client's settings and credentials.
+    pub client_config: &'a str,
+    pub settings: SandboxSettings,
+}
+
+/// The git folders of a work tree.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GitFolders<'a> {
+    /// The folder of this work tree alone: `HEAD` and the index.
+    pub own: &'a str,
+    /// The folder of all work trees: objects, refs and the configuration.
+    pub common: &'a str,
+    /// `core.hooksPath`, made absolute.
+    pub hooks_path: Option<&'a str>,
+}
+
+/// What no command of a sandboxed loop needs to read, below the home.
+const SECRETS: [&str; 22] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".password-store",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".config/op",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+    "Library/Keychains",
+];
+
+/// What decides what runs outside of the bounds, below the project.
+const GOVERNS_LOOP: [&str; 5] = [
+    ".claude/ralph.toml",
+    ".claude/ralph",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".mcp.json",
+];
+
+/// What decides what git runs, below the folder of all work trees.
+const GOVERNS_GIT: [&str; 7] =
+    ["hooks", "config", "config.worktree", "commondir", "info", "modules", "refs/ralph"];
+
+impl Bounds {
+    pub fn of(input: &BoundsInput<'_>) -> Bounds {
+        let set = &input.settings;
+        let home = |path: &str| match path.strip_prefix("~/") {
+            Some(below) => join(input.home, below),
+            None => path.to_owned(),
+        };
+        let homes = |paths: &[String]| paths.iter().map(|path| home(path)).collect::<Vec<_>>();
+        let mut write = vec![input.project_root.to_owned()];
+        let mut write_deny: Vec<String> =
+            GOVERNS_LOOP.iter().map(|name| join(input.project_root, name)).collect();
+        write_deny
+            .extend([input.ralph_home, input.ralph_config, input.client_config].map(str::to_owned));
+        if let Some(git) = &input.git {
+            add(&mut write, git.common);
+            add(&mut write, git.own);
+            for folder in
+                if git.own == git.common { vec![git.common] } else { vec![git.common, git.own] }
+            {
+                write_deny.extend(GOVERNS_GIT.iter().map(|name| join(folder, name)));
+            }
+            write_deny.push(join(git.common, "packed-refs"));
+            write_deny.push(join(git.common, "reftable"));
+            if git.own == git.common {
+                write_deny.push(join(git.common, "worktrees"));
+            } else {
+                write_deny.push(join(input.project_root, ".git"));
+                write_deny.push(join(git.own, "gitdir"));
+            }
+            write_deny.extend(git.hooks_path.map(str::to_owned));
+        }
+        for folder in homes(&set.write) {
+            add(&mut write, &folder);
+        }
+        let mut read_deny: Vec<String> =
+            SECRETS.iter().map(|name| join(input.home, name)).collect();
+        read_deny.push(join(input.client_config, ".credentials.json"));
+        read_deny.push(join(input.home, ".claude.json"));
+        read_deny.push(input.ralph_home.to_owned());
+        read_deny.extend(homes(&set.read_deny));
+        let mut bounds = Bounds {
+            write,
+            read_deny,
+            write_deny,
+            hosts: set.hosts.clone(),
+            ports: set.ports.iter().map(|port| u32::from(*port)).collect(),
+            sockets: homes(&set.sockets),
+        };
+        for list in [&mut bounds.read_deny, &mut bounds.write_deny] {
+            list.sort();
+            list.dedup();
+        }
+        bounds
+    }
+
+    /// What commands can write, cannot read, and can reach: three lines for the start of a run.
+    pub fn lines(&self) -> [String; 3] {
+        let project = self.write.first().map_or("", String::as_str);
+        let git = |path: &&String| {
+            !is_below(path, project) && !path.ends_with(".git") && !path.contains("/.git/")
+        };
+        let mut write = vec!["the project".to_owned(), "a temporary folder".to_owned()];
+        write.extend(self.write.iter().skip(1).filter(git).cloned());
+        let (shown, rest) = self.read_deny.split_at(self.read_deny.len().min(SHOWN));
+        let mut read = shown.to_vec();
+        if !rest.is_empty() {
+            read.push(format!("{} more", rest.len()));
+        }
+        let mut reach = self.hosts.clone();
+        reach.extend(self.ports.iter().map(|port| format!("127.0.0.1:{port}")));
+        reach.extend(self.sockets.iter().cloned());
+        if reach.is_empty() {
+            reach.push("no host".to_owned());
+        }
+        [
+            format!("can write: {}", write.join(", ")),
+            format!("cannot read: {}", read.join(", ")),
+            format!("can reach: {}", reach.join(", ")),
+        ]
+    }
+}
+
+/// How many denied paths the start of a run names.
+const SHOWN: usize = 6;
+
+fn add(list: &mut Vec<String>, path: &str) {
+    if !list.iter().any(|one| is_below(path, one)) {
+        list.push(path.to_owned());
+    }
+}
+
+/// True if `path` is `folder` or in it.
+pub fn is_below(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn join(folder: &str, name: &str) -> String {
+    format!("{}/{name}", folder.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input() -> BoundsInput<'static> {
+        BoundsInput {
+            project_root: "/home/u/p",
+            git: Some(GitFolders {
+                own: "/home/u/p/.git",
+                common: "/home/u/p/.git",
+                hooks_path: None,
+            }),
+            home: "/home/u",
+            ralph_home: "/home/u/.local/state/ralph",
+            ralph_config: "/home/u/.config/ralph",
+            client_config: "/home/u/.claude",
+            settings: SandboxSettings::default(),
+        }
+    }
+
+    fn denies(list: &[String], path: &str) -> bool {
+        list.iter().any(|one| is_below(path, one))
+    }
+
+    #[test]
+    fn a_plain_project_is_all_that_its_commands_write() {
+        let bounds = Bounds::of(&input());
+        assert_eq!(bounds.write, ["/home/u/p"]);
+        for path in [
+            "/home/u/p/.git/hooks/pre-commit",
+            "/home/u/p/.git/config",
+            "/home/u/p/.git/commondir",
+            "/home/u/p/.git/info/attributes",
+            "/home/u/p/.git/refs/ralph/x/1",
+            "/home/u/p/.git/packed-refs",
+            "/home/u/p/.claude/ralph.toml",
+            "/home/u/p/.claude/ralph/reviews/a.md",
+        ] {
+            assert!(denies(&bounds.write_deny, path), "{path}");
+        }
+        for path in [
+            "/home/u/.ssh/id_rsa",
+            "/home/u/.local/state/ralph/loops",
+            "/home/u/.claude/.credentials.json",
+        ] {
+            assert!(denies(&bounds.read_deny, path), "{path}");
+        }
+        assert!(!denies(&bounds.read_deny, "/home/u/.sshx"));
+    }
+
+    #[test]
+    fn a_linked_worktree_writes_its_own_git_folder_and_not_the_pointer_to_it() {
+        let git = GitFolders {
+            own: "/r/.git/worktrees/w",
+            common: "/r/.git",
+            hooks_path: Some("/home/u/p/.husky"),
+        };
+        let bounds = Bounds::of(&BoundsInput { git: Some(git), ..input() });
+        assert_eq!(bounds.write, ["/home/u/p", "/r/.git"]);
+        for path in [
+            "/home/u/p/.git",
+            "/r/.git/worktrees/w/commondir",
+            "/r/.git/worktrees/w/gitdir",
+            "/home/u/p/.husky/pre-commit",
+        ] {
+            assert!(denies(&bounds.write_deny, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_settings_add_to_the_bounds_and_the_lines_show_it() {
+        let none = Bounds::of(&input()).lines();
+        assert_eq!(none[0], "can write: the project, a temporary folder");
+        assert_eq!(none[2], "can reach: no host");
+        assert!(none[1].starts_with("cannot read: /home/u/"), "{}", none[1]);
+        let settings = SandboxSettings {
+            write: vec!["~/.cache/go-build".to_owned()],
+            read_deny: vec!["/secret".to_owned()],
+            hosts: vec!["example.com".to_owned()],
+            ports: vec![5432],
+            sockets: vec!["/run/x.sock".to_owned()],
+        };
+        let bounds = Bounds::of(&BoundsInput { settings, ..input() });
+        assert!(denies(&bounds.read_deny, "/secret"));
+        let lines = bounds.lines();
+        assert_eq!(lines[0], "can write: the project, a temporary folder, /home/u/.cache/go-build");
+        assert_eq!(lines[2], "can reach: example.com, 127.0.0.1:5432, /run/x.sock");
+        let json = serde_json::to_value(&bounds).unwrap();
+        assert_eq!(Bounds::deserialize(json).unwrap(), bounds);
+    }
+
+    use serde::Deserialize;
+}

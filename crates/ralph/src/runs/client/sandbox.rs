@@ -1,0 +1,215 @@
+//! The client's sandbox in a round: what its commands may reach, and the settings that say so.
+
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use anyhow::Result;
+use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders, is_below};
+use ralph_core::protocol::sandbox::{self, SandboxReach};
+use ralph_io::client::{self, given};
+use ralph_io::git::{hooks_folder, repository, tree};
+use ralph_io::process::programs;
+use ralph_io::project::{identity, settings};
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The bounds of a loop that works in this folder of the project, from the settings as they are now.
+pub(crate) fn bounds(here: &Here, root: &Path) -> Bounds {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let text = |path: &Path| real(path).to_string_lossy().into_owned();
+    let root = real(root);
+    let repository = repository::around(&root);
+    let hooks = repository.as_ref().and_then(|it| hooks_folder(&it.top)).map(|path| text(&path));
+    let git = repository.map(|it| (text(it.own()), text(it.common())));
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let config = settings::user_folder().unwrap_or_default();
+    Bounds::of(&BoundsInput {
+        project_root: &text(&root),
+        git: git.as_ref().map(|(own, common)| GitFolders {
+            own,
+            common,
+            hooks_path: hooks.as_deref(),
+        }),
+        home: &text(&home),
+        ralph_home: &text(here.home.root()),
+        ralph_config: &text(&config),
+        client_config: &text(&client::config_dir().unwrap_or_default()),
+        settings: settings::read(&here.home, &here.root).0.sandbox(),
+    })
+}
+
+/// What the client's commands may reach within these bounds.
+pub(crate) fn reach(here: &Here, bounds: &Bounds) -> SandboxReach {
+    let executables = programs::running().ok().and_then(|path| Some(path.parent()?.to_owned()));
+    // What no entry allows cannot be written anyway.
+    let is_writable = |path: &String| bounds.write.iter().any(|folder| is_below(path, folder));
+    let beside = texts(executables).into_iter().filter(is_writable);
+    let host = |host: &String| host.split(':').next().unwrap_or_default().to_owned();
+    let handed_over = here.home.root().to_string_lossy().into_owned();
+    SandboxReach {
+        // The working folder is writable, and the client knows the git folders of a worktree.
+        allow_write: bounds.write.iter().skip(1).cloned().collect(),
+        deny_write: bounds.write_deny.iter().cloned().chain(beside).filter(is_writable).collect(),
+        deny_read: bounds.read_deny.clone(),
+        hosts: bounds.hosts.iter().map(host).collect(),
+        sockets: bounds.sockets.clone(),
+        handed_over: vec![handed_over],
+        runs_ralph_outside: true,
+    }
+}
+
+/// The files by which a project governs its loops.
+fn of_project(root: &Path) -> [PathBuf; 2] {
+    ["ralph.toml", "ralph"].map(|name| root.join(".claude").join(name))
+}
+
+fn texts(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
+    let mut all: Vec<String> =
+        paths.into_iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The reach of a client in this folder, as it is now: the client ignores a folder that is writable
+/// and does not exist, and a worktree has files of its own to protect.
+pub(super) fn in_folder(reach: &SandboxReach, folder: &Path) -> SandboxReach {
+    let mut found = reach.clone();
+    found.allow_write.retain(|path| Path::new(path).exists());
+    let more = of_project(folder).into_iter();
+    found.deny_write = texts(found.deny_write.iter().map(PathBuf::from).chain(more));
+    found.deny_write.retain(|path| may_be_denied(Path::new(path)));
+    found
+}
+
+/// False for a file that must not be there: where a denied file does not exist, the sandbox puts an
+/// empty one for as long as a command runs, and git would take an empty `commondir` for its own.
+fn may_be_denied(path: &Path) -> bool {
+    let is_ours = path.parent().is_some_and(|folder| folder.ends_with(".claude"));
+    path.exists() || is_ours || path.file_name().is_some_and(|name| name == "packed-refs")
+}
+
+/// The arguments without the user's own `--settings`, and the value that takes their place.
+///
+/// # Errors
+/// If the user's settings cannot be read, or switch off a part of the sandbox.
+pub(crate) fn with_own(args: &[OsString], ours: &Value) -> Result<(Vec<OsString>, Value)> {
+    let (rest, own) = without_settings(args);
+    let mut all = ours.clone();
+    for own in own {
+        let own = parsed(&own)?;
+        all = sandbox::merged(own, &all).map_err(|why| {
+            let message =
+                format!("`--settings` after `--` weakens the sandbox: {why}; add `--no-sandbox` if you mean it");
+            refused(Exit::Usage, message)
+        })?;
+    }
+    Ok((rest, all))
+}
+
+fn without_settings(args: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+    let (mut rest, mut own) = (Vec::new(), Vec::new());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.to_str().map(|arg| (arg, arg.strip_prefix("--settings="))) {
+            Some(("--settings", _)) => own.extend(args.next().cloned()),
+            Some((_, Some(value))) => own.push(value.into()),
+            _ => rest.push(arg.clone()),
+        }
+    }
+    (rest, own)
+}
+
+/// The client takes a JSON object, or the path of a file with one.
+fn parsed(own: &OsStr) -> Result<Value> {
+    let text = own.to_string_lossy();
+    let text = match text.trim_start().starts_with('{') {
+        true => text.into_owned(),
+        false => given::file(Path::new(own))
+            .map_err(|error| refused(Exit::Usage, format!("`--settings`: {error:#}")))?,
+    };
+    let value: Option<Value> = serde_json::from_str(&text).ok();
+    value.filter(Value::is_object).ok_or_else(|| {
+        refused(Exit::Usage, "`--settings` is no JSON object; correct it, or leave it out")
+    })
+}
+
+/// `PATH` with the folders in which commands of the sandbox can write behind the one that has
+/// `ralph`: a line `ralph …` runs outside, and must not run a program that the model wrote. `None`
+/// if it may stay as it is.
+pub(super) fn safe_path(folder: &Path) -> Option<OsString> {
+    let path = std::env::var_os("PATH")?;
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    reordered(&path, |entry| {
+        let real = entry.canonicalize().unwrap_or_else(|_| entry.to_owned());
+        !entry.is_absolute() || real.starts_with(&folder)
+    })
+}
+
+fn reordered(path: &OsStr, is_writable: impl Fn(&Path) -> bool) -> Option<OsString> {
+    let all: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let (last, first): (Vec<PathBuf>, Vec<PathBuf>) =
+        all.iter().cloned().partition(|entry| is_writable(entry));
+    let ordered: Vec<PathBuf> = first.into_iter().chain(last).collect();
+    (ordered != all).then(|| std::env::join_paths(ordered).ok()).flatten()
+}
+
+/// Removes what a killed sandbox left in this folder, unless a client is at work there.
+pub(super) fn clear(reach: &SandboxReach, folder: &Path) -> Vec<PathBuf> {
+    if client_works_in(folder) {
+        return Vec::new();
+    }
+    let protected: Vec<PathBuf> = reach.deny_write.iter().map(PathBuf::from).collect();
+    ralph_io::git::litter::remove(folder, &protected)
+}
+
+fn client_works_in(folder: &Path) -> bool {
+    ralph_io::process::ancestry::a_client_works_in(folder)
+}
+
+/// Makes the folder of Ralph's refs: where it does not exist, the sandbox puts an empty file.
+pub(super) fn make_refs(folder: &Path) {
+    if tree::repository_root(folder).is_some() {
+        // Without it, a checkpoint fails later with its own message.
+        let _ = std::fs::create_dir_all(identity(folder).join("refs/ralph"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn args(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_users_settings_are_taken_out_of_the_arguments_and_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.json");
+        std::fs::write(&file, r#"{"model":"b"}"#).unwrap();
+        let ours = json!({"sandbox": {"enabled": true}});
+        let given = format!("--settings={}", file.display());
+        let (rest, all) =
+            with_own(&args(&["--settings", r#"{"env":{"A":"1"}}"#, "--model", "x", &given]), &ours)
+                .unwrap();
+        assert_eq!(rest, args(&["--model", "x"]));
+        let expected = json!({"env": {"A": "1"}, "model": "b", "sandbox": {"enabled": true}});
+        assert_eq!(all, expected);
+        let refusal = |words: &[&str]| with_own(&args(words), &ours).unwrap_err().to_string();
+        let off = refusal(&["--settings", r#"{"sandbox":{"enabled":false}}"#]);
+        assert!(off.contains("`sandbox.enabled` is false; add `--no-sandbox`"), "{off}");
+        assert!(refusal(&["--settings", "[1]"]).contains("--settings"));
+        assert!(refusal(&["--settings", "{"]).contains("no JSON object"));
+    }
+
+    #[test]
+    fn folders_in_which_the_model_writes_come_last_on_the_path() {
+        let writable = |entry: &Path| entry.starts_with("/p") || entry.is_relative();
+        let path = |text: &str| reordered(OsStr::new(text), writable);
+        assert_eq!(path("/usr/bin:/bin"), None);
+        assert_eq!(path("/p/bin:/usr/bin:.:/bin"), Some("/usr/bin:/bin:/p/bin:.".into()));
+        assert_eq!(path("/usr/bin:/p/bin"), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! The client's own sandbox: what a headless round cannot do in it, and what of Ralph works there.
+
+use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::Test;
+use crate::builds::plan;
+use crate::kept::the_ended;
+use crate::support::{PATIENCE, World, wait_until};
+
+pub(crate) const TESTS: &[Test] = tests![
+    a_round_cannot_leave_its_bounds_and_what_it_tried_is_told,
+    a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside,
+    without_bubblewrap_nothing_starts,
+    what_a_killed_client_leaves_is_no_work_and_the_next_start_removes_it,
+    a_client_whose_ralph_is_killed_leaves_nothing_in_the_project,
+    a_background_command_is_ended_after_its_time,
+    a_mode_that_skips_permissions_still_runs_commands_in_the_sandbox,
+    a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof,
+];
+
+fn installed() -> World {
+    let world = World::sandboxed();
+    world.ralph(&["install"]).exits(0);
+    world
+}
+
+/// A world with one planned task, a key of the user and the git hooks of a project.
+fn planned() -> World {
+    let world = installed();
+    plan(&world, &[("T-1", &[])]);
+    fs::create_dir(world.home().join(".ssh")).unwrap();
+    fs::write(world.home().join(".ssh/id"), "THE-KEY").unwrap();
+    world
+}
+
+/// The results of all calls of a conversation, in order.
+fn results(stand_in: &StandIn) -> Vec<String> {
+    let last = stand_in.requests().into_iter().max_by_key(|one| one.tool_results().len());
+    let results = last.map(|one: ApiRequest| one.tool_results());
+    results.unwrap_or_default().into_iter().map(|one| one.text).collect()
+}
+
+fn done() -> [ScriptedTurn; 3] {
+    [
+        ScriptedTurn::bash("echo x > T-1"),
+        ScriptedTurn::bash("ralph task done T-1 --result done"),
+        ScriptedTurn::text("Done."),
+    ]
+}
+
+fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
+    let world = planned();
+    let home = world.home().display().to_string();
+    let script = Script::new()
+        .turn(ScriptedTurn::bash(&format!("echo x > {home}/written; cat {home}/.ssh/id")))
+        .turn(ScriptedTurn::bash("echo x > .git/hooks/pre-commit; echo x > .claude/ralph.toml"))
+        .turn(ScriptedTurn::bash("git update-ref refs/ralph/x/1 HEAD; git pack-refs --all"))
+        .turn(ScriptedTurn::bash("curl -sS https://example.com"))
+        .turn(ScriptedTurn::bash("setsid sleep 600 >/dev/null 2>&1 & true"))
+        .turn(ScriptedTurn::tool(
+            "Write",
+            json!({"file_path": format!("{home}/written"), "content": "x"}),
+        ))
+        .turn(ScriptedTurn::tool("Read", json!({"file_path": format!("{home}/.ssh/id")})))
+        .turns(done());
+    let stand_in = StandIn::start(script).unwrap();
+    let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    for line in ["permission mode: acceptEdits", "can write: the project", "cannot read: ", "can reach: no host"] {
+        assert!(run.stderr.contains(line), "{line}: {run:?}");
+    }
+    assert!(!world.home().join("written").exists());
+    let project = world.project();
+    assert!(!project.join(".git/hooks/pre-commit").exists());
+    assert!(!project.join(".claude/ralph.toml").exists());
+    assert!(!project.join(".git/refs/ralph/x").exists());
+    assert!(!results(&stand_in).iter().any(|one| one.contains("THE-KEY")), "{:?}", results(&stand_in));
+    for told in ["sandbox: ", "/written: Read-only file system", ".ssh/id", "pre-commit", "not permitted: Write"] {
+        assert!(run.stderr.contains(told), "{told}: {run:?}");
+    }
+    assert!(run.stderr.contains("example.com"), "{run:?}");
+    let explained = world.ralph(&["explain", "99"]).exits(0).stdout;
+    assert!(explained.contains("prevented by the sandbox"), "{explained}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+    assert_eq!(litter(&project), [""; 0]);
+}
+
+fn a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside() {
+    let world = planned();
+    let elsewhere = world.home().join("page.html").display().to_string();
+    let script = Script::new()
+        .turn(ScriptedTurn::bash("ralph verify | cat"))
+        .turn(ScriptedTurn::bash("ralph task add 'another' --id T-2 && true"))
+        .turn(ScriptedTurn::bash(&format!("ralph report --html {elsewhere}")))
+        .turn(ScriptedTurn::bash("ralph build"))
+        .turn(ScriptedTurn::bash("ralph verify"))
+        .turns(done());
+    let stand_in = StandIn::start(script).unwrap();
+    world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    let results = results(&stand_in);
+    for (at, told) in [
+        (0, "give `ralph verify …` alone"),
+        (1, "give `ralph task add …` alone"),
+        (2, "for a person only"),
+        (3, "for a person only"),
+        (4, "AC-1"),
+    ] {
+        assert!(results[at].contains(told), "{at}: {results:#?}");
+    }
+    assert!(!results[4].contains("Read-only"), "{results:#?}");
+    assert!(!Path::new(&elsewhere).exists());
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+/// A folder with links to all programs but one.
+fn path_without(world: &World, missing: &str) -> PathBuf {
+    let folder = world.root().join("programs");
+    fs::create_dir(&folder).unwrap();
+    for place in ["/usr/bin", "/bin", "/usr/sbin", "/sbin"] {
+        for program in fs::read_dir(place).into_iter().flatten().flatten() {
+            if program.file_name() != missing {
+                // Two folders may have the same program.
+                let _ = symlink(program.path(), folder.join(program.file_name()));
+            }
+        }
+    }
+    folder
+}
+
+fn without_bubblewrap_nothing_starts() {
+    let world = planned();
+    let stand_in = StandIn::start(Script::new()).unwrap();
+    let mut command = world.driver(&stand_in, &["build"]);
+    command.env("PATH", path_without(&world, "bwrap"));
+    let run = crate::support::Run::of(command, "", PATIENCE).exits(4);
+    assert!(run.stderr.contains("`bwrap` is missing; install the package bubblewrap"), "{run:?}");
+    assert!(run.stderr.contains("`ralph build --no-sandbox --permission-mode acceptEdits`"), "{run:?}");
+    assert!(stand_in.requests().is_empty());
+    let state = world.ralph(&["status", "--json"]).exits(0).json();
+    assert_eq!(state["loops"][0]["phase"], "planned", "{state}");
+}
+
+/// The empty read-only files of a project.
+fn litter(project: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in ["", ".claude", ".git"] {
+        for file in fs::read_dir(project.join(folder)).into_iter().flatten().flatten() {
+            let about = file.path().symlink_metadata().unwrap();
+            if about.is_file() && about.len() == 0 && about.mode() & 0o777 == 0o444 {
+                found.push(file.path().strip_prefix(project).unwrap().display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The `--settings` of the first round.
+fn settings(world: &World) -> String {
+    let shown = world.ralph_with_client(&StandIn::start(Script::new()).unwrap(), &["build", "--dry-run"]);
+    let shown = shown.exits(0).stdout;
+    let (_, value) = shown.split_once("--settings '").expect("a round has settings");
+    value.split_once('\'').unwrap().0.to_owned()
+}
+
+/// Starts a command that ends with its test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
+fn start(mut command: Command) -> Started {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Started(command.spawn().unwrap())
+}
+
+const WAITS: &str = "touch started; sleep 600";
+
+fn what_a_killed_client_leaves_is_no_work_and_the_next_start_removes_it() {
+    let world = planned();
+    let project = world.project();
+    let settings = settings(&world);
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::bash(WAITS))).unwrap();
+    let client = world.client(&stand_in).args(&["--settings", &settings]);
+    client.killed_after("Go", || {
+        assert!(wait_until(PATIENCE, || project.join("started").exists()));
+    });
+    let left = litter(&project);
+    assert!(left.contains(&".git/config.lock".to_owned()), "{left:?}");
+    assert!(left.len() > 10, "{left:?}");
+    let unknown: Vec<_> = left
+        .iter()
+        .filter(|name| !ralph_core::protocol::sandbox::litter::is_name(name.as_bytes()))
+        .filter(|name| !name.starts_with(".git/"))
+        .collect();
+    assert!(unknown.is_empty(), "the client leaves files that Ralph does not know: {unknown:?}");
+    let script = Script::new().turn(ScriptedTurn::bash("git config user.name x")).turns(done());
+    let stand_in = StandIn::start(script).unwrap();
+    world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    assert_eq!(litter(&project), [""; 0]);
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+fn a_client_whose_ralph_is_killed_leaves_nothing_in_the_project() {
+    let world = planned();
+    let project = world.project();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::bash(WAITS))).unwrap();
+    let ralph = start(world.driver(&stand_in, &["build"]));
+    assert!(wait_until(PATIENCE, || project.join("started").exists()));
+    assert!(!litter(&project).is_empty(), "the command runs in the sandbox");
+    drop(ralph);
+    assert!(wait_until(PATIENCE, || litter(&project).is_empty()), "{:?}", litter(&project));
+}
+
+fn a_background_command_is_ended_after_its_time() {
+    let world = planned();
+    world.set_ralph("[client]\nbackground_seconds = 1\n");
+    let sleeps = json!({"command": "sleep 600", "run_in_background": true});
+    let [write, close, end] = done();
+    let turns = [ScriptedTurn::tool("Bash", sleeps), write, close, end];
+    let stand_in = StandIn::start(Script::new().turns(turns)).unwrap();
+    let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    assert!(run.stderr.contains("ended what was left running"), "{run:?}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+fn a_mode_that_skips_permissions_still_runs_commands_in_the_sandbox() {
+    let world = planned();
+    let home = world.home().display().to_string();
+    let script = Script::new()
+        .turn(ScriptedTurn::tool(
+            "Bash",
+            json!({"command": format!("echo x > {home}/written"), "dangerouslyDisableSandbox": true}),
+        ))
+        .turn(ScriptedTurn::tool("Read", json!({"file_path": format!("{home}/.ssh/id")})))
+        .turns(done());
+    let stand_in = StandIn::start(script).unwrap();
+    let args = ["build", "--permission-mode", "bypassPermissions"];
+    let run = world.ralph_with_client(&stand_in, &args).exits(0);
+    assert!(run.stderr.contains("the sandbox bounds shell commands only"), "{run:?}");
+    assert!(!world.home().join("written").exists());
+    assert!(!results(&stand_in).iter().any(|one| one.contains("THE-KEY")));
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+fn a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof() {
+    let world = installed();
+    world.settings(json!({"sandbox": {"enabled": true, "failIfUnavailable": true,
+        "autoAllowBashIfSandboxed": true, "excludedCommands": ["ralph *"]}}));
+    let script = Script::new()
+        .turn(ScriptedTurn::bash("echo x > made && ralph blocked 'in the sandbox'"))
+        .turn(ScriptedTurn::bash("ralph start 'another' --ac 'x=touch /tmp/never'"))
+        .turn(ScriptedTurn::bash("ralph verify"))
+        .turn(ScriptedTurn::text("RALPH_COMPLETE"));
+    let stand_in = StandIn::start(script).unwrap();
+    let run = world
+        .client(&stand_in)
+        .prompt("/ralph \"Make it\" --ac 'it is there=test -s made'");
+    let results = results(&stand_in);
+    assert!(results[0].contains("give `ralph blocked …` alone"), "{results:#?}");
+    assert!(results[1].contains("for a person only"), "{results:#?}");
+    assert!(results[2].contains("AC-1"), "{results:#?}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25", "{run:?}");
+    let doctor = world.ralph(&["doctor"]).stdout;
+    assert!(!doctor.contains("excludedCommands"), "{doctor}");
+    world.settings(json!({"sandbox": {"enabled": true}}));
+    let doctor = world.ralph(&["doctor"]).stdout;
+    assert!(doctor.contains("excludedCommands"), "{doctor}");
+}
