@@ -6,12 +6,14 @@
 //! that the user did not.
 
 mod client;
+mod notify;
 mod refine;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
+pub use notify::NotifySettings;
 pub use refine::Refine;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,6 +65,9 @@ pub struct Settings {
     /// The section `[refine]`: the limits of a refinement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Value>,
+    /// The section `[notify]`: how Ralph calls the user when a loop ends or pauses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify: Option<Value>,
 }
 
 impl Settings {
@@ -84,11 +89,16 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.refine().over(below.refine())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let notify = match (&self.notify, &below.notify) {
+            (Some(_), Some(_)) => written(&self.notify().over(below.notify())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
             client,
             refine,
+            notify,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -124,6 +134,11 @@ impl Settings {
         Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// How the user is called; not at all if the section cannot be parsed.
+    pub fn notify(&self) -> NotifySettings {
+        NotifySettings::deserialize(self.notify.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -134,7 +149,16 @@ impl Settings {
         let client = self.client.as_ref();
         let client =
             client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
-        Settings { completion: None, receipt_ignore: None, backpressure, context, client, ..self }
+        Settings {
+            completion: None,
+            receipt_ignore: None,
+            // Both of its settings start a program.
+            notify: None,
+            backpressure,
+            context,
+            client,
+            ..self
+        }
     }
 
     /// The first invalid value, with what to write instead. Numbers have the limits of the flags,
@@ -176,7 +200,11 @@ impl Settings {
             Ok(refine) => refine.refused(),
             Err(error) => Some(format!("`[refine]`: {error}")),
         };
-        checks.or_else(context).or_else(client).or_else(refine)
+        let notify = || match self.notify.as_ref().map(NotifySettings::deserialize)? {
+            Ok(notify) => notify.refused(),
+            Err(error) => Some(format!("`[notify]`: {error}")),
+        };
+        checks.or_else(context).or_else(client).or_else(refine).or_else(notify)
     }
 
     /// The settings that were pinned in a loop.
@@ -365,6 +393,27 @@ mod tests {
         assert!(set("yolo").refused().unwrap().contains("not `yolo`"));
         let unknown = Settings { client: Some(json!({"mode": "x"})), ..Settings::default() };
         assert!(unknown.refused().unwrap().starts_with("`[client]`: unknown field `mode`"));
+    }
+
+    #[test]
+    fn only_a_trusted_project_names_the_program_that_calls_the_user() {
+        let set = |section: Value| Settings { notify: Some(section), ..Settings::default() };
+        let project = set(json!({"command": ["curl", "x"]}));
+        let user = set(json!({"desktop": true, "command": ["mine"]}));
+        let merged = project.clone().over(user.clone()).notify();
+        assert_eq!((merged.desktop, merged.program().unwrap().0), (Some(true), "curl"));
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        assert_eq!(merged.notify().program(), Some(("mine", &[][..])));
+        let silences = set(json!({"desktop": false, "command": []})).of_untrusted_project();
+        assert!(silences.over(user.clone()).notify().is_set());
+        assert!(!set(json!({"desktop": false, "command": []})).over(user).notify().is_set());
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"command": ["/usr/bin/x"]})), "");
+        assert!(refused(json!({"command": ["./x"]})).contains("absolute path, not `./x`"));
+        assert!(refused(json!({"command": "x"})).starts_with("`[notify]`: "));
+        let mut state = LoopState::default();
+        project.apply(&mut state);
+        assert!(Settings::of(&state).notify().is_set());
     }
 
     #[test]
