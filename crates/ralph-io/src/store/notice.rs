@@ -4,6 +4,7 @@
 //! is told once however often it is noticed: by a hook that is started twice, or after a kill.
 
 use crate::process::{clock, programs};
+use crate::store::atomic;
 use crate::store::journal::{self, JournalEntry};
 use crate::store::loop_file::LoopFile;
 use anyhow::{Context, Result};
@@ -102,12 +103,14 @@ fn start(file: &LoopFile, event: &NoticeEvent) -> Result<()> {
 /// Claims an event for this process. False if another process has claimed it.
 ///
 /// # Errors
-/// If the file cannot be made.
+/// If the file cannot be made, or not durably.
 pub fn claim(file: &LoopFile, key: &str) -> std::io::Result<bool> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits() as i32);
-    match options.open(marker(file, key)) {
-        Ok(_) => Ok(true),
+    let marker = marker(file, key);
+    match options.open(&marker) {
+        // After a power cut, too, the event was told.
+        Ok(_) => atomic::sync_folder(&marker).map(|()| true),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }
