@@ -15,6 +15,7 @@ mod loops;
 mod merging;
 mod migration;
 mod mistakes;
+mod notify;
 mod parallel;
 mod parallel_run;
 mod plan;

@@ -29,6 +29,7 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+mod notify;
 mod offered;
 mod parallel;
 mod parallel_run;
@@ -149,6 +150,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("session_run", session_run::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
+        ("notify", notify::TESTS),
         ("offered", offered::TESTS),
         ("interference", interference::TESTS),
         ("ralplan::facts", ralplan::facts::TESTS),

@@ -54,6 +54,11 @@ fn the_schema_of_the_settings_is_what_they_are_read_into() {
 }
 
 #[test]
+fn the_schema_of_a_notification_is_what_is_written() {
+    kept("notification.schema.json", &pretty(&schema::notice(&Source::of(&root()))));
+}
+
+#[test]
 fn the_schema_of_the_state_is_what_is_written() {
     kept("state.schema.json", &pretty(&schema::state(&Source::of(&root()))));
 }
@@ -130,6 +135,10 @@ fn code_and_schema_take_the_same_settings() {
         "[context]\noff = [\"gti\"]\n",
         "[context]\nalso = [\"gti\"]\n",
         "[refine]\nline = 3\n",
+        "[notify]\ndesktop = true\ncommand = [\"curl\", \"-d\", \"@-\"]\n",
+        "[notify]\ndesktop = 1\n",
+        "[notify]\ncommand = \"curl\"\n",
+        "[notify]\nurl = \"x\"\n",
     ] {
         same_verdict(&schema, text);
     }

@@ -17,6 +17,7 @@ mod guard;
 mod in_place;
 mod interrupted;
 mod journal;
+mod notify;
 mod person;
 mod places;
 mod project_bad;

@@ -320,7 +320,7 @@ impl LoopState {
         if self.is_running() {
             self.resume_phase = Some(self.phase.clone());
             self.phase = Phase::Paused;
-            self.pause = Some(Pause { cause, at: now, detail: detail.into(), told: false });
+            self.pause = Some(Pause { cause, at: now, detail: detail.into(), ..Pause::default() });
             self.turn = None;
             // The loop prompt is repeated when the loop continues.
             self.details_due.clear();
@@ -328,7 +328,8 @@ impl LoopState {
             && pause.cause.resumes_by_itself()
             && !cause.resumes_by_itself()
         {
-            *pause = Pause { cause, at: now, detail: detail.into(), told: pause.told };
+            let told = pause.told;
+            *pause = Pause { cause, at: now, detail: detail.into(), told, attended: false };
         }
     }
 
@@ -431,9 +432,13 @@ pub struct Pause {
     pub detail: String,
     /// True once the user has been told in the session.
     pub told: bool,
+    /// True if the user was at the keyboard: they left the session, or their prompt revealed the
+    /// pause.
+    #[serde(skip_serializing_if = "is_false")]
+    pub attended: bool,
 }
 
-from_json!(Pause { cause, at, detail, told });
+from_json!(Pause { cause, at, detail, told, attended });
 
 /// How and when a loop ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -140,7 +140,7 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
             state.resume();
         }
         if let Some(pause) = &mut state.pause {
-            pause.told = true;
+            (pause.told, pause.attended) = (true, true);
         }
         Some(state.clone())
     })?;

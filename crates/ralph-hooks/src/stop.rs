@@ -38,6 +38,9 @@ use std::time::Duration;
 /// could not even report it.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
+/// The client's reasons for the end of a session that the user left at the keyboard.
+const LEFT_BY_USER: [&str; 3] = ["prompt_input_exit", "logout", "resume"];
+
 /// Answers Stop, StopFailure, SessionEnd and SubagentStop. SubagentStop belongs to a worker, not to
 /// the loop.
 pub fn answer(call: &HookCall) -> Result<Reply> {
@@ -392,6 +395,9 @@ fn rest(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Resu
             state.client = client::process();
         } else if call.input.hook_event_name == HookEvent::SessionEnd {
             state.client = Some(ClientProcess::gone());
+        }
+        if let Some(pause) = &mut state.pause {
+            pause.attended |= LEFT_BY_USER.contains(&call.input.reason.as_str());
         }
         let why = match state.awaits_decision() {
             true => AWAITS_DECISION.to_owned(),

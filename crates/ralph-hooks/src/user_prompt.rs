@@ -296,6 +296,7 @@ fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Res
         state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
             pause.told = true;
+            pause.attended = !call.input.is_task_notification();
         }
         messages::paused(state)
     })?;

@@ -153,6 +153,13 @@ pub fn output(command: &mut Command, deadline: Duration, cap: usize) -> Result<F
     start(command)?.finish(Instant::now() + deadline, cap)
 }
 
+/// Leaves the terminal and the process group of the process that started this one: a signal to
+/// either no longer reaches it.
+pub fn lead_own_session() {
+    // An error means that we already lead a POSIX session.
+    let _ = rustix::process::setsid();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

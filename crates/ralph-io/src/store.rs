@@ -17,6 +17,7 @@ pub mod lock;
 pub mod loop_file;
 pub mod mailbox;
 pub mod manifest;
+pub mod notice;
 pub mod orchestration;
 pub mod places;
 pub mod plan_files;

@@ -5,6 +5,7 @@ pub(crate) mod complete;
 pub(crate) mod context_dir;
 pub(crate) mod exit;
 pub(crate) mod journal;
+pub(crate) mod notify;
 pub(crate) mod number;
 pub(crate) mod plan_import;
 pub(crate) mod screen;

@@ -73,6 +73,38 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "notify: calls the user",
+        set: || {
+            let world = World::new();
+            // A folder is there or not; a file of the user's own script may be torn.
+            let command = "mkdir \"$HOME/told\" || mkdir \"$HOME/twice\"";
+            world.settings(&format!("[notify]\ncommand = [\"/bin/sh\", \"-c\", '{command}']\n"));
+            world.start("");
+            world.edit_state(|state| {
+                let at = state["updated_at"].clone();
+                state["phase"] = json!("paused");
+                state["resume_phase"] = json!("implementation");
+                state["pause"] =
+                    json!({"cause": "rate_limited", "at": at, "detail": "", "told": true});
+            });
+            world
+        },
+        act: |w| {
+            let state = w.state_path();
+            let state = state.to_str().unwrap();
+            super::person(&["delegate", "notify", "\"paused\"", "--state", state])
+        },
+        then: |w, _| {
+            let state = w.state_path();
+            let again = ["delegate", "notify", "\"paused\"", "--state", state.to_str().unwrap()];
+            assert!(w.elsewhere(&again).success);
+            // What was claimed before a kill is not tried again.
+            assert!(!w.root().join("home/twice").exists());
+            assert_eq!(w.standing(), "paused 0/25 rate_limited");
+        },
+        ..CASE
+    },
+    Case {
         name: "stop: finds a tombstone",
         set: cancelled,
         act: |w| stop(w, "x"),

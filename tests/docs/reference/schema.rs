@@ -43,6 +43,7 @@ pub(super) fn settings(source: &Source) -> Value {
         ("context", "project/project_facts/choice", "ContextSettings"),
         ("client", "project/settings/client", "ClientSettings"),
         ("refine", "project/settings/refine", "Refine"),
+        ("notify", "project/settings/notify", "NotifySettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();
@@ -57,6 +58,14 @@ pub(super) fn settings(source: &Source) -> Value {
     close(&mut top);
     made.defs.values_mut().for_each(close);
     document("Settings of Ralph: .claude/ralph.toml, ~/.config/ralph/config.toml", top, made.defs)
+}
+
+/// Of the document that a notification command reads.
+pub(super) fn notice(source: &Source) -> Value {
+    let mut made = Made { source, defs: Map::new(), all_may_be_absent: false };
+    let mut top = made.object("views/notice", "Notice");
+    top["properties"]["event"]["enum"] = json!(["ended", "paused", "limit", "reviewed"]);
+    document("The document on standard input of `notify.command`", top, made.defs)
 }
 
 fn document(title: &str, top: Value, defs: Map<String, Value>) -> Value {

@@ -6,6 +6,7 @@
 //! that the user did not.
 
 mod client;
+mod notify;
 mod refine;
 mod run;
 mod sandbox;
@@ -14,6 +15,7 @@ use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
+pub use notify::NotifySettings;
 pub use refine::Refine;
 pub use run::{RunBranch, RunSettings};
 pub use sandbox::SandboxSettings;
@@ -74,6 +76,9 @@ pub struct Settings {
     /// loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Value>,
+    /// The section `[notify]`: how Ralph calls the user when a loop ends or pauses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify: Option<Value>,
 }
 
 impl Settings {
@@ -103,6 +108,10 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.sandbox().over(below.sandbox())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let notify = match (&self.notify, &below.notify) {
+            (Some(_), Some(_)) => written(&self.notify().over(below.notify())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
@@ -110,6 +119,7 @@ impl Settings {
             refine,
             run,
             sandbox,
+            notify,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -155,6 +165,11 @@ impl Settings {
         SandboxSettings::deserialize(self.sandbox.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// How the user is called; not at all if the section cannot be parsed.
+    pub fn notify(&self) -> NotifySettings {
+        NotifySettings::deserialize(self.notify.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -172,6 +187,8 @@ impl Settings {
             completion: None,
             receipt_ignore: None,
             run: None,
+            // Both of its settings start a program.
+            notify: None,
             backpressure,
             context,
             client,
@@ -227,7 +244,12 @@ impl Settings {
             Ok(sandbox) => sandbox.refused(),
             Err(error) => Some(format!("`[sandbox]`: {error}")),
         };
-        checks.or_else(context).or_else(client).or_else(refine).or_else(run).or_else(sandbox)
+        let notify = || match self.notify.as_ref().map(NotifySettings::deserialize)? {
+            Ok(notify) => notify.refused(),
+            Err(error) => Some(format!("`[notify]`: {error}")),
+        };
+        let sections = [checks(), context(), client(), refine(), run(), sandbox(), notify()];
+        sections.into_iter().flatten().next()
     }
 
     /// The settings that were pinned in a loop.
@@ -432,6 +454,27 @@ mod tests {
         assert!(set("yolo").refused().unwrap().contains("not `yolo`"));
         let unknown = Settings { client: Some(json!({"mode": "x"})), ..Settings::default() };
         assert!(unknown.refused().unwrap().starts_with("`[client]`: unknown field `mode`"));
+    }
+
+    #[test]
+    fn only_a_trusted_project_names_the_program_that_calls_the_user() {
+        let set = |section: Value| Settings { notify: Some(section), ..Settings::default() };
+        let project = set(json!({"command": ["curl", "x"]}));
+        let user = set(json!({"desktop": true, "command": ["mine"]}));
+        let merged = project.clone().over(user.clone()).notify();
+        assert_eq!((merged.desktop, merged.program().unwrap().0), (Some(true), "curl"));
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        assert_eq!(merged.notify().program(), Some(("mine", &[][..])));
+        let silences = set(json!({"desktop": false, "command": []})).of_untrusted_project();
+        assert!(silences.over(user.clone()).notify().is_set());
+        assert!(!set(json!({"desktop": false, "command": []})).over(user).notify().is_set());
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"command": ["/usr/bin/x"]})), "");
+        assert!(refused(json!({"command": ["./x"]})).contains("absolute path, not `./x`"));
+        assert!(refused(json!({"command": "x"})).starts_with("`[notify]`: "));
+        let mut state = LoopState::default();
+        project.apply(&mut state);
+        assert!(Settings::of(&state).notify().is_set());
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn loop_state(description: &str) -> LoopState {
     };
     if state.phase == Phase::Paused {
         let cause = PauseCause::Person;
-        state.pause = Some(Pause { cause, at: now(), detail: String::new(), told: false });
+        state.pause = Some(Pause { cause, at: now(), detail: String::new(), ..Pause::default() });
     }
     state
 }

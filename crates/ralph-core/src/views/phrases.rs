@@ -17,6 +17,7 @@ pub fn decision(event: &str, decision: &str) -> String {
         ("ralph verify", "holds") => "criteria hold",
         ("ralph verify", "does not hold") => "criteria do not hold",
         (_, "delivered") => "signal delivered",
+        (_, "notified") => "notification",
         (_, "turned red") => "a criterion turned red",
         (_, "started" | "paused" | "resumed" | "ended") => {
             return match event.strip_prefix("ralph ") {

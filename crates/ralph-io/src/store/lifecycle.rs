@@ -10,7 +10,7 @@ use crate::store::loop_file::{Loaded, LoopFile};
 use crate::store::manifest::{self, ManifestKey};
 use crate::{
     process::clock, project::trusted_read, store::archive, store::atomic, store::digest,
-    store::journal,
+    store::journal, store::notice,
 };
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -411,6 +411,11 @@ pub fn put_away(
     home.prepare()?;
     let at = state.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
     let held = file.hold(TO_PUT_AWAY)?;
+    if held.is_some() {
+        // Before the move: if this process is killed in between, the one that archives the loop
+        // calls the user.
+        notice::call_if_due(file, state);
+    }
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
     // If another process moved the loop, it holds the lock, which has moved along, until the entry
     // is final.

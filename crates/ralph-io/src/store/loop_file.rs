@@ -4,10 +4,10 @@
 //! its place; a file of a newer Ralph is left alone.
 
 use crate::store::lock::{self, Lock};
-use crate::{process::clock, project::trusted_read, store::atomic};
+use crate::{process::clock, project::trusted_read, store::atomic, store::notice};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::state::{LoopState, SCHEMA_VERSION, StateView};
+use ralph_core::state::{LoopState, Phase, SCHEMA_VERSION, StateView};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -212,6 +212,11 @@ impl LoopFile {
             match warning {
                 None => self.replace(&bytes, lock)?,
                 Some(_) => self.replace_broken(&bytes, lock)?,
+            }
+            // The user is called for an ending when the loop is archived: what it achieved is known
+            // by then.
+            if state.phase == Phase::Paused {
+                notice::call_if_due(self, &state);
             }
         }
         // The process ends soon, so freeing a large state piece by piece would be wasted work.

@@ -1,10 +1,12 @@
 //! `ralph delegate`: work that hooks hand to `ralph`, since it runs other programs.
 //!
 //! Not for people. The hook holds standard input open: when the hook ends, the work here ends too.
+//! A notification is the exception: no hook waits for it.
 
 mod checks;
 mod criteria;
 mod facts;
+mod notify;
 mod task;
 
 use crate::command::exit::Exit;
@@ -21,6 +23,8 @@ pub(super) enum DelegateCommand {
     Checks(checks::Args),
     /// Print the facts about the project
     Facts(facts::Args),
+    /// Call the user for an event of a loop
+    Notify(notify::Args),
 }
 
 pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
@@ -29,5 +33,6 @@ pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
         DelegateCommand::Task(args) => task::run(args),
         DelegateCommand::Checks(args) => checks::run(args),
         DelegateCommand::Facts(args) => facts::run(args),
+        DelegateCommand::Notify(args) => notify::run(args),
     }
 }

@@ -13,6 +13,7 @@ use crate::command::select_loop::{self, LoopArgs};
 use anyhow::Result;
 use ralph_core::views::phrases;
 use ralph_io::store::journal::{self, JournalEntry};
+use ralph_io::store::notice;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let found = select_loop::recent(&here, &args.which)?;
     let entries = journal::load(found.file.folder()).map_err(bad_state)?.entries;
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
-    let last = &entries[entries.len().saturating_sub(count)..];
+    let last = last(&entries, count);
     let loop_id = &found.state.loop_id;
     if args.json {
         screen::print_json(&json!({"schema_version": 1, "loop_id": loop_id, "decisions": last}))?;
@@ -53,6 +54,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     blocks.extend(last.iter().map(describe));
     screen::print(&blocks.join("\n"))?;
     Ok(Exit::Done)
+}
+
+/// The last decisions, with the notifications after them, which decide nothing.
+fn last(entries: &[JournalEntry], count: usize) -> &[JournalEntry] {
+    let decides = |(_, entry): &(usize, &JournalEntry)| entry.decision != notice::DECISION;
+    let decisions = entries.iter().enumerate().rev().filter(decides).map(|(at, _)| at);
+    let first = decisions.take(count).last().unwrap_or_default();
+    &entries[first..]
 }
 
 fn describe(entry: &JournalEntry) -> String {

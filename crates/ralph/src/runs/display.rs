@@ -22,6 +22,9 @@ pub(crate) trait RoundDisplay {
     /// Shows the current activity, and the tokens so far if known.
     fn now(&self, what: &str, tokens: Option<u64>);
     fn say(&self, words: &str);
+    /// Takes the time until which the round waits for the usage limit. Only a display whose run has
+    /// a loop needs it.
+    fn limited(&self, _until: Timestamp) {}
     /// Shows what Ctrl-C does. A display of several rounds shows it once for all.
     fn answer_person(&self, words: &str) {
         self.say(words);
@@ -73,6 +76,9 @@ impl dyn RoundDisplay + '_ {
         };
         let at = until.to_zoned(TimeZone::system()).strftime("%F %H:%M:%S").to_string();
         self.say(&format!("{why}: waiting until {at}; Ctrl-C ends the wait"));
+        if let Showed::Limited(_) = showed {
+            self.limited(until);
+        }
         self.now(&format!("waits until {at}"), None);
     }
 

@@ -12,7 +12,7 @@ use super::worker::{self, RoundMessage, RoundOrder};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
-use crate::command::screen::{self, visible};
+use crate::command::screen::{self, local, visible};
 use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::build;
@@ -21,11 +21,12 @@ use ralph_core::stop;
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{self, counted, lasted};
 use ralph_core::views::messages;
+use ralph_core::views::notice::NoticeEvent;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};
 use ralph_io::process::watch::Watch;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
-use ralph_io::{process::clock, process::programs, store::lifecycle, store::lock};
+use ralph_io::{process::clock, process::programs, store::lifecycle, store::lock, store::notice};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -158,12 +159,19 @@ pub(crate) fn goes_on(command: &str, why: &str) -> String {
 /// it has ended.
 pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let file = owner.file();
+    notice::driven_by(owner.runner().words.command);
     let ended = work(&mut owner)?;
     // Otherwise the lines stay on the terminal, among what the end prints.
     owner.runner().screen.clear();
     let used = owner.runner().used();
     let exit = finish(&mut owner, ended)?;
     let found = lifecycle::read(&owner.runner().here.home, file.clone()).ok().flatten();
+    if let Some((file, Loaded { state, .. })) = &found
+        && state.ending.is_some()
+    {
+        // A hook in a client of this run cannot call the user: its child would end with the client.
+        notice::call_at_end_of_run(file, state);
+    }
     if let (Some(used), Some((_, Loaded { state, .. }))) = (used, found) {
         let tasks = graph::summary(&state.task_graph, clock::now());
         let tasks = match tasks.total {
@@ -215,6 +223,9 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
     };
     let runner = owner.runner();
     note(runner.here, file, &state, (runner.words.command, "paused"), why);
+    if !runner.was_asked() {
+        notice::call_at_end_of_run(file, &state);
+    }
     let line = owner.paused_line(&state, why);
     owner.say(&line)?;
     Ok(exit)
@@ -534,9 +545,18 @@ impl<'a, V> ClientRunner<'a, V> {
         match serde_json::from_slice(line) {
             Ok(RoundMessage::Now { what, tokens }) => self.screen.now(name, &what, tokens),
             Ok(RoundMessage::Say(words)) => self.screen.say(name, &words),
+            Ok(RoundMessage::Limit(until)) => self.call_for_limit(until),
             Ok(last) => drop(self.told.insert(name.to_owned(), last)),
             // The process was killed while it wrote this line.
             Err(_) => {}
+        }
+    }
+
+    /// Calls the user because a round waits for the usage limit.
+    fn call_for_limit(&self, until: Timestamp) {
+        let Some(file) = self.file else { return };
+        if let Ok(Some(Loaded { state, .. })) = file.read() {
+            notice::call(file, &state, &NoticeEvent::Limit { until: local(until) });
         }
     }
 

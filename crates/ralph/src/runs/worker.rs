@@ -9,6 +9,7 @@ use super::display::RoundDisplay;
 use crate::command::exit::{self, Exit, refused};
 use crate::command::screen;
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use ralph_io::client::given;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lock;
@@ -72,6 +73,8 @@ pub(crate) enum RoundMessage {
     },
     /// A permanent line.
     Say(String),
+    /// The round waits for the usage limit, until this time.
+    Limit(Timestamp),
     /// The result of the round. Nothing follows.
     Came(Box<RoundResult>),
     /// The round could not be carried out. Nothing follows.
@@ -116,6 +119,10 @@ impl RoundDisplay for Wire {
 
     fn say(&self, words: &str) {
         tell(&RoundMessage::Say(words.to_owned()));
+    }
+
+    fn limited(&self, until: Timestamp) {
+        tell(&RoundMessage::Limit(until));
     }
 
     // The parent process passed the interrupt on, so it knows.

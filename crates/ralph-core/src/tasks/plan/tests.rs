@@ -202,6 +202,7 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
             at: now,
             detail: String::new(),
             told: false,
+            attended: true,
         }),
         ending: Some(Ending {
             kind: EndingKind::Complete,

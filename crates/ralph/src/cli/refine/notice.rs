@@ -1,12 +1,31 @@
 //! Notifies a user who is looking elsewhere that a refinement is over.
 
+use crate::command::notify::{self, clean};
 use crate::command::screen;
-use ralph_io::terminal::notify;
+use crate::refine::Refiner;
+use ralph_core::project::settings::NotifySettings;
+use ralph_core::views::notice::{Notice, NoticeEvent};
+use ralph_io::process::clock;
+use ralph_io::project::settings;
+use ralph_io::terminal::notify as terminal;
 
-/// Notifies through the desktop, else through the terminal's own notification and its bell.
-pub(super) fn give(title: &str, text: &str) {
-    let (title, text) = (screen::visible(title), screen::visible(text));
-    if !notify::desktop(&title, &text) {
-        screen::ring(&format!("{title}: {text}"));
+/// Notifies through the desktop, else through the terminal's own notification and its bell; and
+/// through the user's command, if one is set.
+pub(super) fn give(refiner: &Refiner<'_>, event: &NoticeEvent, text: &str) {
+    let title = screen::visible(&format!("ralph refine: {}", refiner.name));
+    let shown = screen::visible(text);
+    if !terminal::desktop(&title, &shown) {
+        screen::ring(&format!("{title}: {shown}"));
+    }
+    let here = refiner.here;
+    let set = settings::read(&here.home, &here.root).0.notify();
+    let project = here.root.to_string_lossy();
+    let of = (refiner.name.as_str(), &*project);
+    let notice = Notice::of_refinement(of, event, text, clock::now(), clean);
+    // The desktop has it already.
+    for delivery in notify::send(&NotifySettings { desktop: None, ..set }, &notice) {
+        if delivery.outcome.is_err() {
+            screen::tell(&format!("the notification {}", delivery.describe()));
+        }
     }
 }

@@ -21,6 +21,7 @@ use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, chart, say, step};
 use ralph_core::protocol::permission::Need;
+use ralph_core::views::notice::NoticeEvent;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::store::refine::{Commits, RefineStore};
 use ralph_io::{project::settings, project::user_files};
@@ -408,20 +409,19 @@ fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> 
 }
 
 fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Exit> {
-    let title = format!("ralph refine: {}", refiner.name);
-    let tell = |text: &str| {
+    let tell = |event: NoticeEvent, text: &str| {
         if notifies {
-            notice::give(&title, text);
+            notice::give(refiner, &event, text);
         }
     };
     let goes_on = format!("`ralph refine loop --id {}` continues", session::word(&refiner.name));
     match done {
         Err(error) => {
-            tell(&format!("{error:#}"));
+            tell(NoticeEvent::Ended, &format!("{error:#}"));
             Err(error)
         }
         Ok(RunEnd::Rests(why)) => {
-            tell(&format!("paused: {why}"));
+            tell(NoticeEvent::Paused, &format!("paused: {why}"));
             Err(options::broke_off(format!("refinement is paused: {why}; {goes_on}")))
         }
         Ok(RunEnd::Said(outcome)) => {
@@ -430,7 +430,7 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Ex
                 document.session(&refiner.name).map_err(|why| session::told(why.into()))?;
             let Some(session) = session else { return Ok(Exit::Done) };
             let ending = say::ending(&session, &outcome);
-            tell(ending.first().map_or("", String::as_str));
+            tell(NoticeEvent::Ended, ending.first().map_or("", String::as_str));
             // A terminal already shows the chart of the last round.
             let is_shown = std::io::stdout().is_terminal();
             let mut lines = if is_shown { Vec::new() } else { chart::lines(&session) };

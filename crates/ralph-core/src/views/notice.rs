@@ -1,0 +1,419 @@
+//! What Ralph tells a user who is looking elsewhere, and when.
+//!
+//! An event that the user caused, or learns of at the keyboard, calls nobody. The loop of a worker
+//! calls nobody either: the loop above it does.
+
+use crate::modes::mode;
+use crate::project::settings::NotifySettings;
+use crate::state::{EndingKind, LoopState, Pause, PauseCause, Phase};
+use crate::views::messages;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const SCHEMA_VERSION: u32 = 1;
+
+/// Why the user is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeEvent {
+    /// The loop has ended.
+    Ended,
+    /// The loop pauses.
+    Paused,
+    /// A run waits until the usage limit is reset; until when, as people write it.
+    Limit { until: String },
+    /// A review is done.
+    Reviewed {
+        /// Number of the review, from 1.
+        number: u32,
+        /// What it found, in one line.
+        what: String,
+    },
+}
+
+impl NoticeEvent {
+    fn word(&self) -> &'static str {
+        match self {
+            NoticeEvent::Ended => "ended",
+            NoticeEvent::Paused => "paused",
+            NoticeEvent::Limit { .. } => "limit",
+            NoticeEvent::Reviewed { .. } => "reviewed",
+        }
+    }
+
+    /// The name of this occurrence, different for each in a loop, and usable as part of a file's
+    /// name. `None` if the state has moved on.
+    pub fn key(&self, state: &LoopState) -> Option<String> {
+        let suffix = match self {
+            NoticeEvent::Ended => state.ending.as_ref().map(|_| String::new())?,
+            NoticeEvent::Paused => state.pause.as_ref()?.at.as_nanosecond().to_string(),
+            NoticeEvent::Limit { until } => {
+                until.chars().filter(char::is_ascii_alphanumeric).collect()
+            }
+            NoticeEvent::Reviewed { number, .. } => number.to_string(),
+        };
+        Some(format!("{}-{suffix}", self.word()).trim_end_matches('-').to_owned())
+    }
+}
+
+/// True if the settings that were pinned in this loop call the user at all.
+pub fn is_wanted(state: &LoopState) -> bool {
+    let section = state.settings.get("notify");
+    section.is_some_and(|section| NotifySettings::deserialize(section).is_ok_and(|it| it.is_set()))
+}
+
+/// The event for which a session without a driver calls the user. In a driven session the driver
+/// decides: it may continue such a loop, and calls when it does not.
+pub fn due(state: &LoopState) -> Option<NoticeEvent> {
+    let is_due = state.round.is_none()
+        && match &state.pause {
+            Some(pause) if state.phase == Phase::Paused => !is_users_own(pause),
+            _ => true,
+        };
+    at_end_of_run(state).filter(|_| is_due)
+}
+
+/// The event for which a driver calls the user when its run is over. The driver knows itself whether
+/// the user made it pause.
+pub fn at_end_of_run(state: &LoopState) -> Option<NoticeEvent> {
+    if state.parent.is_some() {
+        return None;
+    }
+    match (&state.ending, &state.pause) {
+        (Some(ending), _) => (!is_users_decision(&ending.kind)).then_some(NoticeEvent::Ended),
+        (None, Some(_)) if state.phase == Phase::Paused => Some(NoticeEvent::Paused),
+        _ => None,
+    }
+}
+
+fn is_users_own(pause: &Pause) -> bool {
+    pause.attended
+        || match pause.cause {
+            PauseCause::Person | PauseCause::Cleared | PauseCause::Interrupted => true,
+            PauseCause::BlockedOnHuman
+            | PauseCause::HostCapped
+            | PauseCause::HostBudget
+            | PauseCause::RateLimited
+            | PauseCause::Crashed
+            | PauseCause::Other(_) => false,
+        }
+}
+
+fn is_users_decision(kind: &EndingKind) -> bool {
+    match kind {
+        EndingKind::Cancelled | EndingKind::Approved | EndingKind::Discarded => true,
+        EndingKind::Complete
+        | EndingKind::CompleteUnverified
+        | EndingKind::MaxIterations
+        | EndingKind::Stalled
+        | EndingKind::Budget
+        | EndingKind::Plateau
+        | EndingKind::AwaitingFeedback
+        | EndingKind::Failed
+        | EndingKind::Other(_) => false,
+    }
+}
+
+/// The document that a notification command reads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Notice {
+    /// Schema version of this document.
+    pub schema_version: u32,
+    /// `ended`, `paused`, `limit` (a run waits for the usage limit) or `reviewed`.
+    pub event: String,
+    /// Id of the loop; the name of a refinement that runs without a session.
+    pub loop_id: String,
+    /// Absolute path of the project.
+    pub project: String,
+    /// The kind of loop: `loop`, `ralplan`, `session`, `refine`.
+    pub mode: String,
+    /// A title of a few words.
+    pub title: String,
+    /// What happened, in one line.
+    pub what: String,
+    /// The reason, if `what` does not contain it.
+    pub why: String,
+    /// What to type or to do next; empty if nothing is to be done.
+    pub next: String,
+    /// `what`, `why` and `next` as one text of several lines.
+    pub text: String,
+    /// The ending, as in `ralph status --json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<String>,
+    /// The cause of the pause, as in `ralph status --json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<String>,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+impl Notice {
+    /// The notice of an event of a loop. `driver` is the command that continues a loop without a
+    /// session, such as `ralph build`. `clean` removes secrets and control characters.
+    pub fn of(
+        state: &LoopState,
+        event: &NoticeEvent,
+        driver: Option<&str>,
+        now: Timestamp,
+        clean: impl Fn(&str) -> String,
+    ) -> Notice {
+        let (what, why, next) = words(state, event, driver);
+        let (ending, pause) = match event {
+            NoticeEvent::Ended => (state.ending.as_ref(), None),
+            NoticeEvent::Paused => (None, state.pause.as_ref()),
+            NoticeEvent::Limit { .. } | NoticeEvent::Reviewed { .. } => (None, None),
+        };
+        let at = ending.map(|ending| ending.at).or(pause.map(|pause| pause.at));
+        let notice = Notice {
+            schema_version: SCHEMA_VERSION,
+            event: event.word().to_owned(),
+            loop_id: state.loop_id.clone(),
+            project: state.project_root.clone(),
+            mode: state.mode.word().to_string(),
+            title: title(&state.project_root),
+            why: if what.contains(why.as_str()) { String::new() } else { why },
+            what,
+            next,
+            text: String::new(),
+            ending: ending.map(|ending| ending.kind.to_string()),
+            pause: pause.map(|pause| pause.cause.to_string()),
+            at: at.unwrap_or(now),
+        };
+        notice.cleaned(clean)
+    }
+
+    /// The notice at the end of a refinement without a session, which is no loop.
+    pub fn of_refinement(
+        (name, project): (&str, &str),
+        event: &NoticeEvent,
+        what: &str,
+        now: Timestamp,
+        clean: impl Fn(&str) -> String,
+    ) -> Notice {
+        let notice = Notice {
+            schema_version: SCHEMA_VERSION,
+            event: event.word().to_owned(),
+            loop_id: name.to_owned(),
+            project: project.to_owned(),
+            mode: "refine".to_owned(),
+            title: title(project),
+            what: what.to_owned(),
+            why: String::new(),
+            next: match event {
+                NoticeEvent::Paused => format!("`ralph refine loop --id {name}` continues"),
+                _ => format!("`ralph refine status --id {name}` shows it"),
+            },
+            text: String::new(),
+            ending: None,
+            pause: None,
+            at: now,
+        };
+        notice.cleaned(clean)
+    }
+
+    fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Notice {
+        for text in [&mut self.title, &mut self.what, &mut self.why, &mut self.next] {
+            *text = clean(text);
+        }
+        let lines = [&self.what, &self.why, &self.next].map(String::as_str);
+        let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+        self.text = lines.join("\n");
+        self
+    }
+}
+
+fn title(project: &str) -> String {
+    let name = Path::new(project).file_name().map(|name| name.to_string_lossy().into_owned());
+    format!("Ralph: {}", name.unwrap_or_else(|| project.to_owned()))
+}
+
+/// What happened, why, and what to do next.
+fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (String, String, String) {
+    let (noun, position) = messages::what_and_where(state);
+    match event {
+        NoticeEvent::Ended => {
+            let told = messages::ended(state);
+            let what = told.lines().next().unwrap_or_default();
+            let what = what.strip_prefix("Ralph: ").unwrap_or(what);
+            let detail = state.ending.as_ref().map_or("", |ending| &ending.detail);
+            let why = [detail, &messages::warnings(state)].join("\n").trim().to_owned();
+            (what.to_owned(), why, messages::next_command(state))
+        }
+        NoticeEvent::Paused => {
+            let pause = state.pause.clone().unwrap_or_default();
+            let command = match driver {
+                Some(command) => format!("`{command}`"),
+                None => mode::of(&state.mode).resume_command().to_owned(),
+            };
+            // The detail names a command of its own, such as `ralph ralplan approve`.
+            let next = match pause.detail.contains('`') && state.awaits_decision() {
+                true => String::new(),
+                false if pause.cause == PauseCause::BlockedOnHuman => {
+                    format!("When it is done, {command} continues")
+                }
+                false => format!("{command} continues"),
+            };
+            (format!("{noun} paused at {position} ({})", pause.cause), pause.detail, next)
+        }
+        NoticeEvent::Limit { until } => {
+            let why = format!("the run waits until {until} and then continues by itself");
+            (format!("usage limit reached at {position}"), why, String::new())
+        }
+        NoticeEvent::Reviewed { number, what } => {
+            (format!("review {number} is done: {what}"), String::new(), String::new())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::BuildRound;
+    use serde_json::json;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn running() -> LoopState {
+        LoopState {
+            loop_id: "L".to_owned(),
+            project_root: "/home/me/shop".to_owned(),
+            phase: Phase::Implementation,
+            iteration: 3,
+            ..LoopState::default()
+        }
+    }
+
+    fn paused(cause: PauseCause) -> LoopState {
+        let mut state = running();
+        state.pause(cause, "why", NOW);
+        state
+    }
+
+    fn ended(kind: EndingKind) -> LoopState {
+        let mut state = running();
+        state.end(kind, "why", NOW);
+        state
+    }
+
+    #[test]
+    fn a_pause_calls_the_user_unless_the_user_made_it() {
+        assert_eq!(due(&running()), None);
+        for cause in [
+            PauseCause::BlockedOnHuman,
+            PauseCause::HostCapped,
+            PauseCause::HostBudget,
+            PauseCause::RateLimited,
+            PauseCause::Crashed,
+        ] {
+            let mut state = paused(cause.clone());
+            assert_eq!(due(&state), Some(NoticeEvent::Paused), "{cause}");
+            state.pause.as_mut().unwrap().attended = true;
+            assert_eq!(due(&state), None, "{cause}: the user is there");
+        }
+        for cause in [PauseCause::Person, PauseCause::Cleared, PauseCause::Interrupted] {
+            assert_eq!(due(&paused(cause.clone())), None, "{cause}");
+        }
+    }
+
+    #[test]
+    fn an_ending_calls_the_user_unless_the_user_decided_it() {
+        for kind in [
+            EndingKind::Complete,
+            EndingKind::CompleteUnverified,
+            EndingKind::MaxIterations,
+            EndingKind::Stalled,
+            EndingKind::Budget,
+            EndingKind::Plateau,
+            EndingKind::AwaitingFeedback,
+            EndingKind::Failed,
+        ] {
+            assert_eq!(due(&ended(kind.clone())), Some(NoticeEvent::Ended), "{kind}");
+        }
+        for kind in [EndingKind::Cancelled, EndingKind::Approved, EndingKind::Discarded] {
+            assert_eq!(due(&ended(kind.clone())), None, "{kind}");
+            assert_eq!(at_end_of_run(&ended(kind.clone())), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn in_a_round_the_driver_calls_and_for_a_worker_the_loop_above_it() {
+        let round = Some(BuildRound::default());
+        for state in [paused(PauseCause::RateLimited), ended(EndingKind::Stalled)] {
+            let in_round = LoopState { round: round.clone(), ..state.clone() };
+            assert_eq!(due(&in_round), None);
+            assert!(at_end_of_run(&in_round).is_some());
+            let worker = LoopState { parent: Some("above".to_owned()), ..state };
+            assert_eq!((due(&worker), at_end_of_run(&worker)), (None, None));
+        }
+        assert_eq!(at_end_of_run(&paused(PauseCause::Person)), Some(NoticeEvent::Paused));
+    }
+
+    #[test]
+    fn each_occurrence_has_a_name_of_its_own() {
+        let at = |second| {
+            let mut state = running();
+            state.pause(PauseCause::Crashed, "", Timestamp::from_second(second).unwrap());
+            NoticeEvent::Paused.key(&state).unwrap()
+        };
+        assert_ne!(at(1), at(2));
+        assert_eq!(NoticeEvent::Ended.key(&ended(EndingKind::Failed)).unwrap(), "ended");
+        assert_eq!(NoticeEvent::Ended.key(&running()), None);
+        assert_eq!(NoticeEvent::Paused.key(&running()), None);
+        let limit = NoticeEvent::Limit { until: "2026-01-01 10:00".to_owned() };
+        assert_eq!(limit.key(&running()).unwrap(), "limit-202601011000");
+        let review = NoticeEvent::Reviewed { number: 2, what: String::new() };
+        assert_eq!(review.key(&running()).unwrap(), "reviewed-2");
+    }
+
+    fn told(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> Notice {
+        Notice::of(state, event, driver, NOW, str::to_owned)
+    }
+
+    #[test]
+    fn a_notice_says_what_happened_why_and_what_to_type() {
+        let state = paused(PauseCause::RateLimited);
+        let notice = told(&state, &NoticeEvent::Paused, None);
+        assert_eq!(notice.text, "loop paused at 3/25 (rate_limited)\nwhy\n/ralph continues");
+        assert_eq!(
+            (notice.title.as_str(), notice.pause.as_deref()),
+            ("Ralph: shop", Some("rate_limited"))
+        );
+        let notice = told(&state, &NoticeEvent::Paused, Some("ralph build"));
+        assert_eq!(notice.next, "`ralph build` continues");
+        let blocked = told(&paused(PauseCause::BlockedOnHuman), &NoticeEvent::Paused, None);
+        assert_eq!(blocked.next, "When it is done, /ralph continues");
+        let notice = told(&ended(EndingKind::Stalled), &NoticeEvent::Ended, None);
+        assert!(notice.what.starts_with("stalled: why, after 4 turns"), "{}", notice.what);
+        assert_eq!((notice.why.as_str(), notice.ending.as_deref()), ("", Some("stalled")));
+        assert!(notice.next.starts_with("`ralph explain 3 --loop L`"), "{}", notice.next);
+        let until = "10:00".to_owned();
+        let notice = told(&running(), &NoticeEvent::Limit { until }, None);
+        assert_eq!(
+            notice.text,
+            "usage limit reached at 3/25\nthe run waits until 10:00 and then continues by itself"
+        );
+        let review = NoticeEvent::Reviewed { number: 1, what: "2 findings, 1 major".to_owned() };
+        assert_eq!(told(&running(), &review, None).text, "review 1 is done: 2 findings, 1 major");
+    }
+
+    #[test]
+    fn every_text_of_a_notice_is_cleaned() {
+        let mut state = paused(PauseCause::Crashed);
+        state.pause.as_mut().unwrap().detail = "token SECRET".to_owned();
+        let clean = |text: &str| text.replace("SECRET", "[redacted]");
+        let notice = Notice::of(&state, &NoticeEvent::Paused, None, NOW, clean);
+        assert!(!json!(notice).to_string().contains("SECRET"));
+        assert!(notice.text.contains("token [redacted]"));
+    }
+
+    #[test]
+    fn only_a_loop_whose_settings_say_how_calls_the_user() {
+        let with = |settings| is_wanted(&LoopState { settings, ..running() });
+        assert!(!with(json!(null)));
+        assert!(!with(json!({"notify": {"desktop": false}})));
+        assert!(!with(json!({"notify": {"command": []}})));
+        assert!(with(json!({"notify": {"desktop": true}})));
+        assert!(with(json!({"notify": {"command": ["x"]}})));
+    }
+}
