@@ -118,7 +118,9 @@ pub fn refusal(command: &str, model: ModelIn, named: Named) -> Option<String> {
         }
         Reach::OneLoop => return None,
     };
-    Some(format!("`ralph {command}` is for a person only here, since {why}; a person can {elsewhere}"))
+    Some(format!(
+        "`ralph {command}` is for a person only here, since {why}; a person can {elsewhere}"
+    ))
 }
 
 /// Why a command that only a person may give is refused where `ralph` runs outside of the client's
@@ -163,11 +165,14 @@ mod tests {
 
     #[test]
     fn a_round_without_a_loop_changes_no_loop() {
-        for command in ["task done", "verify", "blocked", "plan-sync", "parallel merge", "refine end"] {
+        for command in
+            ["task done", "verify", "blocked", "plan-sync", "parallel merge", "refine end"]
+        {
             let why = refusal(command, ModelIn::Round, OWN).unwrap();
             assert!(why.contains("no loop of its own"), "{why}");
         }
-        for command in ["task list", "status", "session mark", "session validate", "ralplan status"] {
+        for command in ["task list", "status", "session mark", "session validate", "ralplan status"]
+        {
             assert_eq!(refusal(command, ModelIn::Round, OWN), None, "{command}");
         }
     }

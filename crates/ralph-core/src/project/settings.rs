@@ -84,34 +84,21 @@ pub struct Settings {
 impl Settings {
     /// These settings with `below` as the defaults.
     pub fn over(self, below: Settings) -> Settings {
-        let backpressure = match (&self.backpressure, &below.backpressure) {
-            (Some(_), Some(_)) => written(&self.checks().over(below.checks())),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
-        let context = match (&self.context, &below.context) {
-            (Some(_), Some(_)) => written(&self.facts().over(below.facts())),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
-        let client = match (&self.client, &below.client) {
-            (Some(_), Some(_)) => serde_json::to_value(self.client().over(below.client())).ok(),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
-        let refine = match (&self.refine, &below.refine) {
-            (Some(_), Some(_)) => written(&self.refine().over(below.refine())),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
-        let run = match (&self.run, &below.run) {
-            (Some(_), Some(_)) => written(&self.run().over(below.run())),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
-        let sandbox = match (&self.sandbox, &below.sandbox) {
-            (Some(_), Some(_)) => written(&self.sandbox().over(below.sandbox())),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
-        let notify = match (&self.notify, &below.notify) {
-            (Some(_), Some(_)) => written(&self.notify().over(below.notify())),
-            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
-        };
+        let set = &below;
+        let backpressure = section(&self.backpressure, &set.backpressure, || {
+            written(&self.checks().over(set.checks()))
+        });
+        let context =
+            section(&self.context, &set.context, || written(&self.facts().over(set.facts())));
+        let client =
+            section(&self.client, &set.client, || written(&self.client().over(set.client())));
+        let refine =
+            section(&self.refine, &set.refine, || written(&self.refine().over(set.refine())));
+        let run = section(&self.run, &set.run, || written(&self.run().over(set.run())));
+        let sandbox =
+            section(&self.sandbox, &set.sandbox, || written(&self.sandbox().over(set.sandbox())));
+        let notify =
+            section(&self.notify, &set.notify, || written(&self.notify().over(set.notify())));
         Settings {
             backpressure,
             context,
@@ -215,40 +202,15 @@ impl Settings {
         if let Some(Completion::Other(word)) = &self.completion {
             return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
         }
-        let checks = match self.backpressure.as_ref().map(CheckSettings::deserialize) {
-            Some(Ok(choice)) => choice.refused(),
-            Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
-            None => None,
-        };
-        let context = || match self
-            .context
-            .as_ref()
-            .map(project_facts::choice::ContextSettings::deserialize)?
-        {
-            Ok(choice) => choice.refused(),
-            Err(error) => Some(format!("`[context]`: {error}")),
-        };
-        let client = || match self.client.as_ref().map(ClientSettings::deserialize)? {
-            Ok(client) => client.refused(),
-            Err(error) => Some(format!("`[client]`: {error}")),
-        };
-        let refine = || match self.refine.as_ref().map(Refine::deserialize)? {
-            Ok(refine) => refine.refused(),
-            Err(error) => Some(format!("`[refine]`: {error}")),
-        };
-        let run = || match self.run.as_ref().map(RunSettings::deserialize)? {
-            Ok(run) => run.refused(),
-            Err(error) => Some(format!("`[run]`: {error}")),
-        };
-        let sandbox = || match self.sandbox.as_ref().map(SandboxSettings::deserialize)? {
-            Ok(sandbox) => sandbox.refused(),
-            Err(error) => Some(format!("`[sandbox]`: {error}")),
-        };
-        let notify = || match self.notify.as_ref().map(NotifySettings::deserialize)? {
-            Ok(notify) => notify.refused(),
-            Err(error) => Some(format!("`[notify]`: {error}")),
-        };
-        let sections = [checks(), context(), client(), refine(), run(), sandbox(), notify()];
+        let sections = [
+            invalid("backpressure", &self.backpressure, CheckSettings::refused),
+            invalid("context", &self.context, project_facts::choice::ContextSettings::refused),
+            invalid("client", &self.client, ClientSettings::refused),
+            invalid("refine", &self.refine, Refine::refused),
+            invalid("run", &self.run, RunSettings::refused),
+            invalid("sandbox", &self.sandbox, SandboxSettings::refused),
+            invalid("notify", &self.notify, NotifySettings::refused),
+        ];
         sections.into_iter().flatten().next()
     }
 
@@ -292,6 +254,30 @@ impl Settings {
 
 fn written(choice: &impl Serialize) -> Option<Value> {
     serde_json::to_value(choice).ok()
+}
+
+/// A section that stands in one file as it is, and one that stands in both as they are joined.
+fn section(
+    ours: &Option<Value>,
+    below: &Option<Value>,
+    joined: impl FnOnce() -> Option<Value>,
+) -> Option<Value> {
+    match (ours, below) {
+        (Some(_), Some(_)) => joined(),
+        (ours, below) => ours.clone().or_else(|| below.clone()),
+    }
+}
+
+/// Why a section cannot be used; `None` if it can, or is not set.
+fn invalid<T: serde::de::DeserializeOwned>(
+    name: &str,
+    section: &Option<Value>,
+    refused: impl FnOnce(&T) -> Option<String>,
+) -> Option<String> {
+    match section.as_ref().map(T::deserialize)? {
+        Ok(section) => refused(&section),
+        Err(error) => Some(format!("`[{name}]`: {error}")),
+    }
 }
 
 #[cfg(test)]

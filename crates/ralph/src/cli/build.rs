@@ -36,5 +36,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         build::show_first(&here, (Some(&found.file), &found.state), &args.how, "build")?;
         return Ok(Exit::Done);
     }
-    ReadyRun::check(&here, "build", (&args.how, args.rounds), Some(&found.state))?.work_on(&found, |_| {})
+    ReadyRun::check(&here, "build", (&args.how, args.rounds), Some(&found.state))?
+        .work_on(&found, |_| {})
 }

@@ -175,7 +175,8 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
         build::show_first(here, (Some(&found.file), &state), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    ReadyRun::check(here, "run", (&args.how, args.rounds), Some(&found.state))?.work_on(&found, fill)
+    ReadyRun::check(here, "run", (&args.how, args.rounds), Some(&found.state))?
+        .work_on(&found, fill)
 }
 
 fn read(file: &Path) -> Result<String> {
