@@ -130,6 +130,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         backpressure: None,
         context: None,
         refine: None,
+        sandbox: None,
         // Shown by itself, below.
         client: None,
     } = settings
@@ -147,6 +148,17 @@ fn the_settings_of_the_client_are_shown_and_can_be_used() {
     assert_eq!(settings.refused(), None);
     assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
     assert_eq!(settings.client().unattended, Some(true));
+}
+
+#[test]
+fn the_settings_of_the_sandbox_are_shown_and_can_be_used() {
+    let guide = read(&root().join("docs/evidence.md"));
+    let shown = guide.split_once("```toml\n[sandbox]").and_then(|(_, rest)| rest.split_once("```"));
+    let shown = format!("[sandbox]{}", shown.expect("they stand in a block").0);
+    let settings: Settings = toml::from_str(&shown).unwrap();
+    assert_eq!(settings.refused(), None);
+    let shown = serde_json::to_value(settings.sandbox()).unwrap();
+    assert_eq!(shown.as_object().unwrap().len(), 5);
 }
 
 #[test]
