@@ -6,6 +6,8 @@
 use crate::world::{World, executable};
 use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders};
 use ralph_core::project::settings::SandboxSettings;
+use ralph_io::git::commit;
+use ralph_io::process::command::CommandEnd;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
@@ -397,6 +399,36 @@ fn a_git_hook_of_the_work_tree_runs_within_the_bounds_and_the_commit_is_made() {
     assert_eq!(yard.git(&["log", "--format=%s"]), "second\nfirst\n");
     assert!(yard.path("project/hooked").exists(), "the hook ran");
     assert_eq!(fs::read_to_string(yard.path("project/stolen")).unwrap(), "");
+}
+
+#[test]
+fn a_commit_of_ralph_runs_the_hooks_within_the_bounds_and_reports_a_hook_that_refuses() {
+    let Some(yard) = Yard::new() else { return };
+    let hook = yard.path("project/.git/hooks/commit-msg");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let out = yard.text("home/new");
+    let text =
+        format!("#!/bin/sh\necho x > {out}; grep -q fine \"$1\" || {{ echo not fine; exit 1; }}\n");
+    fs::write(&hook, text).unwrap();
+    Command::new("chmod").arg("755").arg(&hook).status().unwrap();
+    fs::write(yard.path("project/a"), "b\n").unwrap();
+    yard.git(&["add", "a"]);
+    let bounds = yard.bounds();
+    let folder = yard.path("project");
+    let order = |message| commit::CommitOrder {
+        ralph: Path::new(executable("ralph")),
+        folder: &folder,
+        message,
+        bounds: Some(&bounds),
+        deadline: std::time::Duration::from_secs(60),
+    };
+    let refused = commit::commit(&order("it's bad; $(touch x)")).unwrap();
+    assert_eq!(refused.ended, CommandEnd::Exited(1));
+    assert!(refused.tail.contains("not fine"), "{}", refused.tail);
+    let made = commit::commit(&order("it's fine; $(touch x)")).unwrap();
+    assert_eq!(made.ended, CommandEnd::Exited(0), "{}", made.tail);
+    assert_eq!(yard.git(&["log", "--format=%s", "-1"]), "it's fine; $(touch x)\n");
+    assert!(!Path::new(&out).exists() && !yard.path("project/x").exists());
 }
 
 #[test]

@@ -183,7 +183,7 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
     let passed = run.ended == CommandEnd::Exited(0);
     let (failing, error) = match passed {
         true => (Vec::new(), String::new()),
-        false => (run.failing.clone(), with_bounds(&run)),
+        false => (run.failing.clone(), run.error.clone()),
     };
     Receipt {
         command: criterion.verification_command.clone(),
@@ -208,15 +208,6 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
         left: run.left,
         refused: run.refused,
         ..Receipt::default()
-    }
-}
-
-/// The first error of a failed run, and what the bounds of the loop have to do with it.
-fn with_bounds(run: &CommandRun) -> String {
-    match (run.error.as_str(), run.refused.as_slice()) {
-        (error, []) => error.to_owned(),
-        ("", refused) => format!("the bounds of this loop: {}", refused.join("; ")),
-        (error, refused) => format!("{error} (the bounds of this loop: {})", refused.join("; ")),
     }
 }
 

@@ -20,6 +20,11 @@ use std::thread::JoinHandle;
 /// At most so many ports: one message carries so many descriptors, with some to spare.
 pub(super) const MOST_PORTS: usize = 200;
 
+#[cfg(target_os = "linux")]
+const CLOSED_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const CLOSED_ON_EXEC: RecvFlags = RecvFlags::empty();
+
 /// What the process inside is to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct InsideOrder {
@@ -55,6 +60,7 @@ pub(super) struct Served {
 }
 
 impl Served {
+    #[cfg_attr(target_os = "macos", allow(dead_code))]
     pub(super) fn begin(
         socket: UnixStream,
         bounds: &Bounds,
@@ -121,13 +127,8 @@ fn receive(socket: &UnixStream) -> Result<(Listening, Vec<OwnedFd>)> {
     let mut space = vec![std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut bytes = [0; 4096];
-    let got = recvmsg(
-        socket,
-        &mut [IoSliceMut::new(&mut bytes)],
-        &mut ancillary,
-        RecvFlags::CMSG_CLOEXEC,
-    )
-    .context("could not receive the listeners")?;
+    let got = recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, CLOSED_ON_EXEC)
+        .context("could not receive the listeners")?;
     let mut fds = Vec::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(these) = message {
