@@ -44,6 +44,7 @@ pub(super) fn settings(source: &Source) -> Value {
         ("client", "project/settings/client", "ClientSettings"),
         ("refine", "project/settings/refine", "Refine"),
         ("notify", "project/settings/notify", "NotifySettings"),
+        ("sandbox", "project/settings/sandbox", "SandboxSettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();
@@ -106,6 +107,8 @@ fn bounds(top: &mut Value, defs: &mut Map<String, Value>) {
         let number = top.pointer_mut(&format!("{}/{name}", section("refine")));
         between(number.expect("it is there"), 1, 10_000);
     }
+    let port = top.pointer_mut(&(section("sandbox") + "/ports/items")).expect("it is there");
+    between(port, 1, 65_535);
     let mode = top.pointer_mut(&(section("client") + "/permission_mode")).expect("it is there");
     let names = Mode::names();
     let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
@@ -194,6 +197,7 @@ impl Made<'_> {
         match kind {
             "String" => json!({"type": "string"}),
             "bool" => json!({"type": "boolean"}),
+            "u16" => json!({"type": "integer", "minimum": 0, "maximum": u16::MAX}),
             "u32" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
             "u64" | "usize" => json!({"type": "integer", "minimum": 0}),
             "i32" => json!({"type": "integer", "minimum": i32::MIN, "maximum": i32::MAX}),

@@ -303,6 +303,30 @@ pub fn changes(state: &LoopState) -> Vec<String> {
             ));
         }
     }
+    lines.extend(out_of_bounds(state));
+    lines
+}
+
+/// What the commands of a sandboxed loop tried outside of its bounds, and which processes they left,
+/// each in one line. None of it had an effect.
+pub fn out_of_bounds(state: &LoopState) -> Vec<String> {
+    if state.bounds.is_none() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    for criterion in state.acceptance_criteria.iter().take(MOST_NAMED) {
+        let Some(receipt) = &criterion.receipt else { continue };
+        for refused in &receipt.refused {
+            lines.push(format!("{} in the bounds of this loop: {refused}.", criterion.id));
+        }
+        if !receipt.left.is_empty() {
+            let left = names(&receipt.left);
+            lines.push(format!(
+                "{} left processes running, which Ralph ended: {left}.",
+                criterion.id
+            ));
+        }
+    }
     lines
 }
 
@@ -359,7 +383,7 @@ fn names(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{CriterionRunner, Regression};
+    use crate::state::{Bounds, CriterionRunner, Regression};
 
     fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
         let mut criterion = Criterion {
@@ -531,6 +555,20 @@ mod tests {
         state.acceptance_criteria[0].turned_red = Some(Regression::default());
         let told = "AC-1 held before and is red now; changed since: nothing in the tree.\n";
         assert_eq!(regressions(&state), told);
+    }
+
+    #[test]
+    fn what_was_tried_outside_of_the_bounds_is_told_of_a_sandboxed_loop() {
+        let (mut state, _) = state();
+        let refused = vec!["it tried to reach `example.com`".to_owned()];
+        let receipt = Receipt { refused, left: vec!["sleep".to_owned()], ..on("t", true) };
+        state.acceptance_criteria = vec![criterion("AC-1", Some(receipt))];
+        assert_eq!(out_of_bounds(&state), [""; 0]);
+        state.bounds = Some(Bounds::default());
+        let told = out_of_bounds(&state);
+        assert_eq!(told[0], "AC-1 in the bounds of this loop: it tried to reach `example.com`.");
+        assert_eq!(told[1], "AC-1 left processes running, which Ralph ended: sleep.");
+        assert!(told.iter().all(|line| changes(&state).contains(line)));
     }
 
     #[test]

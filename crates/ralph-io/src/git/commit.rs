@@ -7,11 +7,14 @@
 
 use crate::git;
 use crate::git::tree;
+use crate::process::command::{self, CommandEnd, CommandOrder};
 use crate::store::{atomic, digest};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use ralph_core::project::check::choice::quoted;
+use ralph_core::state::Bounds;
 use ralph_core::stop::progress;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -120,47 +123,103 @@ pub fn top(folder: &Path) -> Option<PathBuf> {
     tree::repository_root(&folder)
 }
 
+/// What to commit.
+#[derive(Debug, Clone, Copy)]
+pub struct CommitOrder<'a> {
+    /// The `ralph` executable, which supervises a commit within bounds.
+    pub ralph: &'a Path,
+    /// The top of the work tree.
+    pub top: &'a Path,
+    pub files: &'a DirtyFiles,
+    pub message: &'a str,
+    /// The bounds of the loop; `None` if it is not sandboxed.
+    pub bounds: Option<&'a Bounds>,
+}
+
 /// Commits exactly these files as they are now, and returns the short name of the commit. Other
-/// staged changes stay staged.
+/// staged changes stay staged. A hook may be a file of the work tree, which the model can write, so
+/// within bounds the whole `git commit` runs there. It is not signed then: the keys cannot be read.
 ///
 /// # Errors
 /// If git or one of the project's hooks refuses; the error has its message. Every file keeps its
 /// content.
-pub fn commit(top: &Path, files: &DirtyFiles, message: &str) -> Result<String> {
-    let mut list = tempfile::NamedTempFile::new().context("could not list files for git")?;
-    for path in files.0.keys() {
+pub fn commit(order: &CommitOrder<'_>) -> Result<String> {
+    let top = order.top;
+    let git_folder = git::line(git::command(top).args(["rev-parse", "--absolute-git-dir"]))?;
+    // Not in the folder for temporary files, which commands within bounds do not share.
+    let list = tempfile::NamedTempFile::new_in(git_folder);
+    let mut list = list.context("could not list files for git")?;
+    for path in order.files.0.keys() {
         list.write_all(path).and_then(|()| list.write_all(&[0])).context("could not list files")?;
     }
     let paths = format!("--pathspec-from-file={}", list.path().display());
     let mut add = git::command(top);
     add.arg("--literal-pathspecs").arg("add").arg(&paths).arg("--pathspec-file-nul");
     git::output(&mut add)?;
-    let mut commit = with_hooks(top);
-    commit.arg("--literal-pathspecs").args(["commit", "--quiet", "--only", "--message", message]);
-    commit.arg(&paths).arg("--pathspec-file-nul");
-    git::output_within(&mut commit, WITH_HOOKS)?;
+    let mut words = vec!["--literal-pathspecs", "commit", "--quiet", "--only"];
+    if order.bounds.is_some() {
+        words.push("--no-gpg-sign");
+    }
+    words.extend(["--message", order.message, &paths, "--pathspec-file-nul"]);
+    match order.bounds {
+        None => git::output_within(with_hooks(top).args(words), WITH_HOOKS).map(drop)?,
+        Some(bounds) => within(order, bounds, &words)?,
+    }
     git::line(git::command(top).args(["rev-parse", "--short", "HEAD"]))
 }
 
-/// A git that runs the project's hooks. A hook may be a file of the work tree, so the model may
-/// have written it.
+/// An editor or a question would wait for a person who is not there.
+const ALONE: [(&str, &str); 2] = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true")];
+
+/// The variables that could lead git to another repository.
+fn misleading() -> impl Iterator<Item = OsString> {
+    std::env::vars_os().map(|(name, _)| name).filter(|name| git::names_a_repository(name))
+}
+
+/// A git that runs the project's hooks.
 fn with_hooks(top: &Path) -> Command {
     let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os() {
-        if git::names_a_repository(&name) {
-            command.env_remove(name);
-        }
+    for name in misleading() {
+        command.env_remove(name);
     }
-    // An editor or a question would wait for a person who is not there.
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
-    command.arg("-C").arg(top).arg("--no-pager").stdin(Stdio::null());
+    command.envs(ALONE).arg("-C").arg(top).arg("--no-pager").stdin(Stdio::null());
     command
+}
+
+/// Runs git within bounds, below a supervisor that ends whatever a hook leaves.
+fn within(order: &CommitOrder<'_>, bounds: &Bounds, words: &[&str]) -> Result<()> {
+    let scratch = tempfile::tempdir().context("could not make a temporary folder")?;
+    let unset: Vec<String> = misleading().filter_map(|name| name.into_string().ok()).collect();
+    let mut line = unset.iter().map(|name| format!("unset {}; ", quoted(name))).collect::<String>();
+    line.extend(ALONE.map(|(name, value)| format!("{name}={value} ")));
+    line.push_str("git --no-pager");
+    words.iter().for_each(|word| line.push_str(&format!(" {}", quoted(word))));
+    let run = command::run(&CommandOrder {
+        ralph: order.ralph,
+        command: &line,
+        folder: order.top,
+        output: &scratch.path().join("output"),
+        deadline: WITH_HOOKS,
+        bounds: Some(bounds),
+    })?;
+    match run.ended {
+        CommandEnd::Exited(0) => Ok(()),
+        CommandEnd::NotStarted(why) => bail!("could not start `git commit`: {why}"),
+        CommandEnd::Deadline => {
+            bail!("`git commit` took longer than {} s with its hooks", WITH_HOOKS.as_secs())
+        }
+        _ => bail!("`git commit` failed: {}", run.tail.trim()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
+
+    fn order<'a>(top: &'a Path, files: &'a DirtyFiles, message: &'a str) -> CommitOrder<'a> {
+        CommitOrder { ralph: Path::new("ralph"), top, files, message, bounds: None }
+    }
 
     #[test]
     fn a_commit_holds_what_changed_since_the_run_began_and_no_other_dirty_file() {
@@ -177,7 +236,7 @@ mod tests {
         at.write("sub/new", "3");
         let changed = DirtyFiles::look(&top).unwrap().without(&before);
         assert_eq!(changed.names(9), ["both", "sub/new"]);
-        commit(&top, &changed, "Write it").unwrap();
+        commit(&order(&top, &changed, "Write it")).unwrap();
         let left = DirtyFiles::look(&top).unwrap();
         assert_eq!(left.names(9), ["mine"]);
     }
@@ -194,7 +253,7 @@ mod tests {
         let before = DirtyFiles::look(&top).unwrap();
         std::fs::remove_file(at.path("old")).unwrap();
         let changed = DirtyFiles::look(&top).unwrap().without(&before);
-        commit(&top, &changed, "Remove it").unwrap();
+        commit(&order(&top, &changed, "Remove it")).unwrap();
         assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["staged"]);
         let staged = git::output(git::command(&top).args(["diff", "--cached", "--name-only"]));
         assert_eq!(staged.unwrap(), b"staged\n");
@@ -209,7 +268,7 @@ mod tests {
         std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
         at.write("new", "1");
         let changed = DirtyFiles::look(&top).unwrap();
-        let error = commit(&top, &changed, "x").unwrap_err().to_string();
+        let error = commit(&order(&top, &changed, "x")).unwrap_err().to_string();
         assert!(error.contains("not today"), "{error}");
         assert_eq!(std::fs::read(at.path("new")).unwrap(), b"1");
         assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["new"]);

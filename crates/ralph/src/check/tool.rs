@@ -142,11 +142,19 @@ pub(super) fn look(
         CheckMethod::Shell(line) => (line.clone(), false),
     };
     let read = if whole { checks::content(&place.file) } else { None };
+    let bounds = engine.bounds.clone().map(|mut bounds| {
+        // A copy of the start of the loop is in Ralph's own folder, beside the outputs.
+        if place.output.parent().is_some_and(|ours| place.root.starts_with(ours)) {
+            bounds.write.push(place.root.to_string_lossy().into_owned());
+        }
+        bounds
+    });
     let limits = Limits {
         ralph: &engine.ralph,
         folder: &check.folder,
         output: &place.output,
         deadline: left,
+        bounds: bounds.as_ref(),
     };
     let ran = match checks::run(&line, &limits, whole) {
         Ok(ran) => ran,

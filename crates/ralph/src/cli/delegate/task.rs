@@ -60,6 +60,7 @@ fn failed(file: &LoopFile, id: &str) -> Result<Option<String>> {
             folder: Path::new(&state.project_root),
             output: &output,
             deadline: Settings::of(&state).per_command(),
+            bounds: state.bounds.as_ref(),
         })?;
         let how = match &run.ended {
             CommandEnd::Exited(0) => continue,

@@ -155,6 +155,7 @@ fn criteria(record: &StopRecord) -> String {
             let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
             format!("{} {}", criterion.id, completion_feedback::why(criterion, standing, changed))
         })
+        .chain(completion_feedback::out_of_bounds(&record.before))
         .map(|line| line.replace('\n', " "))
         .collect();
     lines.join("\n")

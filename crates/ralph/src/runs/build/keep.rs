@@ -3,13 +3,15 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use ralph_core::project::settings::RunSettings;
 use ralph_core::state::LoopState;
 use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::branch::{self, BranchSwitch};
-use ralph_io::git::commit::{self, DirtyFiles};
+use ralph_io::git::commit::{self, CommitOrder, DirtyFiles};
+use ralph_io::process::programs;
+use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 
@@ -84,6 +86,7 @@ pub(crate) fn report_dirty(here: &Here, commits: bool) {
 
 /// Commits what each round changed.
 pub(crate) struct RoundCommits<'a> {
+    here: &'a Here,
     file: &'a LoopFile,
     top: PathBuf,
     before: DirtyFiles,
@@ -93,7 +96,7 @@ impl<'a> RoundCommits<'a> {
     /// `None` if the run does not commit. `was_killed` is true if the last run of this loop was
     /// killed in a round: what that round changed is committed with the next one.
     pub(crate) fn begin(
-        here: &Here,
+        here: &'a Here,
         file: &'a LoopFile,
         run: &RunSettings,
         was_killed: bool,
@@ -115,7 +118,7 @@ impl<'a> RoundCommits<'a> {
             }
         };
         before.save(&folder.join(BEFORE))?;
-        Ok(Some(RoundCommits { file, top, before }))
+        Ok(Some(RoundCommits { here, file, top, before }))
     }
 
     /// Commits what has changed. Returns the commit, or `None` if nothing has.
@@ -123,11 +126,20 @@ impl<'a> RoundCommits<'a> {
         let changed = DirtyFiles::look(&self.top)?.without(&self.before);
         let made = match changed.is_empty() {
             true => Ok(None),
-            false => commit::commit(&self.top, &changed, message).map(Some),
+            false => self.make(&changed, message).map(Some),
         };
         // Of a loop that has ended, the folder may be gone.
         drop(self.note_round());
         made.map_err(|error| anyhow!("not committed: {error:#}"))
+    }
+
+    fn make(&self, files: &DirtyFiles, message: &str) -> Result<String> {
+        // The loop may have ended with this round, and been archived.
+        let found = lifecycle::read(&self.here.home, self.file.clone())?;
+        let (_, loaded) = found.context("the loop is gone")?;
+        let bounds = loaded.state.bounds.as_ref();
+        let (ralph, top) = (&programs::running()?, &self.top);
+        commit::commit(&CommitOrder { ralph, top, files, message, bounds })
     }
 
     /// Remembers what a round that is not committed leaves behind.
