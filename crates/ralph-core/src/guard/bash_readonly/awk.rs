@@ -49,11 +49,11 @@ pub(super) fn only_reads(name: &str, arguments: &[WordText]) -> Result<(), Write
 fn only_prints(program: &str) -> bool {
     let refused = ["system", "getline", "@", "\\\n"];
     !refused.iter().any(|word| program.contains(word))
-        && AwkScan { letters: program.chars().collect(), readings: 0 }.prints(State::default())
+        && AwkScan { letters: program.chars().collect(), readings: 0 }.prints(AwkState::default())
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct AwkState {
     at: usize,
     /// Number of open parentheses and brackets.
     depth: usize,
@@ -80,7 +80,7 @@ struct AwkScan {
 }
 
 impl AwkScan {
-    fn prints(&mut self, mut state: State) -> bool {
+    fn prints(&mut self, mut state: AwkState) -> bool {
         while let Some(&letter) = self.letters.get(state.at) {
             state.at += 1;
             let next = self.letters.get(state.at).copied();
@@ -100,7 +100,8 @@ impl AwkScan {
                         if self.readings > MOST_READINGS {
                             return false;
                         }
-                        let other = |at| State { at, before: TokenBefore::Value, ..state.clone() };
+                        let other =
+                            |at| AwkState { at, before: TokenBefore::Value, ..state.clone() };
                         match self.past_expression(state.at) {
                             Some(end) if !self.prints(other(end)) => return false,
                             None if self.letters[state.at..].contains(&'/') => return false,
@@ -158,7 +159,7 @@ impl AwkScan {
         true
     }
 
-    fn word(&self, state: &mut State) {
+    fn word(&self, state: &mut AwkState) {
         let from = state.at - 1;
         let is_part = |letter: &char| letter.is_alphanumeric() || "_.".contains(*letter);
         let rest = &self.letters[from..];

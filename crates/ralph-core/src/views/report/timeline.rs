@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 12;
 
 /// The journal lines of one iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Lines<'a> {
+pub(super) struct TimelineLines<'a> {
     /// Number of the iteration, from 1; `None` if its last stop did not continue the loop.
     pub(super) number: Option<usize>,
     pub(super) title: &'static str,
@@ -23,7 +23,7 @@ pub(super) struct Lines<'a> {
 }
 
 /// Splits the journal after each stop that counts an iteration and after the end of the loop.
-pub(super) fn turns(lines: &[ReportLine]) -> Vec<Lines<'_>> {
+pub(super) fn turns(lines: &[ReportLine]) -> Vec<TimelineLines<'_>> {
     let (mut number, mut is_over) = (0, false);
     let pieces = lines.split_inclusive(|line| line.goes_on() || line.ends());
     pieces
@@ -31,7 +31,7 @@ pub(super) fn turns(lines: &[ReportLine]) -> Vec<Lines<'_>> {
             let last = lines.last();
             if last.is_some_and(ReportLine::goes_on) {
                 number += 1;
-                return Lines { number: Some(number), title: "Iteration", lines };
+                return TimelineLines { number: Some(number), title: "Iteration", lines };
             }
             let title = match last.is_some_and(ReportLine::ends) {
                 true => "Last turn",
@@ -39,18 +39,18 @@ pub(super) fn turns(lines: &[ReportLine]) -> Vec<Lines<'_>> {
                 false => "Under way",
             };
             is_over = is_over || title == "Last turn";
-            Lines { number: None, title, lines }
+            TimelineLines { number: None, title, lines }
         })
         .collect()
 }
 
 /// The title of an iteration.
-pub(super) fn title(turn: &Lines<'_>) -> String {
+pub(super) fn title(turn: &TimelineLines<'_>) -> String {
     turn.number.map_or_else(|| turn.title.to_owned(), |n| format!("{} {n}", turn.title))
 }
 
 /// A short title for a chart.
-pub(super) fn short(turn: &Lines<'_>) -> String {
+pub(super) fn short(turn: &TimelineLines<'_>) -> String {
     match (turn.number, turn.title) {
         (Some(number), _) => number.to_string(),
         (None, "Last turn") => "end".to_owned(),

@@ -43,7 +43,7 @@ pub(super) struct Output<'a> {
 }
 
 /// The facts about an output that has ended.
-pub(super) struct Summary {
+pub(super) struct OutputSummary {
     pub(super) sha256: String,
     pub(super) bytes: u64,
     pub(super) tail: String,
@@ -83,7 +83,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Summary {
+    pub(super) fn finish(mut self) -> OutputSummary {
         if self.passed_over > 0 {
             self.redactor.finish(&mut self.redacted);
             self.store();
@@ -98,7 +98,7 @@ impl<'a> Output<'a> {
         }
         self.redactor.finish(&mut self.redacted);
         self.store();
-        Summary {
+        OutputSummary {
             sha256: format!("{:x}", self.digest.finalize()),
             bytes: self.bytes,
             tail: sanitize::end_of(&self.recent.parts().concat(), TAIL_LETTERS),

@@ -2,7 +2,7 @@
 //!
 //! The work tree is not examined: that walks over all files, and this runs at every change.
 
-use super::model::{Bar, Criterion, DecisionLine, SignalView, Time, Tone, WatchedLoop};
+use super::model::{Bar, Criterion, DecisionLine, SignalView, TextTone, Time, WatchedLoop};
 use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use crate::command::context_dir::Here;
@@ -149,17 +149,17 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
 }
 
 /// The status and whether it is good. An unknown mode or phase is shown as it is.
-fn standing(state: &LoopState) -> (String, Tone) {
+fn standing(state: &LoopState) -> (String, TextTone) {
     let phase = match state.ending {
         Some(_) => format!("ended: {}", phrases::standing(state)),
         None => phrases::standing(state),
     };
     let tone = match phrases::rated(state) {
-        Some(EndingTone::Good) => Tone::Good,
-        Some(EndingTone::Look) => Tone::Waits,
-        Some(EndingTone::Wrong) => Tone::Wrong,
-        None if state.is_running() => Tone::Good,
-        None | Some(EndingTone::Quiet) => Tone::Quiet,
+        Some(EndingTone::Good) => TextTone::Good,
+        Some(EndingTone::Look) => TextTone::Waits,
+        Some(EndingTone::Wrong) => TextTone::Wrong,
+        None if state.is_running() => TextTone::Good,
+        None | Some(EndingTone::Quiet) => TextTone::Quiet,
     };
     let word = match mode::label(&state.mode) {
         "" => phase,
@@ -201,11 +201,11 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let receipt = criterion.receipt.as_ref();
     let (word, tone) = match standing {
         // Only the tree could show whether it still holds.
-        ReceiptStatus::Holds => ("held", Tone::Good),
-        ReceiptStatus::Reviewed => ("reviewed", Tone::Good),
-        ReceiptStatus::Failed => ("failed", Tone::Wrong),
-        ReceiptStatus::NeverRun => ("never run", Tone::Waits),
-        other => (other.as_str(), Tone::Waits),
+        ReceiptStatus::Holds => ("held", TextTone::Good),
+        ReceiptStatus::Reviewed => ("reviewed", TextTone::Good),
+        ReceiptStatus::Failed => ("failed", TextTone::Wrong),
+        ReceiptStatus::NeverRun => ("never run", TextTone::Waits),
+        other => (other.as_str(), TextTone::Waits),
     };
     let tests = receipt.and_then(|receipt| receipt.tests_run);
     let note = match (standing, tests) {
@@ -236,7 +236,7 @@ mod tests {
             RalplanState { phase: PlanPhase::AwaitingUserApproval, ..RalplanState::default() };
         let mut state =
             LoopState { phase: Phase::Implementation, mode: plan.into(), ..LoopState::default() };
-        let expected = ("planning: you decide".to_owned(), Tone::Waits);
+        let expected = ("planning: you decide".to_owned(), TextTone::Waits);
         assert_eq!(standing(&state), expected);
         state.pause(PauseCause::Crashed, "the session ended", jiff::Timestamp::UNIX_EPOCH);
         assert_eq!(standing(&state), expected);

@@ -35,7 +35,7 @@ pub(super) struct WatchedLoop {
     pub(super) loop_id: String,
     /// `running`, `planning: critic review`, `ended: complete`.
     pub(super) state: String,
-    pub(super) tone: Tone,
+    pub(super) tone: TextTone,
     /// `3/25`.
     pub(super) position: String,
     /// Done, and all.
@@ -56,7 +56,7 @@ pub(super) struct WatchedLoop {
 
 /// How a text is to be understood; decides its colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(super) enum TextTone {
     Good,
     Waits,
     Wrong,
@@ -84,7 +84,7 @@ pub(super) struct Criterion {
     pub(super) id: String,
     /// The receipt's status for the tree it was taken on.
     pub(super) word: &'static str,
-    pub(super) tone: Tone,
+    pub(super) tone: TextTone,
     /// When it was last run.
     pub(super) at: Option<Timestamp>,
     /// The tests that ran, or why it does not hold.

@@ -1,7 +1,7 @@
 //! Sample loops for tests.
 
 use super::model::{
-    Bar, Criterion, DecisionLine, InputMode, Model, SignalView, Time, Tone, WatchedLoop,
+    Bar, Criterion, DecisionLine, InputMode, Model, SignalView, TextTone, Time, WatchedLoop,
 };
 use jiff::Timestamp;
 use ralph_core::transcript::activity::Doing;
@@ -44,7 +44,7 @@ pub(super) fn at_work() -> WatchedLoop {
     WatchedLoop {
         loop_id: "20260131-121030-1f3a".to_owned(),
         state: "running".to_owned(),
-        tone: Tone::Good,
+        tone: TextTone::Good,
         position: "3/25".to_owned(),
         tasks: (2, 5),
         goal:
@@ -70,16 +70,23 @@ pub(super) fn at_work() -> WatchedLoop {
         ],
         time: Some(Time { began: at("12:10:30"), ended: None, most: 480 }),
         criteria: vec![
-            criterion("AC-1", "held", Tone::Good, Some("12:31:00"), "41 tests", "the tests pass"),
+            criterion(
+                "AC-1",
+                "held",
+                TextTone::Good,
+                Some("12:31:00"),
+                "41 tests",
+                "the tests pass",
+            ),
             criterion(
                 "AC-2",
                 "failed",
-                Tone::Wrong,
+                TextTone::Wrong,
                 Some("12:33:50"),
                 "exit code 101",
                 "a bad file names its line",
             ),
-            criterion("AC-3", "never run", Tone::Waits, None, "", "the linter is silent"),
+            criterion("AC-3", "never run", TextTone::Waits, None, "", "the linter is silent"),
         ],
         decisions: vec![
             decision("12:34:02", "next turn", "AC-2 failed, AC-3 was never run"),
@@ -106,14 +113,14 @@ pub(super) fn others() -> Vec<WatchedLoop> {
     vec![
         WatchedLoop {
             state: "planning: you decide".to_owned(),
-            tone: Tone::Waits,
+            tone: TextTone::Waits,
             position: "1/5".to_owned(),
             goal: "Plan the move to the new API".to_owned(),
             ..shown("20260131-113000-02bc")
         },
         WatchedLoop {
             state: "ended: complete".to_owned(),
-            tone: Tone::Good,
+            tone: TextTone::Good,
             position: "7/25".to_owned(),
             tasks: (4, 4),
             goal: "Fix the \u{1b}[2Jflaky test".to_owned(),

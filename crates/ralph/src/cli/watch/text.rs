@@ -1,6 +1,6 @@
 //! Pieces of a line measured in columns, without control sequences.
 
-use super::model::Tone;
+use super::model::TextTone;
 use crate::command::screen::visible;
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::text::plural::lasted;
@@ -17,7 +17,7 @@ pub(super) struct Pen {
 
 impl Pen {
     /// A text from anywhere, made harmless.
-    pub(super) fn say(self, text: &str, tone: Tone) -> Span<'static> {
+    pub(super) fn say(self, text: &str, tone: TextTone) -> Span<'static> {
         Span::styled(visible(text), self.style(tone))
     }
 
@@ -26,14 +26,14 @@ impl Pen {
         Span::styled(text.to_owned(), Style::new().add_modifier(Modifier::BOLD))
     }
 
-    pub(super) fn style(self, tone: Tone) -> Style {
+    pub(super) fn style(self, tone: TextTone) -> Style {
         let colour = match tone {
             _ if !self.colours => None,
-            Tone::Good => Some(Color::Green),
-            Tone::Waits => Some(Color::Yellow),
-            Tone::Wrong => Some(Color::Red),
-            Tone::Quiet => Some(Color::DarkGray),
-            Tone::Plain => None,
+            TextTone::Good => Some(Color::Green),
+            TextTone::Waits => Some(Color::Yellow),
+            TextTone::Wrong => Some(Color::Red),
+            TextTone::Quiet => Some(Color::DarkGray),
+            TextTone::Plain => None,
         };
         colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
     }

@@ -6,7 +6,7 @@
 mod detail;
 mod list;
 
-use super::model::{InputMode, Model, Tone};
+use super::model::{InputMode, Model, TextTone};
 use super::text::{Pen, clock, cut, cut_line, fit, for_long};
 use crate::command::screen::visible;
 use ralph_core::text::plural::counted;
@@ -70,7 +70,7 @@ fn body(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<Line<'static>
     let Some(one) = model.selected_loop() else { return lines };
     let room = room.saturating_sub(lines.len() + 1);
     if room > 0 {
-        lines.push(Line::styled("-".repeat(width), pen.style(Tone::Quiet)));
+        lines.push(Line::styled("-".repeat(width), pen.style(TextTone::Quiet)));
         lines.extend(match width >= WIDE {
             true => detail::side_by_side(one, pen, width, room, model.now),
             false => detail::below_each_other(one, pen, width, room, model.now),
@@ -92,25 +92,31 @@ fn bottom(model: &Model, pen: Pen, width: usize) -> Vec<Line<'static>> {
     let (said, keys) = match &model.asks {
         InputMode::Nothing => {
             let keys = if width > KEYS.len() { KEYS } else { KEYS_BRIEF };
-            (pen.say(&model.notice, Tone::Waits), keys)
+            (pen.say(&model.notice, TextTone::Waits), keys)
         }
-        InputMode::Help => (pen.say("", Tone::Plain), "any key goes back"),
+        InputMode::Help => (pen.say("", TextTone::Plain), "any key goes back"),
         InputMode::Stop { loop_id } => (
             pen.say(
                 &format!("stop loop {loop_id}? It ends for good; what it did stays."),
-                Tone::Wrong,
+                TextTone::Wrong,
             ),
             "y stops it, any other key does not",
         ),
         InputMode::Steer { text, .. } => {
             let label = "steer: ";
             (
-                pen.say(&format!("{label}{}_", end_of(text, width - label.len() - 1)), Tone::Plain),
+                pen.say(
+                    &format!("{label}{}_", end_of(text, width - label.len() - 1)),
+                    TextTone::Plain,
+                ),
                 "Enter sends, Esc leaves, Ctrl-U empties",
             )
         }
     };
-    vec![Line::from(said), Line::styled(cut(&format!(" {keys}"), width), pen.style(Tone::Quiet))]
+    vec![
+        Line::from(said),
+        Line::styled(cut(&format!(" {keys}"), width), pen.style(TextTone::Quiet)),
+    ]
 }
 
 /// The end of the input, where the user is typing.

@@ -87,7 +87,7 @@ fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> SummaryRow {
 
 /// A section above the summary.
 #[derive(Debug, Default)]
-struct Section<'a> {
+struct FailureSection<'a> {
     /// The lines `test_a.py:7: AssertionError`.
     places: Vec<(&'a str, u32)>,
     /// The lines that begin with `E`.
@@ -95,9 +95,9 @@ struct Section<'a> {
 }
 
 /// The sections by heading, `____ Class.test[param] ____`.
-fn sections(text: &str) -> BTreeMap<&str, Section<'_>> {
+fn sections(text: &str) -> BTreeMap<&str, FailureSection<'_>> {
     const LINES: usize = 10;
-    let mut sections: BTreeMap<&str, Section<'_>> = BTreeMap::new();
+    let mut sections: BTreeMap<&str, FailureSection<'_>> = BTreeMap::new();
     let mut heading = "";
     for line in text.lines() {
         if line.starts_with("__") && line.ends_with("__") {
@@ -123,7 +123,7 @@ fn place(line: &str) -> Option<(&str, u32)> {
 }
 
 /// Adds the line, and the message if the summary has none.
-fn complete(row: SummaryRow, sections: &BTreeMap<&str, Section<'_>>) -> Finding {
+fn complete(row: SummaryRow, sections: &BTreeMap<&str, FailureSection<'_>>) -> Finding {
     let section = headings(&row).iter().find_map(|heading| sections.get(heading.as_str()));
     let mut finding = row.finding;
     let Some(section) = section else { return finding };

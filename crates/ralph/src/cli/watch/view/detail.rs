@@ -4,7 +4,7 @@
 //! much more there is.
 
 use super::minutes;
-use crate::cli::watch::model::{Bar, Tone, WatchedLoop};
+use crate::cli::watch::model::{Bar, TextTone, WatchedLoop};
 use crate::cli::watch::text::{Pen, ago, clock, cut_line, fit, for_long, wrapped};
 use jiff::Timestamp;
 use ralph_core::text::plural::rounded;
@@ -112,7 +112,7 @@ fn shared_out(
             let text = format!("  ... {n_more} more");
             let room = width.saturating_sub(text.len());
             lines[says] = cut_line(std::mem::take(&mut lines[says]), room);
-            lines[says].spans.push(Span::styled(text, pen.style(Tone::Quiet)));
+            lines[says].spans.push(Span::styled(text, pen.style(TextTone::Quiet)));
         }
     }
     lines
@@ -127,7 +127,7 @@ fn about(one: &WatchedLoop, pen: Pen, width: usize, room: usize, now: Timestamp)
         lines.extend(values.into_iter().enumerate().map(|(at, value)| {
             let label = if at == 0 { label } else { "" };
             Line::from(vec![
-                Span::styled(format!("{label:<LABEL$}"), pen.style(Tone::Quiet)),
+                Span::styled(format!("{label:<LABEL$}"), pen.style(TextTone::Quiet)),
                 Span::raw(value),
             ])
         }));
@@ -171,12 +171,12 @@ fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
     };
     let full = usize::try_from(full).unwrap_or(long);
     let tone = match () {
-        () if bar.used >= most => Tone::Wrong,
-        () if bar.used.saturating_mul(10) >= most.saturating_mul(8) => Tone::Waits,
-        () => Tone::Good,
+        () if bar.used >= most => TextTone::Wrong,
+        () if bar.used.saturating_mul(10) >= most.saturating_mul(8) => TextTone::Waits,
+        () => TextTone::Good,
     };
     Some(Line::from(vec![
-        Span::styled(format!("{:<LABEL$}", bar.label), pen.style(Tone::Quiet)),
+        Span::styled(format!("{:<LABEL$}", bar.label), pen.style(TextTone::Quiet)),
         Span::raw("["),
         Span::styled("#".repeat(full), pen.style(tone)),
         Span::raw(format!("{}]  {text}", ".".repeat(long - full))),
@@ -187,7 +187,7 @@ fn criteria(one: &WatchedLoop, pen: Pen, width: usize, now: Timestamp) -> Detail
     if one.criteria.is_empty() {
         return DetailPart::nothing();
     }
-    let held = one.criteria.iter().filter(|one| one.tone == Tone::Good).count();
+    let held = one.criteria.iter().filter(|one| one.tone == TextTone::Good).count();
     let mut lines = vec![Line::from(vec![
         pen.title("criteria"),
         Span::raw(format!("     {held} of {} held when they were last run", one.criteria.len())),
@@ -200,7 +200,7 @@ fn criteria(one: &WatchedLoop, pen: Pen, width: usize, now: Timestamp) -> Detail
         let line = Line::from(vec![
             Span::raw(format!("  {}  ", fit(&it.id, id))),
             pen.say(&fit(it.word, 12), it.tone),
-            pen.say(&rest.join("  "), Tone::Plain),
+            pen.say(&rest.join("  "), TextTone::Plain),
         ]);
         lines.push(cut_line(line, width));
     }
@@ -214,9 +214,9 @@ fn decisions(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
     let mut lines = vec![Line::from(pen.title("decisions"))];
     lines.extend(one.decisions.iter().map(|it| {
         let line = Line::from(vec![
-            pen.say(&format!("  {}  ", clock(it.at)), Tone::Quiet),
-            pen.say(&it.what, Tone::Plain),
-            pen.say(&format!("  {}", it.why.replace('\n', " ")), Tone::Quiet),
+            pen.say(&format!("  {}  ", clock(it.at)), TextTone::Quiet),
+            pen.say(&it.what, TextTone::Plain),
+            pen.say(&format!("  {}", it.why.replace('\n', " ")), TextTone::Quiet),
         ]);
         cut_line(line, width)
     }));
@@ -233,10 +233,10 @@ fn signals(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
     all.sort_by_key(|it| it.is_heard);
     lines.extend(all.into_iter().map(|it| {
         let (word, tone) =
-            if it.is_heard { ("heard", Tone::Quiet) } else { ("waits", Tone::Waits) };
+            if it.is_heard { ("heard", TextTone::Quiet) } else { ("waits", TextTone::Waits) };
         let text = format!("  {}  {}", fit(it.kind, 5), it.text.replace('\n', " "));
         cut_line(
-            Line::from(vec![pen.say(&format!("  {word}"), tone), pen.say(&text, Tone::Plain)]),
+            Line::from(vec![pen.say(&format!("  {word}"), tone), pen.say(&text, TextTone::Plain)]),
             width,
         )
     }));

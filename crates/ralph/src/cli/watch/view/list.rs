@@ -1,6 +1,6 @@
 //! The list of loops; the selected one is always visible.
 
-use crate::cli::watch::model::{Model, Tone, WatchedLoop};
+use crate::cli::watch::model::{Model, TextTone, WatchedLoop};
 use crate::cli::watch::text::{Pen, fit};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
@@ -17,7 +17,7 @@ pub(super) fn lines(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<L
         lines.push(Line::from(" no loop is live or planned here"));
         lines.push(Line::from(" /ralph \"what to do\" in Claude Code starts one; it appears here"));
     } else {
-        lines.push(Line::styled(head(width), pen.style(Tone::Quiet)));
+        lines.push(Line::styled(head(width), pen.style(TextTone::Quiet)));
     }
     let most = (room / PART).max(1);
     let n = model.loops.len();
@@ -28,10 +28,12 @@ pub(super) fn lines(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<L
     }
     if n > most {
         let text = format!("  {} to {} of {n}", from + 1, from + most);
-        lines.push(Line::styled(text, pen.style(Tone::Quiet)));
+        lines.push(Line::styled(text, pen.style(TextTone::Quiet)));
     }
     let told = model.unreadable.iter().take(2);
-    lines.extend(told.map(|why| Line::from(pen.say(&format!("  unreadable: {why}"), Tone::Wrong))));
+    lines.extend(
+        told.map(|why| Line::from(pen.say(&format!("  unreadable: {why}"), TextTone::Wrong))),
+    );
     lines.truncate(room);
     lines
 }
@@ -58,12 +60,12 @@ fn row(one: &WatchedLoop, is_selected: bool, pen: Pen, width: usize) -> Line<'st
         let of = |done: usize, all: usize| {
             if all == 0 { "-".to_owned() } else { format!("{done}/{all}") }
         };
-        let held = one.criteria.iter().filter(|one| one.tone == Tone::Good).count();
+        let held = one.criteria.iter().filter(|one| one.tone == TextTone::Good).count();
         let (tasks, held) = (of(one.tasks.0, one.tasks.1), of(held, one.criteria.len()));
         spans.push(Span::raw(format!("  {}  {}", fit(&tasks, 7), fit(&held, 6))));
     }
     if has_goal(width) {
-        spans.push(pen.say(&format!("  {}", one.goal), Tone::Plain));
+        spans.push(pen.say(&format!("  {}", one.goal), TextTone::Plain));
     }
     let line = Line::from(spans);
     if is_selected { line.style(Modifier::BOLD) } else { line }

@@ -1,6 +1,6 @@
 //! The page at common sizes, as a terminal would show it.
 
-use super::super::model::{Criterion, InputMode, Model, Tone, WatchedLoop};
+use super::super::model::{Criterion, InputMode, Model, TextTone, WatchedLoop};
 use super::super::sample::{at_work, model, others, shown};
 use super::*;
 use ratatui::Terminal;
@@ -77,7 +77,7 @@ fn nothing_that_a_model_wrote_acts_on_the_terminal() {
         criteria: vec![Criterion {
             id: evil.to_owned(),
             word: "held",
-            tone: Tone::Good,
+            tone: TextTone::Good,
             at: None,
             note: evil.to_owned(),
             description: evil.to_owned(),
