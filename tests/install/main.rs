@@ -12,6 +12,7 @@ mod release;
 mod script;
 mod stow;
 mod uninstall;
+mod versions;
 mod world;
 
 use ralph_test_support::executables;
