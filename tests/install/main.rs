@@ -8,6 +8,7 @@ mod doctor;
 mod example;
 mod install;
 mod plugin;
+mod prebuilt;
 mod release;
 mod script;
 mod stow;
