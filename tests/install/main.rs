@@ -7,6 +7,7 @@ mod cargo;
 mod doctor;
 mod example;
 mod install;
+mod packages;
 mod plugin;
 mod prebuilt;
 mod release;
