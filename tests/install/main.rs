@@ -15,6 +15,7 @@ mod script;
 mod stow;
 mod uninstall;
 mod versions;
+mod workflows;
 mod world;
 
 use ralph_test_support::executables;
