@@ -125,6 +125,89 @@ fn a_loop_of_every_schema_can_be_proven_and_ended() {
     }
 }
 
+/// A release over the executables of a loop that is running, of every schema.
+#[test]
+fn a_prebuilt_release_installed_over_a_live_loop_changes_none_of_its_files_and_goes_on() {
+    for fixture in fixtures() {
+        let name = fixture.display();
+        let world = World::new();
+        let before = state_of(&fixture, &world);
+        lay_out(&world, &before);
+        put_executables(&world.root().join("prefix/bin"));
+        let stop = |message: &str| {
+            world.write(&format!("work/{message}"), "done");
+            let program = world.root().join("prefix/bin/ralph-stop-hook");
+            let mut command = std::process::Command::new(program);
+            command.arg("settings").env_clear().envs(&world.env).current_dir(&world.cwd);
+            let members = json!({
+                "stop_hook_active": false, "background_tasks": [], "session_crons": [],
+                "last_assistant_message": message,
+            });
+            let payload = world.payload("Stop", members).to_string();
+            crate::world::run(command, "ralph-stop-hook", payload.as_bytes());
+            world.state()
+        };
+        let first = before["iteration"].as_u64().unwrap() + 1;
+        assert_eq!(stop("one step")["iteration"], first, "{name}");
+        let files = |folder: &str| snapshot(&world.ralph_home().join(folder));
+        let kept = [files("loops"), files("manifest")];
+        install_prebuilt(&world);
+        assert_eq!([files("loops"), files("manifest")], kept, "{name}");
+        let after = stop("one more step");
+        assert_eq!(after["iteration"], first + 1, "{name}");
+        assert_eq!(after["of_a_later_version"], json!({"kept": [1, "two"]}), "{name}");
+    }
+}
+
+fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push((path.clone(), fs::read(&path).unwrap())),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Makes an archive of all executables and has `install.sh` put them into the world's prefix.
+fn install_prebuilt(world: &World) {
+    let release = world.root().join("release");
+    put_executables(&release.join("ralph/bin"));
+    // Not compressed in earnest: the executables of a test are large.
+    let archive = release.join("ralph.tar.gz");
+    let packed = std::process::Command::new("tar")
+        .args(["-I", "gzip -1", "-cf"])
+        .arg(&archive)
+        .arg("-C")
+        .arg(&release)
+        .arg("ralph")
+        .status()
+        .unwrap();
+    assert!(packed.success());
+    let sum = ralph_core::text::hex::sha256(fs::read(&archive).unwrap());
+    fs::write(release.join("SHA256SUMS"), format!("{sum}  ralph.tar.gz\n")).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../install.sh");
+    let installed = std::process::Command::new(script)
+        .arg("--prebuilt")
+        .arg(&archive)
+        .arg("--prefix")
+        .arg(world.root().join("prefix"))
+        .arg("--no-register")
+        .env_clear()
+        .envs(&world.env)
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir(&world.cwd)
+        .output()
+        .unwrap();
+    assert!(installed.status.success(), "{installed:?}");
+}
+
 /// `./install.sh` and a new plugin replace by renaming, at any moment: here while a request to be done is
 /// answered, with one criterion running and one to come.
 #[test]

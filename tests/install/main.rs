@@ -7,11 +7,15 @@ mod cargo;
 mod doctor;
 mod example;
 mod install;
+mod packages;
 mod plugin;
+mod prebuilt;
 mod release;
 mod script;
 mod stow;
 mod uninstall;
+mod versions;
+mod workflows;
 mod world;
 
 use ralph_test_support::executables;

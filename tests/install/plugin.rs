@@ -163,7 +163,7 @@ fn the_doctor_names_a_plugin_that_is_not_whole() {
     assert!(description.contains(&version), "{description}");
     let older = description.replace(&version, "\"version\": \"0.0.1\"");
     world.write("plugin/.claude-plugin/plugin.json", &older);
-    world.ralph(&["doctor"]).exit(0).says("is version 0.0.1, and this `ralph` is");
+    world.ralph(&["doctor"]).exit(0).says(": 0.0.1, and this `ralph` is");
     unmake(&world);
     fs::remove_dir_all(world.path("plugin")).unwrap();
     world.ralph(&["doctor"]).says("is enabled, but the client has no folder for it");

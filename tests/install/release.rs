@@ -9,15 +9,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TARGET: &str = "x86_64-unknown-linux-musl";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// A script of the repository with the tools of this machine, or nothing where one is missing.
-fn script(world: &World, name: &str, args: &[&str], set: &[(&str, &str)]) -> Option<Said> {
+pub(crate) fn script(
+    world: &World,
+    name: &str,
+    args: &[&str],
+    set: &[(&str, &str)],
+) -> Option<Said> {
     for tool in ["jq", "tar", "gzip", "sha256sum"] {
         if Command::new(tool).arg("--version").output().is_err() {
             eprintln!("SKIPPED: could not start `{tool}`");
             return None;
         }
+    }
+    let tar = world.command("tar").arg("--version").output().unwrap();
+    if !String::from_utf8_lossy(&tar.stdout).contains("GNU tar") {
+        eprintln!("SKIPPED: `tar` is not GNU's, which a release is made with");
+        return None;
     }
     let mut command = world.command(repository().join("scripts").join(name));
     let person = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
@@ -29,7 +39,7 @@ fn script(world: &World, name: &str, args: &[&str], set: &[(&str, &str)]) -> Opt
 }
 
 /// Packs the executables of a folder into another one, from a temporary folder of its own.
-fn packed(world: &World, bin: &str, out: &str, set: &[(&str, &str)]) -> Option<Said> {
+pub(crate) fn packed(world: &World, bin: &str, out: &str, set: &[(&str, &str)]) -> Option<Said> {
     let bin = world.path(bin).display().to_string();
     let place = world.path(out).display().to_string();
     let tmp = world.path(&format!("tmp-{out}"));
@@ -38,7 +48,19 @@ fn packed(world: &World, bin: &str, out: &str, set: &[(&str, &str)]) -> Option<S
     script(world, "release", &["--out", &place, "--executables", &bin, TARGET], &set)
 }
 
-fn archive() -> String {
+/// A command line that is short, and quick to pack several times, and hooks of one line, in `short`.
+pub(crate) fn short_executables(world: &World) {
+    let real = world.path("bin/ralph");
+    for name in HOOKS {
+        world.write(&format!("short/{name}"), "#!/bin/sh\necho \"${0##*/} $*\"\n");
+    }
+    world.write("short/ralph", &format!("#!/bin/sh\nexec '{}' \"$@\"\n", real.display()));
+    for name in HOOKS.iter().chain(&["ralph"]) {
+        world.chmod(&format!("short/{name}"), 0o755);
+    }
+}
+
+pub(crate) fn archive() -> String {
     format!("ralph-{}-{TARGET}", env!("CARGO_PKG_VERSION"))
 }
 
@@ -54,15 +76,7 @@ fn unpacked(world: &World, out: &str) -> PathBuf {
 #[test]
 fn an_archive_is_the_same_whenever_wherever_and_by_whomever_it_is_packed() {
     let world = World::new();
-    // A command line that is short, and quick to pack several times.
-    let real = world.path("bin/ralph");
-    for name in HOOKS {
-        world.write(&format!("short/{name}"), "#!/bin/sh\n");
-    }
-    world.write("short/ralph", &format!("#!/bin/sh\nexec '{}' \"$@\"\n", real.display()));
-    for name in HOOKS.iter().chain(&["ralph"]) {
-        world.chmod(&format!("short/{name}"), 0o755);
-    }
+    short_executables(&world);
     let when = ("SOURCE_DATE_EPOCH", "1700000000");
     let Some(first) =
         packed(&world, "short", "one", &[when, ("TZ", "Asia/Tokyo"), ("LC_ALL", "C")])
@@ -130,17 +144,45 @@ fn an_unpacked_archive_is_an_installation_and_a_plugin_with_everything_beside_it
     assert_eq!(fs::read_dir(world.path("tmp-out")).unwrap().count(), 0, "it leaves nothing");
 }
 
+/// Puts the executables of the tests, without what a debugger needs, into `small`: they are packed several
+/// times, and npm takes a minute for the symbols.
+fn small_executables(world: &World) {
+    fs::create_dir(world.path("small")).unwrap();
+    for name in HOOKS.iter().chain(&["ralph"]) {
+        let (from, to) = (executables().join(name), world.path("small").join(name));
+        let stripped = world.command("strip").arg("-o").arg(&to).arg(&from).status();
+        if !stripped.is_ok_and(|status| status.success()) {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_release_stands_the_trial_of_someone_who_downloads_it() {
     if cfg!(not(target_arch = "x86_64")) {
         return eprintln!("SKIPPED: what is packed here is for another processor than {TARGET}");
     }
     let world = World::new();
-    let Some(made) = packed(&world, executables().to_str().unwrap(), "out", &[]) else { return };
+    small_executables(&world);
+    let Some(made) = packed(&world, "small", "out", &[]) else { return };
     made.exit(0);
     let out = world.path("out").display().to_string();
     let tried = script(&world, "try-release", &[&out], &[]).unwrap().exit(0);
-    tried.says("ralph demo: a whole loop").says("ralph uninstall --all");
+    let mut tried = tried.says("ralph demo: a whole loop").says("ralph uninstall --all");
+    for (way, tools) in [
+        ("install.sh", &[][..]),
+        ("npm", &["npm", "node"]),
+        ("formula", &["ruby"]),
+        ("binstall", &[]),
+    ] {
+        if tools.iter().any(|tool| Command::new(tool).arg("--version").output().is_err()) {
+            eprintln!("SKIPPED: could not start one of {tools:?}");
+            continue;
+        }
+        for step in ["ralph doctor: every registered hook", "one version", "ralph demo: a whole"] {
+            tried = tried.says(&format!("ok    {way}: {step}"));
+        }
+    }
 
     world.write(&format!("out/{}.cdx.json", archive()), "{}");
     let refused = script(&world, "try-release", &[&out], &[]).unwrap().exit(1);

@@ -67,6 +67,10 @@ pub type Waiter = fn(&HookCall) -> Result<Waited>;
 /// The exit code with which an `asyncRewake` hook wakes the session.
 const WAKES: i32 = 2;
 
+/// The argument that makes an executable print its version. Answered only where the environment
+/// names no session: a session's hook ends before it looks at its arguments.
+pub const VERSION: &str = "--version";
+
 /// Runs a hook for sessions that are bound to a loop. For every other session the cost is one
 /// failed `open`, before standard input is read.
 pub fn enter_if_bound(name: &str, hook: Hook) {
@@ -119,6 +123,10 @@ fn wait(name: &str, waiter: Waiter) {
 #[inline(never)]
 pub fn enter(name: &str, hook: Hook) {
     on_a_mistake(name.to_owned());
+    if std::env::args_os().nth(1).is_some_and(|first| first == VERSION) {
+        let _ = writeln!(std::io::stdout().lock(), "{name} {}", env!("CARGO_PKG_VERSION"));
+        return;
+    }
     let answered = call(name).and_then(|call| {
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
         if print(&reply) {

@@ -15,6 +15,7 @@ mod plugin;
 mod registration;
 pub(crate) mod settings;
 pub(crate) mod states;
+mod versions;
 mod worktrees;
 
 use crate::command::exit::Exit;
@@ -95,6 +96,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     let mut checks = executables::check(&places.executables);
     checks.extend(settings::check_readable(&settings));
     checks.extend(registration::check(&settings, plugin.as_ref(), places));
+    checks.extend(versions::check(plugin.as_ref(), places));
     checks.extend(firing::check(&settings, plugin.as_ref(), places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));

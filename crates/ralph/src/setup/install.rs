@@ -310,6 +310,7 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
         settings: plan.scope.settings.clone(),
         before: None,
         after: String::new(),
+        version: None,
         extras: Extras::default(),
         files: Vec::new(),
         folders: Vec::new(),
@@ -321,6 +322,7 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
     }
     install.before = plan.before;
     install.after = hex::sha256(&plan.merged.text);
+    install.version = Some(env!("CARGO_PKG_VERSION").to_owned());
     install.extras = plan.extras;
     for (target, fate) in plan.files {
         install.folders.extend(put_file(&target, fate)?);

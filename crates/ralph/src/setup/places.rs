@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use ralph_io::process::programs;
+use ralph_io::project::user_files;
 use ralph_io::store::home::Home;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -26,11 +27,25 @@ impl InstallPaths {
         Ok(InstallPaths {
             config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             ralph: Home::from_env()?,
-            executables: running.parent().unwrap_or(Path::new("/")).to_owned(),
+            executables: lasting(running.parent().unwrap_or(Path::new("/"))),
             current: env::current_dir().context("could not find the current folder")?,
             home,
         })
     }
+}
+
+/// The folder's name that an upgrade keeps. Homebrew has a folder for each version and removes the old
+/// one, which would take the registered hooks with it; its `opt/NAME` leads to the present version.
+fn lasting(folder: &Path) -> PathBuf {
+    let kept = || {
+        let version = folder.parent()?;
+        let formula = version.parent()?;
+        let cellar = formula.parent().filter(|cellar| cellar.ends_with("Cellar"))?;
+        let linked = cellar.parent()?.join("opt").join(formula.file_name()?);
+        let same = user_files::real(&linked)? == user_files::real(version)?;
+        same.then(|| linked.join(folder.file_name().unwrap_or_default()))
+    };
+    kept().unwrap_or_else(|| folder.to_owned())
 }
 
 /// An absolute folder named by a variable; an empty or relative value is ignored.

@@ -7,6 +7,7 @@
 use super::check::{Check, fail, warn, well};
 use super::registration::missing;
 use super::settings::{RegisteredHook, hooks_in};
+use crate::setup::install::plugin::DESCRIPTION;
 use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::counted;
@@ -29,7 +30,9 @@ pub(super) struct Plugin {
     /// The client's name for it: `ralph@` and the marketplace.
     pub(super) id: String,
     /// The folder that the client reads it from, if there is one.
-    root: Option<PathBuf>,
+    pub(super) root: Option<PathBuf>,
+    /// Whether that folder is the marketplace's own, and not the client's copy.
+    pub(super) is_in_place: bool,
     /// The hooks it registers, with the folder in place of its variable.
     pub(super) hooks: Vec<RegisteredHook>,
 }
@@ -38,9 +41,18 @@ impl Plugin {
     /// Finds the enabled plugin in the client's settings and in its plugin files.
     pub(super) fn find(settings: &ClientSettings, places: &InstallPaths) -> Option<Plugin> {
         let id = switched_on(settings)?;
-        let root = folder(&id, &places.config.join("plugins"));
+        let plugins = places.config.join("plugins");
+        let in_place = in_place(&id, &plugins);
+        let is_in_place = in_place.is_some();
+        let root = in_place.or_else(|| copy(&id, &plugins));
         let hooks = root.as_deref().map(hooks_of).unwrap_or_default();
-        Some(Plugin { id, root, hooks })
+        Some(Plugin { id, root, is_in_place, hooks })
+    }
+
+    /// The version in the plugin's description; `None` if it has no folder or no version.
+    pub(super) fn version(&self) -> Option<String> {
+        let description = json(&self.root.as_ref()?.join(DESCRIPTION));
+        description["version"].as_str().map(str::to_owned)
     }
 }
 
@@ -54,15 +66,11 @@ fn switched_on(settings: &ClientSettings) -> Option<String> {
     is_on.into_iter().find(|(id, on)| *on && id.starts_with("ralph@")).map(|(id, _)| id.clone())
 }
 
-fn folder(id: &str, plugins: &Path) -> Option<PathBuf> {
-    in_place(id, plugins).or_else(|| {
-        let installed = json(&plugins.join("installed_plugins.json"));
-        let copies = installed["plugins"][id].as_array()?;
-        copies
-            .iter()
-            .rev()
-            .find_map(|copy| user_files::real(Path::new(copy["installPath"].as_str()?)))
-    })
+/// The client's own copy of the plugin.
+fn copy(id: &str, plugins: &Path) -> Option<PathBuf> {
+    let installed = json(&plugins.join("installed_plugins.json"));
+    let copies = installed["plugins"][id].as_array()?;
+    copies.iter().rev().find_map(|copy| user_files::real(Path::new(copy["installPath"].as_str()?)))
 }
 
 /// The plugin's folder inside a marketplace that is a folder.
@@ -85,7 +93,7 @@ fn hooks_of(root: &Path) -> Vec<RegisteredHook> {
     hooks
 }
 
-/// Checks that the plugin has a folder, all hooks and the version of this `ralph`.
+/// Checks that the plugin has a folder and all hooks.
 pub(super) fn check(plugin: &Plugin) -> Check {
     let id = &plugin.id;
     let Some(root) = &plugin.root else {
@@ -105,21 +113,8 @@ pub(super) fn check(plugin: &Plugin) -> Check {
             CURE,
         );
     }
-    let ours = env!("CARGO_PKG_VERSION");
-    match json(&root.join(".claude-plugin/plugin.json"))["version"].as_str() {
-        Some(version) if version == ours => {
-            let hooks = counted(plugin.hooks.len(), "hook", "hooks");
-            well(NAME, format!("{hooks} in the plugin `{id}` in `{shown}`"))
-        }
-        version => warn(
-            NAME,
-            format!(
-                "the plugin `{id}` in `{shown}` is version {}, and this `ralph` is {ours}",
-                version.unwrap_or("unknown")
-            ),
-            "install the same version of both",
-        ),
-    }
+    let hooks = counted(plugin.hooks.len(), "hook", "hooks");
+    well(NAME, format!("{hooks} in the plugin `{id}` in `{shown}`"))
 }
 
 /// A file's JSON; null if it cannot be read.

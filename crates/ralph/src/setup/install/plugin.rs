@@ -66,6 +66,7 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
         return Ok(Exit::Done);
     }
     let mut install = known.unwrap_or_else(|| nothing_yet(description));
+    install.version = Some(env!("CARGO_PKG_VERSION").to_owned());
     for (target, fate) in targets {
         install.folders.extend(put_file(&target, fate)?);
         install.files.retain(|copied| copied.path != target.path);
@@ -178,6 +179,7 @@ fn nothing_yet(description: PathBuf) -> Install {
         settings: description,
         before: None,
         after: String::new(),
+        version: None,
         extras: Extras::default(),
         files: Vec::new(),
         folders: Vec::new(),

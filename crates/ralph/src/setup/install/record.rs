@@ -29,6 +29,9 @@ pub(crate) struct Install {
     pub(crate) before: Option<String>,
     /// The digest of its text with Ralph.
     pub(crate) after: String,
+    /// The version of the `ralph` that installed; `None` in a record of one that kept no version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
     #[serde(flatten)]
     pub(crate) extras: Extras,
     /// The skills and agents that Ralph wrote.
@@ -66,6 +69,10 @@ impl InstallRecord {
 
     pub(crate) fn of(&self, settings: &Path) -> Option<&Install> {
         self.installs.iter().find(|install| install.settings == settings)
+    }
+
+    pub(crate) fn all(&self) -> &[Install] {
+        &self.installs
     }
 
     pub(crate) fn settings(&self) -> impl Iterator<Item = &Path> {

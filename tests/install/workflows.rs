@@ -1,0 +1,53 @@
+//! The workflows of the repository's host: what they run, what they may, and which code of others.
+
+use crate::world::repository;
+use std::fs;
+
+fn workflow(name: &str) -> String {
+    fs::read_to_string(repository().join(".github/workflows").join(name)).unwrap()
+}
+
+/// A line of the workflow that runs exactly this.
+fn runs(text: &str, command: &str) -> bool {
+    text.lines().any(|line| line.trim().trim_start_matches("- ") == format!("run: {command}"))
+}
+
+#[test]
+fn every_action_is_pinned_by_its_commit_and_named_by_its_version() {
+    for file in fs::read_dir(repository().join(".github/workflows")).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        for line in text.lines().filter(|line| line.contains("uses:")) {
+            let (_, pin) = line.split_once('@').unwrap();
+            let (commit, version) = pin.split_once(" # v").unwrap_or((pin, ""));
+            let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+            assert!(is_commit && !version.is_empty(), "{line}");
+        }
+        assert!(text.contains("\npermissions:\n  contents: read\n"), "{text}");
+    }
+}
+
+#[test]
+fn the_checks_run_everything_on_linux_and_the_tests_and_the_client_on_macos() {
+    let text = workflow("ci.yml");
+    let (linux, macos) = text.split_once("\n  macos:").unwrap();
+    assert!(linux.contains("runs-on: ubuntu-") && runs(linux, ".ci/run"), "{linux}");
+    assert!(macos.contains("runs-on: macos-"), "{macos}");
+    for step in ["tests", "client"] {
+        assert!(runs(macos, &format!(".ci/run --only {step}")), "{step}");
+    }
+}
+
+#[test]
+fn a_release_is_tried_before_it_is_signed_and_signed_before_it_is_published() {
+    let text = workflow("release.yml");
+    let order = [
+        "tags: [\"v*\"]",
+        "run: scripts/release --out release",
+        "run: scripts/try-release release",
+        "uses: actions/attest-build-provenance@",
+        "gh release create",
+        "npm publish",
+    ];
+    let places: Vec<usize> = order.iter().map(|part| text.find(part).expect(part)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
