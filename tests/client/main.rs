@@ -43,6 +43,7 @@ mod refining_beside;
 mod refining_typed;
 mod registrations;
 mod rig;
+mod run;
 mod session;
 mod session_run;
 mod signals;
@@ -137,6 +138,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("planners", planners::TESTS),
         ("plugin", plugin::TESTS),
         ("builds", builds::TESTS),
+        ("run", run::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
         ("refining", refining::TESTS),
         ("refining_beside", refining_beside::TESTS),
