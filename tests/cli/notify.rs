@@ -165,7 +165,7 @@ fn a_round_that_waits_for_the_usage_limit_calls_the_user() {
         ),
     );
     let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
-    command.args(["build", "--wait-limits", "-n", "1"]);
+    command.args(["build", "-n", "1"]);
     command.stdin(std::process::Stdio::null());
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut run = command.spawn().unwrap();

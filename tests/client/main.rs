@@ -45,6 +45,7 @@ mod refining_beside;
 mod refining_typed;
 mod registrations;
 mod rig;
+mod run;
 mod sandbox;
 mod session;
 mod session_run;
@@ -140,6 +141,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("planners", planners::TESTS),
         ("plugin", plugin::TESTS),
         ("builds", builds::TESTS),
+        ("run", run::TESTS),
         ("plans", plans::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
         ("refining", refining::TESTS),

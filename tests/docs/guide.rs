@@ -133,8 +133,9 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         sandbox: None,
         // In a guide of its own, whose lines tests/cli/notify.rs runs.
         notify: None,
-        // Shown by itself, below.
+        // Shown by themselves, below.
         client: None,
+        run: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");
@@ -142,7 +143,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
 }
 
 #[test]
-fn the_settings_of_the_client_are_shown_and_can_be_used() {
+fn the_settings_of_the_client_and_of_runs_are_shown_and_can_be_used() {
     let guide = read(&root().join("docs/evidence.md"));
     let shown = guide.split_once("```toml\n[client]").and_then(|(_, rest)| rest.split_once("```"));
     let shown = format!("[client]{}", shown.expect("they stand in a block").0);
@@ -150,6 +151,8 @@ fn the_settings_of_the_client_are_shown_and_can_be_used() {
     assert_eq!(settings.refused(), None);
     assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
     assert_eq!(settings.client().unattended, Some(true));
+    let run = settings.run();
+    assert_eq!((run.branch_name("L").as_deref(), run.commits()), (Some("ralph/L"), true));
     let guide = read(&root().join("docs/sandbox.md"));
     let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
     let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();

@@ -142,6 +142,11 @@ fn code_and_schema_take_the_same_settings() {
         "[notify]\ndesktop = 1\n",
         "[notify]\ncommand = \"curl\"\n",
         "[notify]\nurl = \"x\"\n",
+        "[run]\nbranch = true\ncommit = true\n",
+        "[run]\nbranch = \"work\"\n",
+        "[run]\nbranch = \"\"\n",
+        "[run]\ncommit = \"yes\"\n",
+        "[run]\nreview = 1\n",
     ] {
         same_verdict(&schema, text);
     }

@@ -45,6 +45,7 @@ pub(super) fn settings(source: &Source) -> Value {
         ("refine", "project/settings/refine", "Refine"),
         ("notify", "project/settings/notify", "NotifySettings"),
         ("sandbox", "project/settings/sandbox", "SandboxSettings"),
+        ("run", "project/settings/run", "RunSettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();
@@ -201,6 +202,11 @@ impl Made<'_> {
             "u32" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
             "u64" | "usize" => json!({"type": "integer", "minimum": 0}),
             "i32" => json!({"type": "integer", "minimum": i32::MIN, "maximum": i32::MAX}),
+            "f64" => json!({"type": "number"}),
+            // Written without a tag, so its variants are the two shapes.
+            "RunBranch" => {
+                json!({"anyOf": [{"type": "boolean"}, {"type": "string", "minLength": 1}]})
+            }
             "Timestamp" => json!({"type": "string", "format": "date-time"}),
             "Value" | "Extra" | "ModeState" => json!(true),
             name => {
