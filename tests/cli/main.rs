@@ -28,6 +28,7 @@ mod refine_tmux;
 mod release;
 mod replay;
 mod report;
+mod reviewing;
 mod screens;
 mod session;
 mod session_run;

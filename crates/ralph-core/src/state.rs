@@ -479,6 +479,9 @@ pub struct Limits {
     pub max_minutes: u64,
     /// Input and output tokens together; `null` means no limit.
     pub max_tokens: Option<u64>,
+    /// Cost in US dollars, as headless clients report it; absent means no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
     /// Workers that may run at once, whatever the session requests.
     pub max_workers: u32,
     /// Members that this version does not know.
@@ -486,11 +489,17 @@ pub struct Limits {
     pub extra: Extra,
 }
 
-from_json!(Limits { max_minutes, max_tokens, max_workers; extra });
+from_json!(Limits { max_minutes, max_tokens, max_cost, max_workers; extra });
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_minutes: 480, max_tokens: None, max_workers: 4, extra: Extra::new() }
+        Limits {
+            max_minutes: 480,
+            max_tokens: None,
+            max_cost: None,
+            max_workers: 4,
+            extra: Extra::new(),
+        }
     }
 }
 
@@ -542,7 +551,7 @@ impl DrivenTurn {
     }
 }
 
-/// A session that `ralph build` started for one task.
+/// A session that `ralph run` or `ralph build` started for one round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct BuildRound {
@@ -550,9 +559,16 @@ pub struct BuildRound {
     pub task: String,
     /// Number of the round, from 1.
     pub number: u32,
+    /// Fingerprint of the work tree when the round began; absent without git.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// Ids of the tasks that were done when the round began: what it may finish is judged by its
+    /// change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<String>,
 }
 
-from_json!(BuildRound { task, number });
+from_json!(BuildRound { task, number, tree, done });
 
 /// A client process. The start time distinguishes it from another process with a reused id.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -706,6 +722,9 @@ pub struct Task {
     pub completion_condition: String,
     /// Files that the task will change.
     pub files: Vec<String>,
+    /// Commands that must succeed before the task counts as done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
     /// Who has claimed the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -732,6 +751,7 @@ impl Default for Task {
             status: TaskStatus::Pending,
             completion_condition: String::new(),
             files: Vec::new(),
+            verify: Vec::new(),
             owner: None,
             lease_expires_at: None,
             attempts: 0,

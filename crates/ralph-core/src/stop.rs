@@ -367,7 +367,9 @@ pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, 
         );
         return Some((EndingKind::MaxIterations, detail));
     }
-    let detail = time_used_up(state, now).or_else(|| tokens_used_up(state))?;
+    let detail = time_used_up(state, now)
+        .or_else(|| tokens_used_up(state))
+        .or_else(|| money_used_up(state))?;
     Some((EndingKind::Budget, detail))
 }
 
@@ -401,6 +403,11 @@ fn tokens_used_up(state: &LoopState) -> Option<String> {
     let (used, most) = (state.usage.total(), state.limits.max_tokens?);
     (used >= most)
         .then(|| format!("used {used} of at most {most} {}", noun(most, "token", "tokens")))
+}
+
+fn money_used_up(state: &LoopState) -> Option<String> {
+    let (used, most) = (state.usage.cost, state.limits.max_cost?);
+    (used >= most).then(|| format!("cost ${used:.2} of at most ${most:.2}"))
 }
 
 pub(crate) fn end(

@@ -310,6 +310,14 @@ fn note_problem(state: &mut LoopState, message: String) {
     state.errors.push(LoopError { at, message });
 }
 
+/// The loop that the request would start, without writing it.
+///
+/// # Errors
+/// When the project's path is not valid UTF-8.
+pub fn preview(asked: &StartRequest<'_>) -> Result<LoopState> {
+    Ok(plan(asked, asked.request.task.as_deref().unwrap_or_default())?.0)
+}
+
 /// The new loop, and the problems found in its settings or in the project's commands.
 fn plan(asked: &StartRequest<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);

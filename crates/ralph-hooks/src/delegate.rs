@@ -32,6 +32,18 @@ pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
         .context("could not read the answer of `ralph delegate criteria`")
 }
 
+/// Runs the commands of a task. Returns the first failure, or `None` if all of them hold.
+///
+/// # Errors
+/// When `ralph` is missing, fails or takes too long. Then nothing is proven.
+pub fn task_commands(file: &LoopFile, id: &str, within: Duration) -> Result<Option<String>> {
+    let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
+    let arguments = ["delegate", "task", state, id];
+    let finished = usable(process::outlive(&ralph()?, &arguments, within, LONGEST_ANSWER)?)?;
+    serde_json::from_slice(&finished.stdout)
+        .context("could not read the answer of `ralph delegate task`")
+}
+
 /// What to check.
 #[derive(Debug, Clone, Copy)]
 pub enum CheckRequest<'a> {

@@ -6,7 +6,9 @@
 //! git runs them at every `git status`. Git writes only what the caller asks for, and errors
 //! include git's own message.
 
+pub mod branch;
 pub mod checkpoint;
+pub mod commit;
 pub mod merge;
 pub mod repository;
 pub(crate) mod scratch;
@@ -114,7 +116,7 @@ pub(crate) fn never_fetches(command: &mut Command) {
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
 }
 
-fn names_a_repository(name: &OsStr) -> bool {
+pub(crate) fn names_a_repository(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_") && KEPT.iter().all(|kept| name != *kept)
 }
 

@@ -1,17 +1,17 @@
 //! What the user agreed to when the loop started, stored as digests.
 //!
-//! The criteria and their commands are pinned: a changed one does not run and proves nothing until
+//! The criteria, their commands and those of the tasks are pinned: a changed one does not run and proves nothing until
 //! a person accepts it. The test files that a command names may change, since they are often the
 //! work itself, but each change is reported.
 
-use crate::state::{Criterion, Frozen, LoopState, PinnedPart, TestFile};
+use crate::state::{Frozen, LoopState, PinnedPart, TestFile};
 use crate::text::hex::hex;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 /// Pins the criteria as they are now.
 pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
-    let criteria = digest(&state.acceptance_criteria);
+    let criteria = digest(state);
     state.frozen = Some(Frozen { at: Some(now), criteria, test_files, meaning: None });
     state.changed_tests.clear();
 }
@@ -28,7 +28,7 @@ pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<PinnedPart>) {
 /// True unless the criteria differ from the pinned ones. Without pinned criteria there is no
 /// difference.
 pub fn is_as_frozen(state: &LoopState) -> bool {
-    state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(&state.acceptance_criteria))
+    state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(state))
 }
 
 /// The recorded test files that differ now. `now` returns a file's digest, or an empty string if
@@ -106,7 +106,7 @@ pub fn is_test_file(path: &str) -> bool {
     in_tests || marks.iter().any(|mark| name.contains(mark))
 }
 
-fn digest(criteria: &[Criterion]) -> String {
+fn digest(state: &LoopState) -> String {
     let mut hash = Sha256::new();
     // Each part is preceded by its length, so that text cannot move unnoticed from one part to the
     // next.
@@ -114,7 +114,7 @@ fn digest(criteria: &[Criterion]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     };
-    for criterion in criteria {
+    for criterion in &state.acceptance_criteria {
         add(&criterion.id);
         add(&criterion.description);
         match &criterion.review {
@@ -125,12 +125,19 @@ fn digest(criteria: &[Criterion]) -> String {
         add(&criterion.paths.len().to_string());
         criterion.paths.iter().for_each(|path| add(path));
     }
+    // Tasks without commands add nothing: the model may add some while the loop runs.
+    for task in state.task_graph.iter().filter(|task| !task.verify.is_empty()) {
+        add(&task.id);
+        add(&task.verify.len().to_string());
+        task.verify.iter().for_each(|command| add(command));
+    }
     hex(hash.finalize())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Criterion;
 
     fn state() -> LoopState {
         let criterion = Criterion {

@@ -5,10 +5,11 @@
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
 /// means that the command can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 31] = [
+pub const PERSONS_ONLY: [(&str, &str); 32] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
+    ("run", ""),
     ("build", ""),
     ("parallel run", ""),
     ("refine once", ""),
@@ -77,10 +78,11 @@ pub fn refusal(command: &str) -> Option<String> {
 
 /// Commands that start something in a project. If the speaker is unknown, they are refused only
 /// while a loop is live in the same project, so that a timer can start work elsewhere.
-const BEGINS: [&str; 12] = [
+const BEGINS: [&str; 13] = [
     "start",
     "task import",
     "plan",
+    "run",
     "build",
     "parallel run",
     "refine once",

@@ -145,7 +145,7 @@ pub(super) fn typed(text: &str) -> Option<String> {
     (words.next() == Some("ralph")).then_some(())?;
     let rest: Vec<&str> = words.collect();
     // After a command without operands, further words make it a sentence: "ralph cancel works".
-    const TAKE_WORDS: [&str; 11] = [
+    const TAKE_WORDS: [&str; 12] = [
         "adopt",
         "build",
         "checkpoint",
@@ -154,6 +154,7 @@ pub(super) fn typed(text: &str) -> Option<String> {
         "plan",
         "ralplan",
         "refine",
+        "run",
         "session",
         "signal",
         "start",

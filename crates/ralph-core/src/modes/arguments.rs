@@ -43,6 +43,8 @@ pub struct Options {
     pub max_minutes: Option<u64>,
     /// Input and output tokens together.
     pub max_tokens: Option<u64>,
+    /// Cost in US dollars, as headless clients report it.
+    pub max_cost: Option<f64>,
     /// Consecutive stops without progress after which the loop ends.
     pub stall_limit: Option<u32>,
     /// Maximum number of workers running at once.
@@ -69,6 +71,9 @@ impl Options {
         }
         if self.max_tokens.is_some() {
             state.limits.max_tokens = self.max_tokens;
+        }
+        if self.max_cost.is_some() {
+            state.limits.max_cost = self.max_cost;
         }
         if let Some(stall_limit) = self.stall_limit {
             state.stall_limit = stall_limit;

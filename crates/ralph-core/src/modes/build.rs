@@ -1,22 +1,27 @@
 //! The rounds of `ralph run` and `ralph build`: one task per client, until no task is ready; then, and
 //! without tasks, rounds for the goal until the criteria hold.
 //!
+//! Ralph judges what a round finished: a task is done if the round changed the tree, the task's
+//! commands hold, and the model marked the task done. The model's mark alone reopens with a note.
+//!
 //! Each round runs in its own session, and the loop is bound to that session for as long as it
 //! lasts. A task that a client leaves open becomes ready again, with a note for the next client.
 //! After `MOST_ATTEMPTS` rounds the task is given up, so that a task that always crashes cannot
 //! keep the loop running forever.
 
 pub mod prompt;
+pub mod review;
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
-use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
+use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, Task, TaskStatus};
 use crate::stop;
 use crate::stop::progress::{self, ProgressSample};
 use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// The owner recorded on a task claimed by `ralph build`.
 pub const OWNER: &str = "ralph build";
@@ -67,7 +72,7 @@ pub fn begin(
     let lease = Lease { owner: OWNER, length: None };
     match graph::claim(&mut state.task_graph, graph::ClaimTarget::Next, lease, now) {
         Ok(claim) => {
-            bind(state, session_id, BuildRound { task: claim.task.id.clone(), number });
+            bind(state, session_id, &claim.task.id, number);
             NextBuildStep::Task(Box::new(claim))
         }
         Err(TaskError::NothingReady(summary)) if summary.done < summary.total => {
@@ -89,12 +94,14 @@ pub fn go_on(state: &mut LoopState, now: Timestamp) {
 /// Begins a round for the goal: there are no tasks, or none is left that could make the criteria
 /// hold.
 pub fn begin_for_goal(state: &mut LoopState, session_id: &str, number: u32) {
-    bind(state, session_id, BuildRound { task: String::new(), number });
+    bind(state, session_id, "", number);
 }
 
-fn bind(state: &mut LoopState, session_id: &str, round: BuildRound) {
+fn bind(state: &mut LoopState, session_id: &str, task: &str, number: u32) {
     state.session_id = session_id.to_owned();
-    state.round = Some(round);
+    let done = state.task_graph.iter().filter(|task| task.status == TaskStatus::Done);
+    let done = done.map(|task| task.id.clone()).collect();
+    state.round = Some(BuildRound { task: task.to_owned(), number, tree: None, done });
     // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;
@@ -119,31 +126,81 @@ pub fn is_open(state: &LoopState) -> bool {
     task.is_none_or(|task| task.status == TaskStatus::InProgress)
 }
 
-/// Ends the round. A task that its client left open becomes ready again, with the reason, or is
-/// given up after `MOST_ATTEMPTS` rounds. Returns a description of the result.
-pub fn end(state: &mut LoopState, why: &str) -> String {
+/// What Ralph found out about a round that is over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoundFacts {
+    /// Whether the work tree changed; `None` without git.
+    pub has_changed: Option<bool>,
+    /// The tasks whose commands do not hold, each with the failure. Without a run of its commands a
+    /// task counts as failed.
+    pub failed: BTreeMap<String, String>,
+}
+
+/// The tasks that were marked done in this round.
+pub fn marked_done(state: &LoopState) -> Vec<&Task> {
+    let Some(round) = &state.round else { return Vec::new() };
+    let tasks = state.task_graph.iter();
+    tasks.filter(|task| task.status == TaskStatus::Done && !round.done.contains(&task.id)).collect()
+}
+
+/// Ends the round. A task that its client left open, or marked done without proof, becomes ready
+/// again, with the reason, or is given up after `MOST_ATTEMPTS` rounds. Returns a description of
+/// the result.
+pub fn end(state: &mut LoopState, why: &str, facts: &RoundFacts) -> String {
+    let marked: Vec<String> = marked_done(state).iter().map(|task| task.id.clone()).collect();
     let Some(round) = state.round.take() else { return String::new() };
     state.turn = None;
-    let task = state.task_graph.iter_mut().find(|task| task.id == round.task);
-    let Some(task) = task else { return String::new() };
-    if task.status == TaskStatus::InProgress {
-        let gives_up = task.attempts >= MOST_ATTEMPTS;
-        task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
-        (task.owner, task.lease_expires_at) = (None, None);
-        let word = format!("round {} left it open: {}", round.number, bounded(why, 300));
-        task.result = Some(word.clone());
-        return match gives_up {
-            true => format!(
-                "{} is given up after {} {}; {word}",
-                task.id,
-                task.attempts,
-                noun(task.attempts, "round", "rounds")
-            ),
-            false => format!("{} is ready again; {word}", task.id),
+    let mut told = Vec::new();
+    for task in &mut state.task_graph {
+        let is_rounds = task.id == round.task;
+        let refused = match marked.contains(&task.id) {
+            true => unproven(task, facts),
+            false => None,
         };
+        match refused {
+            Some(refused) => told.push(reopen(task, &format!("round {}: {refused}", round.number))),
+            None if is_rounds && task.status == TaskStatus::InProgress => {
+                let word = format!("round {} left it open: {}", round.number, bounded(why, 300));
+                told.push(reopen(task, &word));
+            }
+            None if is_rounds => {
+                let result = task.result.as_deref().map(|text| format!(": {}", bounded(text, 300)));
+                told.push(format!("{} {}{}", task.id, task.status, result.unwrap_or_default()));
+            }
+            None => {}
+        }
     }
-    let result = task.result.as_deref().map(|text| format!(": {}", bounded(text, 300)));
-    format!("{} {}{}", task.id, task.status, result.unwrap_or_default())
+    let is_open = state.task_graph.iter().any(|task| task.status != TaskStatus::Done);
+    if is_open && state.phase == Phase::Verification {
+        state.phase = Phase::Implementation;
+    }
+    told.join("; ")
+}
+
+/// Why a task that was marked done is not.
+fn unproven(task: &Task, facts: &RoundFacts) -> Option<String> {
+    if facts.has_changed == Some(false) {
+        return Some("marked it done and changed no file".to_owned());
+    }
+    let failed = facts.failed.get(&task.id)?;
+    Some(format!("marked it done, but {}", bounded(failed, 600)))
+}
+
+/// Makes a task ready again, or gives it up. Returns a description.
+fn reopen(task: &mut Task, why: &str) -> String {
+    let gives_up = task.attempts >= MOST_ATTEMPTS;
+    task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
+    (task.owner, task.lease_expires_at) = (None, None);
+    task.result = Some(why.to_owned());
+    match gives_up {
+        true => format!(
+            "{} is given up after {} {}; {why}",
+            task.id,
+            task.attempts,
+            noun(task.attempts, "round", "rounds")
+        ),
+        false => format!("{} is ready again; {why}", task.id),
+    }
 }
 
 /// Ends the loop once no task is open and all criteria hold, and returns whether it ended. A loop
@@ -199,9 +256,15 @@ pub fn count_goal_round(
     }
 }
 
-/// Releases the tasks of a builder that is gone.
-pub fn free(state: &mut LoopState) {
-    end(state, "its builder is gone");
+/// Releases the tasks of a builder that is gone. `tree` is the fingerprint of the work tree now.
+/// The commands of a task that it marked done last did not run, so such a task is done again.
+pub fn free(state: &mut LoopState, tree: Option<&str>) {
+    let before = state.round.as_ref().and_then(|round| round.tree.as_deref());
+    let has_changed = before.zip(tree).map(|(before, tree)| before != tree);
+    let not_run = marked_done(state).into_iter().filter(|task| !task.verify.is_empty());
+    let not_run = not_run.map(|task| (task.id.clone(), "its commands did not run".to_owned()));
+    let facts = RoundFacts { has_changed, failed: not_run.collect() };
+    end(state, "its builder is gone", &facts);
     for task in &mut state.task_graph {
         if task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(OWNER) {
             task.status = TaskStatus::Pending;
@@ -223,7 +286,7 @@ pub fn rest(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp)
 mod tests {
     use super::*;
     use crate::evidence::receipt;
-    use crate::state::{Criterion, CriterionRunner, Receipt, Task};
+    use crate::state::{Criterion, CriterionRunner, Receipt};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -260,11 +323,11 @@ mod tests {
         assert_eq!(begun(&mut state, 1), "T-1");
         assert_eq!((state.phase.clone(), state.session_id.as_str()), (Phase::Implementation, "s"));
         close(&mut state, "wrote it");
-        assert_eq!(end(&mut state, "x"), "T-1 done: wrote it");
+        assert_eq!(end(&mut state, "x", &RoundFacts::default()), "T-1 done: wrote it");
         assert_eq!(begun(&mut state, 2), "T-2");
         assert_eq!(task_of_round(&state), Some("T-2"));
         close(&mut state, "");
-        end(&mut state, "x");
+        end(&mut state, "x", &RoundFacts::default());
         assert_eq!(begin(&mut state, "s", 3, NOW), NextBuildStep::Criteria);
         begin_for_goal(&mut state, "s", 3);
         assert_eq!((task_of_round(&state), is_goal_round(&state)), (None, true));
@@ -304,7 +367,7 @@ mod tests {
         let mut state = planned();
         for number in 1..MOST_ATTEMPTS {
             assert_eq!(begun(&mut state, number), "T-1");
-            let told = end(&mut state, "it crashed");
+            let told = end(&mut state, "it crashed", &RoundFacts::default());
             assert_eq!(
                 told,
                 format!("T-1 is ready again; round {number} left it open: it crashed")
@@ -313,7 +376,10 @@ mod tests {
         begun(&mut state, 3);
         let left = state.task_graph[0].result.clone().unwrap();
         assert!(left.starts_with("round 2 left it open"), "{left}");
-        assert!(end(&mut state, "it crashed").starts_with("T-1 is given up after 3 rounds"));
+        assert!(
+            end(&mut state, "it crashed", &RoundFacts::default())
+                .starts_with("T-1 is given up after 3 rounds")
+        );
         let NextBuildStep::Stuck(summary) = begin(&mut state, "s", 4, NOW) else {
             panic!("it is not stuck")
         };
@@ -327,7 +393,7 @@ mod tests {
         state.round = None;
         state.task_graph[1].status = TaskStatus::InProgress;
         state.task_graph[1].owner = Some("ann".to_owned());
-        free(&mut state);
+        free(&mut state, None);
         let owners: Vec<_> = state.task_graph.iter().map(|task| task.owner.clone()).collect();
         assert_eq!(owners, [None, Some("ann".to_owned())]);
         assert_eq!(state.task_graph[0].status, TaskStatus::Pending);
@@ -337,14 +403,68 @@ mod tests {
     fn a_bound_that_is_reached_ends_the_loop_and_a_pause_between_builds_does_not() {
         let mut state = planned();
         begun(&mut state, 1);
-        end(&mut state, "x");
+        end(&mut state, "x", &RoundFacts::default());
         rest(&mut state, PauseCause::Person, "enough", NOW);
         assert_eq!(begun(&mut state, 2), "T-1");
         assert!(state.pause.is_none());
-        end(&mut state, "x");
+        end(&mut state, "x", &RoundFacts::default());
         state.iteration = state.max_iterations;
         assert_eq!(begin(&mut state, "s", 3, NOW), NextBuildStep::Over);
         assert_eq!(state.ending.as_ref().unwrap().kind, EndingKind::MaxIterations);
         assert_eq!(begin(&mut state, "s", 4, NOW), NextBuildStep::Over);
+    }
+
+    #[test]
+    fn a_mark_without_a_change_or_against_a_failing_command_finishes_no_task() {
+        let facts = |has_changed, failed: &[(&str, &str)]| RoundFacts {
+            has_changed,
+            failed: failed.iter().map(|(id, why)| ((*id).into(), (*why).into())).collect(),
+        };
+        let ended = |facts: &RoundFacts| {
+            let mut state = planned();
+            begun(&mut state, 1);
+            close(&mut state, "wrote it");
+            state.phase = Phase::Verification;
+            let told = end(&mut state, "x", facts);
+            assert_eq!(state.phase, Phase::Implementation, "T-2 is open");
+            (state.task_graph[0].status.clone(), told)
+        };
+        let (status, told) = ended(&facts(Some(false), &[]));
+        assert_eq!(status, TaskStatus::Pending);
+        assert_eq!(told, "T-1 is ready again; round 1: marked it done and changed no file");
+        let (status, told) = ended(&facts(Some(true), &[("T-1", "`make x` exits with 2")]));
+        assert_eq!(status, TaskStatus::Pending);
+        assert!(told.ends_with("marked it done, but `make x` exits with 2"), "{told}");
+        assert_eq!(ended(&facts(Some(true), &[("T-2", "x")])).0, TaskStatus::Done);
+        assert_eq!(ended(&facts(None, &[])).0, TaskStatus::Done, "without git nobody knows");
+    }
+
+    #[test]
+    fn a_round_finishes_no_other_task_without_a_change_and_takes_none_back() {
+        let mut state = planned();
+        begun(&mut state, 1);
+        close(&mut state, "wrote it");
+        end(&mut state, "x", &RoundFacts { has_changed: Some(true), ..RoundFacts::default() });
+        begun(&mut state, 2);
+        close(&mut state, "wrote it");
+        end(&mut state, "x", &RoundFacts { has_changed: Some(false), ..RoundFacts::default() });
+        let statuses = state.task_graph.iter().map(|task| task.status.clone());
+        assert_eq!(statuses.collect::<Vec<_>>(), [TaskStatus::Done, TaskStatus::Pending]);
+    }
+
+    #[test]
+    fn a_task_that_a_killed_builder_had_closed_counts_by_the_same_rule() {
+        let killed = |tree: &str, verify: &[&str]| {
+            let mut state = planned();
+            state.task_graph[0].verify = verify.iter().map(|it| (*it).to_owned()).collect();
+            begun(&mut state, 1);
+            state.round.as_mut().unwrap().tree = Some("before".to_owned());
+            close(&mut state, "wrote it");
+            free(&mut state, Some(tree));
+            state.task_graph[0].status.clone()
+        };
+        assert_eq!(killed("after", &[]), TaskStatus::Done);
+        assert_eq!(killed("before", &[]), TaskStatus::Pending);
+        assert_eq!(killed("after", &["make x"]), TaskStatus::Pending);
     }
 }

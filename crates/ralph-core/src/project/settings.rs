@@ -7,12 +7,16 @@
 
 mod client;
 mod refine;
+mod review;
+mod run;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use refine::Refine;
+pub use review::ReviewSettings;
+pub use run::{RunBranch, RunSettings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -63,6 +67,12 @@ pub struct Settings {
     /// The section `[refine]`: the limits of a refinement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Value>,
+    /// The section `[run]`: the branch and the commits of unattended loops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Value>,
+    /// The section `[review]`: the review of an unattended loop's changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Value>,
 }
 
 impl Settings {
@@ -84,11 +94,21 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.refine().over(below.refine())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let run = match (&self.run, &below.run) {
+            (Some(_), Some(_)) => written(&self.run().over(below.run())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
+        let review = match (&self.review, &below.review) {
+            (Some(_), Some(_)) => written(&self.review().over(below.review())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
             client,
             refine,
+            run,
+            review,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -124,6 +144,16 @@ impl Settings {
         Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// The settings for unattended runs; the defaults if the section cannot be parsed.
+    pub fn run(&self) -> RunSettings {
+        RunSettings::deserialize(self.run.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// The settings for reviews; the defaults if the section cannot be parsed.
+    pub fn review(&self) -> ReviewSettings {
+        ReviewSettings::deserialize(self.review.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -134,7 +164,19 @@ impl Settings {
         let client = self.client.as_ref();
         let client =
             client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
-        Settings { completion: None, receipt_ignore: None, backpressure, context, client, ..self }
+        let review = self.review.as_ref();
+        let review = review.and_then(|_| written(&self.review().of_untrusted_project()));
+        // A repository must not have itself committed to.
+        Settings {
+            completion: None,
+            receipt_ignore: None,
+            run: None,
+            review,
+            backpressure,
+            context,
+            client,
+            ..self
+        }
     }
 
     /// The first invalid value, with what to write instead. Numbers have the limits of the flags,
@@ -176,7 +218,15 @@ impl Settings {
             Ok(refine) => refine.refused(),
             Err(error) => Some(format!("`[refine]`: {error}")),
         };
-        checks.or_else(context).or_else(client).or_else(refine)
+        let run = || match self.run.as_ref().map(RunSettings::deserialize)? {
+            Ok(run) => run.refused(),
+            Err(error) => Some(format!("`[run]`: {error}")),
+        };
+        let review = || match self.review.as_ref().map(ReviewSettings::deserialize)? {
+            Ok(review) => review.refused(),
+            Err(error) => Some(format!("`[review]`: {error}")),
+        };
+        checks.or_else(context).or_else(client).or_else(refine).or_else(run).or_else(review)
     }
 
     /// The settings that were pinned in a loop.
@@ -318,6 +368,39 @@ mod tests {
         let mut state = LoopState::default();
         merged.apply(&mut state);
         assert_eq!(state.settings.get("refine"), None);
+    }
+
+    #[test]
+    fn a_project_without_trust_neither_branches_nor_commits() {
+        let set = |section: Value| Settings { run: Some(section), ..Settings::default() };
+        let project = set(json!({"branch": true, "commit": true}));
+        let user = || set(json!({"branch": "work", "commit": false}));
+        let merged = project.clone().of_untrusted_project().over(user()).run();
+        assert_eq!((merged.branch_name("L").as_deref(), merged.commits()), (Some("work"), false));
+        let merged = project.over(user()).run();
+        assert_eq!((merged.branch_name("L").as_deref(), merged.commits()), (Some("ralph/L"), true));
+        assert_eq!(set(json!({"branch": false})).run().branch_name("L"), None);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"branch": "x"})), "");
+        assert!(refused(json!({"branches": "x"})).starts_with("`[run]`: unknown field"));
+        assert!(refused(json!({"branch": ""})).contains("the name of a branch"));
+    }
+
+    #[test]
+    fn a_project_without_trust_does_not_switch_reviews_on() {
+        let set = |section: Value| Settings { review: Some(section), ..Settings::default() };
+        let merged = |project: Value, user: Value| {
+            let merged = set(project).of_untrusted_project().over(set(user)).review();
+            (merged.is_enabled(), merged.most_rounds())
+        };
+        let on = json!({"enabled": true, "rounds": 9});
+        assert_eq!(merged(on.clone(), json!({})), (false, 3));
+        assert_eq!(merged(json!({"enabled": false, "rounds": 1}), on.clone()), (false, 1));
+        let trusted = set(on).over(Settings::default()).review();
+        assert_eq!((trusted.is_enabled(), trusted.most_rounds()), (true, 9));
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert!(refused(json!({"rounds": 0})).contains("from 1 to 20"));
+        assert!(refused(json!({"on": true})).starts_with("`[review]`: unknown field `on`"));
     }
 
     #[test]

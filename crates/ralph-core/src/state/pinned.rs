@@ -11,7 +11,7 @@ pub struct Frozen {
     /// When the user agreed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// SHA-256 of the criteria: ids, descriptions, commands and paths.
+    /// SHA-256 of the criteria (ids, descriptions, commands, paths) and of the tasks' commands.
     pub criteria: String,
     /// The files that the commands name.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -108,6 +108,7 @@ impl<'de> Deserialize<'de> for Task {
                     "owner",
                     "lease_expires_at",
                     "attempts",
+                    "verify",
                     "result",
                 ];
                 let mut task = Task::default();
@@ -126,6 +127,7 @@ impl<'de> Deserialize<'de> for Task {
                                 FromJson::from_json(value).map_err(Error::custom)?;
                         }
                         Name::Known(8) => task.attempts = map.next_value()?,
+                        Name::Known(9) => task.verify = map.next_value()?,
                         Name::Known(_) => task.result = map.next_value()?,
                         Name::Other(name) => drop(task.extra.insert(name, map.next_value()?)),
                     }

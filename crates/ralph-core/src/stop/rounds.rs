@@ -33,7 +33,7 @@ impl Default for Policy {
             attempts: 5,
             first_pause: Duration::from_secs(20),
             longest_pause: Duration::from_secs(600),
-            waits_for_limits: false,
+            waits_for_limits: true,
             // A weekly limit plus one day.
             longest_wait: Duration::from_secs(8 * 24 * 3600),
             margin: Duration::from_secs(30),

@@ -434,7 +434,7 @@ fn a_round_ends_with_its_task_and_with_no_other() {
     let mut state = loop_state("implementation 3/5");
     let task = |id: &str, status| Task { id: id.to_owned(), status, ..Task::default() };
     state.task_graph = vec![task("T-1", TaskStatus::InProgress), task("T-2", TaskStatus::Pending)];
-    state.round = Some(BuildRound { task: "T-1".to_owned(), number: 1 });
+    state.round = Some(BuildRound { task: "T-1".to_owned(), number: 1, ..BuildRound::default() });
     assert_eq!(decide(&mut state, &seen("x")), "go on");
     for closed in [TaskStatus::Done, TaskStatus::Failed, TaskStatus::Blocked, TaskStatus::Pending] {
         state.task_graph[0].status = closed;
@@ -445,7 +445,7 @@ fn a_round_ends_with_its_task_and_with_no_other() {
     }
     state.task_graph.remove(0);
     assert_eq!(decide(&mut state.clone(), &seen("x")), "let go: the round is over");
-    state.round = Some(BuildRound { task: String::new(), number: 2 });
+    state.round = Some(BuildRound { number: 2, ..BuildRound::default() });
     assert_eq!(decide(&mut state.clone(), &seen("x")), "let go: the round is over");
     state.iteration = state.max_iterations;
     assert_eq!(decide(&mut state, &seen("x")), "ended: max_iterations", "bounds come first");

@@ -42,6 +42,15 @@ pub fn tokens(number: u64) -> String {
     format!("{} {}", rounded(number), noun(number, "token", "tokens"))
 }
 
+/// `, $0.31` behind another amount; empty if no client reported a cost.
+pub fn dollars(cost: f64) -> String {
+    match cost {
+        cost if cost <= 0.0 => String::new(),
+        cost if cost < 0.005 => ", less than $0.01".to_owned(),
+        cost => format!(", ${cost:.2}"),
+    }
+}
+
 /// Formats a duration in seconds: `40 s`, `12 min`, `7 h 5 min`, `8 h`.
 pub fn lasted(seconds: i64) -> String {
     match (seconds / 3600, seconds / 60 % 60) {

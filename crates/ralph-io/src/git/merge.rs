@@ -46,6 +46,17 @@ const IN_PROGRESS: [(&str, &str); 6] = [
     ("BISECT_LOG", "a bisect"),
 ];
 
+/// What git is in the middle of in this work tree, as `a merge`; `None` if nothing.
+pub(crate) fn in_progress(top: &Path) -> Result<Option<&'static str>> {
+    let folder = git::line(git::command(top).args(["rev-parse", "--absolute-git-dir"]))?;
+    Ok(in_progress_at(Path::new(&folder)))
+}
+
+fn in_progress_at(git_dir: &Path) -> Option<&'static str> {
+    let is_there = |name: &str| git_dir.join(name).symlink_metadata().is_ok();
+    IN_PROGRESS.into_iter().find(|(name, _)| is_there(name)).map(|(_, what)| what)
+}
+
 /// The working tree of the project at `root`, or why nothing can be merged into it and what to do.
 ///
 /// # Errors
@@ -79,14 +90,12 @@ pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
                 .to_owned(),
         ));
     };
-    for (name, what) in IN_PROGRESS {
-        if git_dir.join(name).symlink_metadata().is_ok() {
-            return Ok(Err(format!(
-                "{what} is in progress in `{}`; finish or abort it (see `git status`), then run \
+    if let Some(what) = in_progress_at(&git_dir) {
+        return Ok(Err(format!(
+            "{what} is in progress in `{}`; finish or abort it (see `git status`), then run \
                  `ralph parallel merge` again",
-                top.display()
-            )));
-        }
+            top.display()
+        )));
     }
     let branch = branch(&top)?;
     Ok(Ok(MergeTarget { top, git_dir, head, branch }))

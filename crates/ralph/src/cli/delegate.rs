@@ -5,6 +5,7 @@
 mod checks;
 mod criteria;
 mod facts;
+mod task;
 
 use crate::command::exit::Exit;
 use anyhow::Result;
@@ -14,6 +15,8 @@ use anyhow::Result;
 pub(super) enum DelegateCommand {
     /// Run the criteria that no receipt proves or disproves
     Criteria(criteria::Args),
+    /// Run the commands of a task
+    Task(task::Args),
     /// Check edited files
     Checks(checks::Args),
     /// Print the facts about the project
@@ -23,6 +26,7 @@ pub(super) enum DelegateCommand {
 pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
     match command {
         DelegateCommand::Criteria(args) => criteria::run(args),
+        DelegateCommand::Task(args) => task::run(args),
         DelegateCommand::Checks(args) => checks::run(args),
         DelegateCommand::Facts(args) => facts::run(args),
     }

@@ -18,8 +18,8 @@ struct Group {
 const GROUPS: [Group; 4] = [
     Group {
         name: "Work",
-        first: &["start", "plan", "build", "ralplan", "refine", "verify"],
-        others: &["parallel", "session", "ideate", "task", "check"],
+        first: &["start", "run", "plan", "ralplan", "refine", "verify"],
+        others: &["build", "parallel", "session", "ideate", "task", "check"],
     },
     Group {
         name: "Look",

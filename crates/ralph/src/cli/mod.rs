@@ -25,6 +25,7 @@ mod refine;
 mod replay;
 mod report;
 mod resume;
+mod run;
 mod session;
 mod session_id;
 mod signal;
@@ -81,6 +82,8 @@ enum Command {
     /// List, compare and restore the moments when all criteria held
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
+    /// Work unattended, in fresh clients, until the criteria hold
+    Run(Box<run::Args>),
     /// Carry out the planned tasks, each in a fresh client
     Build(build::Args),
     /// Plan tasks in headless rounds
@@ -163,6 +166,7 @@ impl Command {
             Command::Task(args) if args.is_import() => "task import",
             Command::Task(_) => "task",
             Command::PlanSync(_) => "plan-sync",
+            Command::Run(_) => "run",
             Command::Build(_) => "build",
             Command::Plan(_) => "plan",
             Command::Parallel(command) => command.name(),
@@ -227,6 +231,7 @@ pub fn run() -> ExitCode {
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(args) => task::run(args),
         Command::PlanSync(args) => task::sync::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Parallel(command) => parallel::run(&command),
         Command::Ralplan(command) => ralplan::run(&command),

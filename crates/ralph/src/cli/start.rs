@@ -25,18 +25,8 @@ pub(crate) struct Args {
     /// Bind the loop to this Claude Code session
     #[arg(long, value_name = "ID", value_parser = session_id::parse, add = ArgValueCandidates::new(complete::sessions))]
     session: Option<String>,
-    /// Maximum number of iterations [default: 25]
-    #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
-    max_iterations: Option<u32>,
-    /// Time limit in minutes [default: 480]
-    #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
-    max_minutes: Option<u64>,
-    /// Token limit, workers included [default: no limit]
-    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
-    max_tokens: Option<u64>,
-    /// Stops in a row without progress that end the loop [default: 3]
-    #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
-    stall_limit: Option<u32>,
+    #[command(flatten)]
+    limits: LoopLimits,
     /// Maximum number of workers at once [default: 4]
     #[arg(
         long,
@@ -54,12 +44,44 @@ pub(crate) struct Args {
         add = ArgValueCandidates::new(complete::completions)
     )]
     completion: Option<Completion>,
-    /// A criterion and the command that proves it; repeatable
-    #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
-    criteria: Vec<Criterion>,
     /// Run the criteria before the work; mark those that hold already
     #[arg(long)]
     baseline: bool,
+}
+
+/// The limits and the criteria of a loop that a command starts.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct LoopLimits {
+    /// Maximum number of iterations [default: 25]
+    #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    max_iterations: Option<u32>,
+    /// Time limit in minutes [default: 480]
+    #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
+    max_minutes: Option<u64>,
+    /// Token limit, workers included [default: no limit]
+    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
+    max_tokens: Option<u64>,
+    /// Stops in a row without progress that end the loop [default: 3]
+    #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
+    stall_limit: Option<u32>,
+    /// A criterion and the command that proves it; repeatable
+    #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
+    criteria: Vec<Criterion>,
+}
+
+impl LoopLimits {
+    pub(super) fn options(&self) -> Options {
+        let mut criteria = self.criteria.clone();
+        arguments::number_criteria(&mut criteria);
+        Options {
+            max_iterations: self.max_iterations,
+            max_minutes: self.max_minutes,
+            max_tokens: self.max_tokens,
+            stall_limit: self.stall_limit,
+            criteria,
+            ..Options::default()
+        }
+    }
 }
 
 fn completion(text: &str) -> Result<Completion, String> {
@@ -81,18 +103,11 @@ impl Args {
 
     /// The flags that set options of the loop itself.
     fn options(&self) -> Options {
-        let mut criteria = self.criteria.clone();
-        arguments::number_criteria(&mut criteria);
         Options {
-            max_iterations: self.max_iterations,
-            max_minutes: self.max_minutes,
-            max_tokens: self.max_tokens,
-            stall_limit: self.stall_limit,
             max_workers: self.workers,
             completion: self.completion.clone(),
-            criteria,
-            session: None,
             baseline: self.baseline,
+            ..self.limits.options()
         }
     }
 }

@@ -17,10 +17,12 @@ pub(crate) enum Exit {
     BadState = 3,
     /// A required program is missing, or failed.
     MissingProgram = 4,
+    /// Ctrl-C paused a run of rounds, as shells report an interrupted command.
+    Interrupted = 130,
 }
 
 /// The causes of each exit code, the same in all commands.
-pub const CAUSES: [(u8, &str); 5] = [
+pub const CAUSES: [(u8, &str); 6] = [
     (Exit::Done as u8, "done; the answer is yes"),
     (
         Exit::No as u8,
@@ -38,6 +40,7 @@ pub const CAUSES: [(u8, &str); 5] = [
         Exit::MissingProgram as u8,
         "a required program is missing or failed: `claude`, `git`, `tmux`, a hook",
     ),
+    (Exit::Interrupted as u8, "Ctrl-C paused `ralph run` or `ralph build`"),
 ];
 
 impl From<Exit> for ExitCode {

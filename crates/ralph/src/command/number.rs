@@ -28,6 +28,14 @@ pub(crate) fn max_tokens(text: &str) -> Result<u64, String> {
     loop_bound(LimitFlag::MaxTokens, text)
 }
 
+/// Parses `--max-cost`: US dollars, as `5` or `2.50`.
+pub(crate) fn max_cost(text: &str) -> Result<f64, String> {
+    const MOST: f64 = 1_000_000.0;
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let cost = text.parse::<f64>().ok().filter(|cost| is_plain && *cost > 0.0 && *cost <= MOST);
+    cost.ok_or_else(|| format!("needs an amount in US dollars, as 5 or 2.50, not `{text}`"))
+}
+
 fn loop_bound(number: LimitFlag, text: &str) -> Result<u64, String> {
     parse_number(number, text).map_err(|refusal| refusal.to_string())
 }

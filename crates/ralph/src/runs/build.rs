@@ -1,37 +1,44 @@
-//! The rounds of `ralph build`: one fresh client for each task.
+//! The rounds of `ralph run` and `ralph build`: a fresh client for each task, or for the goal.
 //!
 //! The loop is bound to the session of each round while that lasts, so the hooks enforce it as in
 //! any session. The hooks and the tasks decide about a round; the client's words do not count.
 
+mod begin;
+pub(crate) mod events;
+pub(crate) mod keep;
+
+pub(crate) use begin::{
+    ReadyRun, RunOptions, alone, announcement, needs, nobody_works, show_first, take_up,
+};
+
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
-use crate::command::screen;
-use crate::command::select_loop::FoundLoop;
-use crate::runs::client::{ClientRound, RoundOutcome};
+use crate::command::exit::{Exit, bad_state};
+use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
-use crate::runs::options::{self, ClientOptions};
+use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
+use crate::runs::review::{self, Reviewed};
 use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
+use events::{Answer, criteria};
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::modes::build::{self as rules, NextBuildStep};
-use ralph_core::protocol::permission::Need;
+use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
 use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::stop::progress;
 use ralph_core::tasks::graph;
-use ralph_core::text::plural::counted;
+use ralph_core::text::plural::{counted, dollars, lasted, tokens};
 use ralph_core::text::truncate::bounded;
-use ralph_hooks::{begin, delegate, signals};
+use ralph_core::views::messages;
+use ralph_hooks::{delegate, signals};
 use ralph_io::git::tree;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::{
-    client, process::clock, process::random, project::environment, store::journal, store::lock,
-};
+use ralph_io::{process::clock, process::random, store::journal};
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,97 +56,6 @@ const LOOKED_AT: usize = 200;
 
 /// Longer than any run of criteria without a time limit of its own.
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
-
-/// Refuses a loop with unmerged work of workers, which later tasks could not see.
-pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
-    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-    let waits = state.workers.iter().filter(|worker| worker.awaits_merge());
-    let tasks: Vec<&str> = waits.map(|worker| worker.task.as_str()).collect();
-    if tasks.is_empty() {
-        return Ok(());
-    }
-    let message = format!(
-        "the work of {} is done and not merged; `ralph parallel run` merges it and continues",
-        screen::visible(&tasks.join(", "))
-    );
-    Err(refused(Exit::No, message))
-}
-
-/// Locks the loop, so that no other `ralph build` or `ralph parallel run` works on its tasks.
-pub(crate) fn alone(file: &LoopFile) -> Result<lock::Lock> {
-    lock::take(&file.folder().join("build"), Duration::ZERO).map_err(|_| {
-        refused(Exit::No, "another `ralph build` or `ralph parallel run` works on this loop")
-    })
-}
-
-/// The tool calls that every round makes.
-pub(crate) fn needs() -> Vec<Need> {
-    let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
-    let calls = ["ralph task done T-1 --note done", "ralph verify"];
-    edits.into_iter().chain(calls.map(|call| Need::Bash(call.to_owned()))).collect()
-}
-
-/// Refuses a loop whose client is already working: it would have two.
-pub(crate) fn nobody_works(state: &LoopState) -> Result<()> {
-    let works = state.is_running() && state.round.is_none();
-    if works && state.client.as_ref().is_some_and(client::is_alive) {
-        let message = format!(
-            "loop {} is at work in a session at {}; pause or cancel it first",
-            screen::visible(&state.loop_id),
-            state.position()
-        );
-        return Err(refused(Exit::No, message));
-    }
-    Ok(())
-}
-
-/// Starts or continues the loop. The first start pins the criteria, since starting is the user's
-/// consent, as with a typed `/ralph`.
-pub(crate) fn take_up(
-    here: &Here,
-    found: &FoundLoop,
-    command: &str,
-    change: impl FnOnce(&mut LoopState),
-) -> Result<LoopState> {
-    let lacking = begin::cannot_start(&found.state.acceptance_criteria, &here.root);
-    if !lacking.is_empty() {
-        return Err(refused(Exit::No, format!("{}; nothing was started", lacking.join("; "))));
-    }
-    let state = found.file.update(|state| {
-        if state.started_at.is_none() {
-            begin::freeze(state, &here.root, here.now);
-        }
-        environment::take(state);
-        change(state);
-        state.clone()
-    });
-    let state = state.map_err(bad_state)?.context("the loop is gone")?;
-    note(here, &found.file, &state, (command, "started"), "a person started it in a terminal");
-    Ok(state)
-}
-
-pub(crate) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String {
-    let mut text = format!("{what} loop {}; logs in {}", state.loop_id, logs.display());
-    for criterion in &state.acceptance_criteria {
-        text.push_str(&format!("\n{}: {}", criterion.id, criterion.decided_by()));
-    }
-    text
-}
-
-/// Prints the command of the first round, and changes nothing.
-pub(crate) fn show_first(
-    here: &Here,
-    found: &FoundLoop,
-    client: &ClientOptions,
-    logs: &Path,
-) -> Result<()> {
-    let (mut state, now) = (found.state.clone(), clock::now());
-    if rules::begin(&mut state, "ID", 1, now) == NextBuildStep::Criteria {
-        rules::begin_for_goal(&mut state, "ID", 1);
-    }
-    let prompt = prompt(&found.file, &state);
-    options::show(&ClientRound { prompt, ..round(here, client, logs, (1, "ID")) })
-}
 
 fn round(
     here: &Here,
@@ -162,29 +78,65 @@ pub(crate) fn prompt(file: &LoopFile, state: &LoopState) -> String {
     rules::prompt::of_round(state, &steers, &earlier.collect::<Vec<_>>(), clock::now())
 }
 
+/// The rounds to run, and how.
+pub(crate) struct BuildOrder<'a> {
+    pub(crate) here: &'a Here,
+    pub(crate) file: &'a LoopFile,
+    /// The command that the user typed, and that continues the run.
+    pub(crate) command: &'static str,
+    pub(crate) client: &'a ClientOptions,
+    pub(crate) logs: PathBuf,
+    pub(crate) answer: Answer,
+    pub(crate) commits: Option<keep::RoundCommits<'a>>,
+    /// The highest number of rounds; 0 means no limit.
+    pub(crate) rounds: u32,
+}
+
 /// Works through the tasks of a loop, one after another.
 pub(crate) struct Builder<'a> {
     runner: ClientRunner<'a, Infallible>,
-    client: &'a ClientOptions,
-    file: &'a LoopFile,
-    logs: PathBuf,
-    /// The highest number of rounds; 0 means no limit.
-    rounds: u32,
+    order: BuildOrder<'a>,
     /// The number of the current round, or of the last one.
     number: u32,
     /// Fingerprint of the work tree at the start of the round; `None` without git.
     tree: Option<String>,
+    /// True once the criteria have run for the first time.
+    has_proof: bool,
 }
 
 /// What a round left.
 struct EndedRound {
     /// What happened to its task.
     told: String,
+    /// The state afterwards; `None` if the loop had ended before.
+    state: Option<LoopState>,
+    /// The task of the round.
+    task: Option<String>,
+    /// The tasks that it finished.
+    finished: Vec<String>,
     /// True if its task is where it was, or it had none.
     is_open: bool,
     is_for_goal: bool,
     /// True if one of Ralph's hooks took part.
     is_hooked: bool,
+}
+
+/// What follows a run of the criteria.
+enum Settled {
+    /// The loop has ended.
+    Over,
+    /// A criterion does not hold.
+    Open,
+    /// The review found something to fix.
+    Reviewed,
+    /// The review could not be made.
+    Rest(BuildEnd),
+}
+
+impl Settled {
+    fn is_over(&self) -> bool {
+        matches!(self, Settled::Over)
+    }
 }
 
 /// A round that has begun.
@@ -196,23 +148,42 @@ struct Begun {
 type BuildEnd = RunEnd<Infallible>;
 
 impl<'a> Builder<'a> {
-    pub(crate) fn new(
-        (here, file): (&'a Here, &'a LoopFile),
-        client: &'a ClientOptions,
-        logs: PathBuf,
-        rounds: u32,
-        interrupts: &'a Interrupts,
-    ) -> Result<Builder<'a>> {
-        let runner = ClientRunner::one((here, Some(file)), interrupts, "build")?;
-        Ok(Builder { runner, client, file, logs, rounds, number: 0, tree: None })
+    pub(crate) fn new(order: BuildOrder<'a>, interrupts: &'a Interrupts) -> Result<Builder<'a>> {
+        let here = (order.here, Some(order.file));
+        let runner = ClientRunner::one(here, interrupts, order.command)?;
+        Ok(Builder { runner, order, number: 0, tree: None, has_proof: false })
+    }
+
+    /// Runs the criteria before the first round. Returns true if that ends the loop: all of them
+    /// hold, and no task is open.
+    fn prove_first(&mut self) -> Result<bool> {
+        let state = self.order.file.read().map_err(bad_state)?;
+        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(false) };
+        if state.acceptance_criteria.is_empty() || state.ending.is_some() {
+            return Ok(false);
+        }
+        let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
+        let is_over = match !state.task_graph.is_empty() && is_open {
+            true => self.prove().map(|_| false)?,
+            false => self.settle()?.is_over(),
+        };
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        self.runner.screen.tell(&match is_over {
+            true => format!("{}; no round is needed", holding(&state)),
+            false => holding(&state),
+        });
+        self.order.answer.event("criteria", &state, criteria(&state))?;
+        Ok(is_over)
     }
 
     /// The end of the run once all requested rounds are done. Criteria that only have to run need
     /// no further round.
     fn after_its_rounds(&self) -> Result<BuildEnd> {
-        let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(RunEnd::Over) };
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
+            return Ok(RunEnd::Over);
+        };
         let summary = graph::summary(&loaded.state.task_graph, clock::now());
-        if summary.all_done() && loaded.state.ending.is_none() && self.settle()? {
+        if summary.all_done() && loaded.state.ending.is_none() && self.settle()?.is_over() {
             return Ok(RunEnd::Over);
         }
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
@@ -221,8 +192,11 @@ impl<'a> Builder<'a> {
     /// Binds the loop to the round, or returns the reason why there is no round.
     fn begin(&self, session: &str) -> Result<Result<Begun, BuildEnd>> {
         let (now, number) = (clock::now(), self.number);
-        let next =
-            self.file.update(|state| (rules::begin(state, session, number, now), state.clone()));
+        let next = self.order.file.update(|state| {
+            let next = rules::begin(state, session, number, now);
+            self.note_tree(state);
+            (next, state.clone())
+        });
         // The loop may have ended in the round before, and been archived there.
         let Some((next, mut state)) = next.map_err(bad_state)? else {
             return Ok(Err(RunEnd::Over));
@@ -235,101 +209,202 @@ impl<'a> Builder<'a> {
             NextBuildStep::Stuck(_) => return blocked(&stuck(&state)),
             NextBuildStep::Withheld(why) => return blocked(why.describe()),
             NextBuildStep::Over => {
-                engine::put_away(self.runner.here, self.file, &state)?;
+                engine::put_away(self.runner.here, self.order.file, &state)?;
                 return Ok(Err(RunEnd::Over));
             }
-            NextBuildStep::Criteria => match self.begin_for_goal(session)? {
-                None => return Ok(Err(RunEnd::Over)),
-                Some(begun) => {
+            NextBuildStep::Criteria => match self.settle()? {
+                Settled::Over => return Ok(Err(RunEnd::Over)),
+                Settled::Rest(end) => return Ok(Err(end)),
+                // The findings are tasks now.
+                Settled::Reviewed => return self.begin(session),
+                Settled::Open => {
+                    let Some(begun) = self.begin_for_goal(session)? else {
+                        return Ok(Err(RunEnd::Over));
+                    };
                     state = begun;
                     format!("round {number}")
                 }
             },
         };
-        lifecycle::bind(&self.runner.here.home, self.file, session)?;
-        Ok(Ok(Begun { label, prompt: prompt(self.file, &state) }))
+        lifecycle::bind(&self.runner.here.home, self.order.file, session)?;
+        Ok(Ok(Begun { label, prompt: prompt(self.order.file, &state) }))
     }
 
-    /// Runs the criteria, and binds the loop to a round for the goal. `None` if the loop has ended.
+    /// Binds the loop to a round for the goal. `None` if the loop has ended.
     fn begin_for_goal(&self, session: &str) -> Result<Option<LoopState>> {
-        let state = self.file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-        let is_first = state.iteration == 0 && state.task_graph.is_empty();
-        // Before any work, criteria that hold prove nothing; the prompt names those that fail.
-        if is_first {
-            self.prove()?;
-        } else if self.settle()? {
-            return Ok(None);
-        }
-        let begun = self.file.update(|state| {
+        let begun = self.order.file.update(|state| {
             rules::begin_for_goal(state, session, self.number);
+            self.note_tree(state);
             state.clone()
         });
         begun.map_err(bad_state)
     }
 
+    fn note_tree(&self, state: &mut LoopState) {
+        if let Some(round) = &mut state.round {
+            round.tree.clone_from(&self.tree);
+        }
+    }
+
     /// Runs the criteria that are due, in a process of their own, which can take on the recorded
     /// environment.
     fn prove(&self) -> Result<Proof> {
-        let proof = delegate::prove(self.file, A_DAY)?;
+        let proof = delegate::prove(self.order.file, A_DAY)?;
         if proof.trees.is_empty() && !proof.problem.is_empty() {
             bail!("could not run the criteria: {}", proof.problem);
         }
         Ok(proof)
     }
 
-    /// Runs the criteria that are due. Returns true if that ends the loop.
-    fn settle(&self) -> Result<bool> {
-        let proof = self.prove()?;
+    /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
+    /// remains.
+    fn settle(&self) -> Result<Settled> {
+        let mut proof = self.prove()?;
+        let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+        if let Some(number) = state.and_then(|state| rules::review::due(&state, &proof)) {
+            let (here, file) = (self.runner.here, self.order.file);
+            self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
+            let client = self.order.client;
+            let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
+            if let Reviewed::Clean(told) | Reviewed::Tasks(told) = &reviewed {
+                self.runner.screen.tell(told);
+                let state = engine::last_state(here, file)?;
+                let round = state.reviews.last().map(|round| json!({"review": round}));
+                self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
+            }
+            match reviewed {
+                Reviewed::Clean(_) => {}
+                Reviewed::Tasks(_) => return Ok(Settled::Reviewed),
+                Reviewed::Failed(why) => {
+                    let why = format!("the changes could not be reviewed: {why}");
+                    let end = RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram);
+                    return Ok(Settled::Rest(end));
+                }
+                Reviewed::Interrupted => {
+                    let end =
+                        RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
+                    return Ok(Settled::Rest(end));
+                }
+            }
+            // A file may have changed meanwhile.
+            proof = self.prove()?;
+        }
         let now = clock::now();
-        let settled = self.file.update(|state| (rules::settle(state, &proof, now), state.clone()));
+        let settled =
+            self.order.file.update(|state| (rules::settle(state, &proof, now), state.clone()));
         let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
         if is_settled {
-            engine::put_away(self.runner.here, self.file, &state)?;
+            engine::put_away(self.runner.here, self.order.file, &state)?;
+            return Ok(Settled::Over);
         }
-        Ok(is_settled)
+        Ok(Settled::Open)
     }
 
-    /// Ends the round. The loop may have ended in it.
-    fn end(&self, session: &str, why: &str) -> Result<EndedRound> {
-        let ended = self.file.update(|state| {
+    /// Ends the round, and judges what it finished. The loop may have ended in it.
+    fn end(&self, session: &str, why: &str, cost: f64) -> Result<EndedRound> {
+        let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
+        let facts = RoundFacts { has_changed, failed: self.failed_tasks(has_changed)? };
+        let ended = self.order.file.update(|state| {
             let (is_open, is_for_goal) = (rules::is_open(state), rules::is_goal_round(state));
-            let is_hooked = state.via.is_some();
-            EndedRound { is_open, is_for_goal, is_hooked, told: rules::end(state, why) }
+            let (is_hooked, task) =
+                (state.via.is_some(), rules::task_of_round(state).map(str::to_owned));
+            let marked: Vec<String> =
+                rules::marked_done(state).iter().map(|task| task.id.clone()).collect();
+            state.usage.cost += cost;
+            let told = rules::end(state, why, &facts);
+            let is_done = |id: &String| {
+                let task = state.task_graph.iter().find(|task| task.id == *id);
+                task.is_some_and(|task| task.status == TaskStatus::Done)
+            };
+            let finished = marked.into_iter().filter(is_done).collect();
+            let state = Some(state.clone());
+            EndedRound { told, state, task, finished, is_open, is_for_goal, is_hooked }
         });
         let ended = ended.map_err(bad_state)?;
         let home = &self.runner.here.home;
-        lifecycle::release(home, self.file, session)?;
+        lifecycle::release(home, self.order.file, session)?;
         if let Some(ended) = ended {
             return Ok(ended);
         }
-        let found = lifecycle::read(home, self.file.clone()).map_err(bad_state)?;
+        let found = lifecycle::read(home, self.order.file.clone()).map_err(bad_state)?;
         let ending = found.and_then(|(_, loaded)| loaded.state.ending);
         let is_open = ending.is_some_and(|ending| ending.kind == EndingKind::Stalled);
-        let told = "the loop has ended".to_owned();
-        Ok(EndedRound { told, is_open, is_for_goal: false, is_hooked: true })
+        Ok(EndedRound {
+            told: "the loop has ended".to_owned(),
+            state: None,
+            task: None,
+            finished: Vec::new(),
+            is_open,
+            is_for_goal: false,
+            is_hooked: true,
+        })
+    }
+
+    /// Runs the commands of the tasks that the round marked done. Returns those that do not hold.
+    fn failed_tasks(&self, has_changed: Option<bool>) -> Result<BTreeMap<String, String>> {
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
+            return Ok(BTreeMap::new());
+        };
+        let marked = rules::marked_done(&loaded.state).into_iter();
+        let marked = marked.filter(|task| !task.verify.is_empty() && has_changed != Some(false));
+        let failed = marked.map(|task| {
+            let failed = delegate::task_commands(self.order.file, &task.id, A_DAY);
+            // A command that could not run proves nothing.
+            let failed = failed.unwrap_or_else(|error| Some(format!("{error:#}")));
+            failed.map(|failed| (task.id.clone(), failed))
+        });
+        Ok(failed.flatten().collect())
+    }
+
+    /// Commits what the round changed. Returns a note for the round's line.
+    fn commit(&self, ended: &EndedRound) -> Result<String> {
+        let Some(commits) = &self.order.commits else { return Ok(String::new()) };
+        let is_finished = ended.is_for_goal || !ended.finished.is_empty();
+        let Some(state) = ended.state.as_ref().filter(|_| is_finished) else {
+            drop(commits.note_round());
+            return Ok(String::new());
+        };
+        let task = ended.finished.first().map(String::as_str);
+        match commits.commit(&keep::message(state, task, self.number)) {
+            Ok(None) => Ok(String::new()),
+            Ok(Some(commit)) => {
+                let members = json!({"round": self.number, "commit": commit});
+                self.order.answer.event("committed", state, members)?;
+                Ok(format!("; commit {commit}"))
+            }
+            Err(error) => Ok(format!("; {error:#}")),
+        }
     }
 
     /// Runs the criteria after a round for the goal, and counts the round. Returns what holds now.
     fn count_goal_round(&self) -> Result<String> {
-        let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(String::new()) };
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
+            return Ok(String::new());
+        };
         let (work, tree) = (progress::print_of_work(&loaded.state), self.tree());
-        if self.settle()? {
-            return Ok("all criteria hold".to_owned());
+        match self.settle()? {
+            Settled::Over => return Ok("all criteria hold".to_owned()),
+            Settled::Reviewed => {
+                return Ok("all criteria hold; the review found something to fix".to_owned());
+            }
+            // The next step asks for the review again, and reports why it fails.
+            Settled::Rest(_) => return Ok("all criteria hold".to_owned()),
+            Settled::Open => {}
         }
         let (tree_after, now) = (self.tree(), clock::now());
-        let counted = self.file.update(|state| {
+        let counted = self.order.file.update(|state| {
             let trees = (work.as_str(), tree.as_deref(), tree_after.as_deref());
             rules::count_goal_round(state, trees, now);
             state.clone()
         });
         let Some(state) = counted.map_err(bad_state)? else { return Ok(String::new()) };
-        engine::put_away(self.runner.here, self.file, &state)?;
+        engine::put_away(self.runner.here, self.order.file, &state)?;
         Ok(holding(&state))
     }
 
     /// Updates the line about the whole run.
     fn show(&self) -> Result<()> {
-        let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(()) };
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else { return Ok(()) };
         let state = loaded.state;
         let summary = graph::summary(&state.task_graph, clock::now());
         let (n_done, n_tasks, words) = match summary.total {
@@ -340,19 +415,67 @@ impl<'a> Builder<'a> {
             }
             total => (summary.done, total, format!("{}/{total} tasks done", summary.done)),
         };
+        let words = match self.most_rounds(&state) {
+            0 => words,
+            most => format!("round {} of {most}  {words}", self.number),
+        };
         // The hooks count as well, and earlier runs are in the state alone.
-        let tokens = state.usage.total().max(self.runner.tokens());
-        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens });
+        let (tokens, cost) = (state.usage.total().max(self.runner.tokens()), state.usage.cost);
+        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens, cost });
         Ok(())
+    }
+
+    /// The number of the last round that may begin, as far as it is known: the user's bound, that of
+    /// the loop, or one round for each open task.
+    fn most_rounds(&self, state: &LoopState) -> u32 {
+        let summary = graph::summary(&state.task_graph, clock::now());
+        let open = u32::try_from(summary.total - summary.done).unwrap_or(u32::MAX);
+        let earlier = self.number.saturating_sub(1);
+        let more = match (self.order.rounds, open) {
+            (0, 0) => state.max_iterations.saturating_sub(state.iteration),
+            (0, open) => open,
+            (most, _) => return most,
+        };
+        earlier.saturating_add(more).max(self.number)
     }
 
     fn tree(&self) -> Option<String> {
         tree::fingerprint(&self.runner.here.root).ok().flatten()
     }
 
+    /// Prints the events of a round that is over.
+    fn report(&self, session: &str, ended: &EndedRound, came: &RoundResult) -> Result<()> {
+        if self.order.answer == Answer::Text {
+            return Ok(());
+        }
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        let outcome = match &came.outcome {
+            RoundOutcome::Finished { is_error: false, .. } => "finished",
+            RoundOutcome::Finished { .. } => "failed",
+            RoundOutcome::RateLimited { .. } => "rate_limited",
+            RoundOutcome::Overloaded { .. } => "overloaded",
+            RoundOutcome::Crashed { .. } => "crashed",
+            RoundOutcome::Ended => "interrupted",
+        };
+        let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
+        let members = json!({"round": self.number, "session": session, "task": ended.task,
+            "outcome": outcome, "changed": has_changed, "seconds": came.duration.as_secs(),
+            "tokens": came.tokens.total(), "cost": came.cost, "what": ended.told});
+        self.order.answer.event("round ended", &state, members)?;
+        for id in &ended.finished {
+            let task = state.task_graph.iter().find(|task| task.id == *id);
+            let note = task.and_then(|task| task.result.as_deref());
+            self.order.answer.event("task done", &state, json!({"task": id, "note": note}))?;
+        }
+        if !state.acceptance_criteria.is_empty() {
+            self.order.answer.event("criteria", &state, criteria(&state))?;
+        }
+        Ok(())
+    }
+
     fn could_not_start(&self, session: &str) {
         // The error of the start is the one to report.
-        drop(self.end(session, "it could not be started"));
+        drop(self.end(session, "it could not be started", 0.0));
     }
 }
 
@@ -364,25 +487,33 @@ impl<'a> Owner<'a> for Builder<'a> {
     }
 
     fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
-        if self.rounds > 0 && self.number >= self.rounds {
+        if !std::mem::replace(&mut self.has_proof, true) && self.prove_first()? {
+            self.runner.stop(RunEnd::Over);
+            return Ok(Then::Again);
+        }
+        if self.order.rounds > 0 && self.number >= self.order.rounds {
             let end = self.after_its_rounds()?;
             self.runner.stop(end);
             return Ok(Then::Again);
         }
         self.number += 1;
         let session = random::uuid();
+        self.tree = self.tree();
         match self.begin(&session)? {
             Err(end) => self.runner.stop(end),
             Ok(Begun { label, prompt }) => {
                 let which = (self.number, session.as_str());
-                let round = round(self.runner.here, self.client, &self.logs, which);
+                let round = round(self.runner.here, self.order.client, &self.order.logs, which);
                 let round = ClientRound { label: label.clone(), prompt, ..round };
-                let alone = held_by_client(self.file);
-                let order = RoundOrder::new(round, &self.client.policy(), &alone);
-                self.tree = self.tree();
+                let alone = held_by_client(self.order.file);
+                let order = RoundOrder::new(round, &self.order.client.policy(), &alone);
                 self.show()?;
                 let started = self.runner.start(&session, (&label, ""), &order);
                 started.inspect_err(|_| self.could_not_start(&session))?;
+                let state = engine::last_state(self.runner.here, self.order.file)?;
+                let task = rules::task_of_round(&state);
+                let members = json!({"round": self.number, "session": session, "task": task});
+                self.order.answer.event("round began", &state, members)?;
             }
         }
         Ok(Then::Again)
@@ -391,27 +522,34 @@ impl<'a> Owner<'a> for Builder<'a> {
     fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
-        let mut ended = self.end(session, &why)?;
-        let mut noted = ended.told.clone();
+        let mut ended = self.end(session, &why, came.cost)?;
+        let is_turn = matches!(came.outcome, RoundOutcome::Finished { .. });
+        let kept = match is_turn {
+            true => self.commit(&ended)?,
+            false => String::new(),
+        };
+        let mut noted = format!("{}{kept}", ended.told);
         if let (true, RoundOutcome::Finished { result, .. }) = (ended.is_for_goal, &came.outcome) {
             ended.told = self.count_goal_round()?;
-            noted =
-                format!("{}; its last words: {}", ended.told, bounded(result.trim(), LAST_WORDS));
+            noted = format!(
+                "{}{kept}; its last words: {}",
+                ended.told,
+                bounded(result.trim(), LAST_WORDS)
+            );
         }
-        let became = format!("{}: {}", self.runner.screen.label(session), ended.told);
+        let used = used(&came);
+        let label = self.runner.screen.label(session);
+        let became = format!("{label}: {}{kept} ({used})", ended.told);
         let noted = format!("round {}: {noted}", self.number);
         self.runner.show_end(session, &became, &noted, &came);
+        self.report(session, &ended, &came)?;
         self.show()?;
         let is_client = came.session_id.as_deref() == Some(session);
         if is_client && !ended.is_hooked && matches!(came.outcome, RoundOutcome::Finished { .. }) {
-            self.runner.stop(RunEnd::rest(
-                PauseCause::BlockedOnHuman,
-                NO_HOOKS,
-                Exit::MissingProgram,
-            ));
+            self.runner.stop(RunEnd::rest(PauseCause::BlockedOnHuman, NO_HOOKS, Exit::No));
         }
         if ended.is_open && self.tree.is_some() && self.tree == self.tree() {
-            self.runner.stop_idle(self.client, "build", &came);
+            self.runner.stop_idle(self.order.client, "build", &came);
         }
         self.runner.learn(&came);
         Ok(())
@@ -428,13 +566,42 @@ fn holding(state: &LoopState) -> String {
     }
 }
 
+/// `12 s, 48 k tokens, $0.31`.
+fn used(came: &RoundResult) -> String {
+    let seconds = i64::try_from(came.duration.as_secs()).unwrap_or(i64::MAX);
+    format!("{}, {}{}", lasted(seconds), tokens(came.tokens.total()), dollars(came.cost))
+}
+
 impl<'a> LoopOwner<'a> for Builder<'a> {
     fn file(&self) -> &'a LoopFile {
-        self.file
+        self.order.file
     }
 
     fn decided(&mut self, verdict: Infallible) -> Result<Exit> {
         match verdict {}
+    }
+
+    fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
+        let cause = state.pause.as_ref().map(|pause| pause.cause.as_str().to_owned());
+        // The line below says the same to a person.
+        drop(self.order.answer.event("paused", state, json!({"cause": cause, "why": why})));
+        let next = engine::goes_on(self.runner.command(), why);
+        format!("loop {} is paused at {}: {why}{next}", state.loop_id, state.position())
+    }
+
+    fn over(&mut self) -> Result<Exit> {
+        let state = engine::ended(self.runner.here, self.order.file)?;
+        let ending = state.ending.clone().unwrap_or_default();
+        self.order.answer.say(&messages::ended(&state))?;
+        let members = json!({"kind": ending.kind, "detail": ending.detail,
+            "rounds": self.number, "tokens": state.usage.total().max(self.runner.tokens()),
+            "cost": state.usage.cost});
+        self.order.answer.event("ended", &state, members)?;
+        Ok(if ending.kind == EndingKind::Complete { Exit::Done } else { Exit::No })
+    }
+
+    fn say(&mut self, text: &str) -> Result<()> {
+        self.order.answer.say(text)
     }
 }
 

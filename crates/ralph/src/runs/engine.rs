@@ -139,6 +139,11 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
     fn over(&mut self) -> Result<Exit> {
         over(self.runner().here, self.file())
     }
+
+    /// Prints a line of the answer.
+    fn say(&mut self, text: &str) -> Result<()> {
+        screen::say(&screen::visible_lines(text))
+    }
 }
 
 /// The command that continues a run, unless the reason of its pause names another.
@@ -165,7 +170,7 @@ pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
             0 => String::new(),
             total => format!("{} of {} done; ", tasks.done, counted(total, "task", "tasks")),
         };
-        screen::say(&format!("{tasks}{used}"))?;
+        owner.say(&format!("{tasks}{used}"))?;
     }
     Ok(exit)
 }
@@ -183,7 +188,7 @@ fn finish<'a, O: LoopOwner<'a>>(owner: &mut O, ended: RunEnd<O::Verdict>) -> Res
         RunEnd::Paused => {
             let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
             let line = owner.paused_line(&state, "you paused it");
-            screen::say(&screen::visible_lines(&line))?;
+            owner.say(&line)?;
             Ok(O::PAUSED)
         }
         RunEnd::Rest { cause, why, exit } => rest(owner, cause, &why, exit),
@@ -210,19 +215,32 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
     };
     let runner = owner.runner();
     note(runner.here, file, &state, (runner.words.command, "paused"), why);
-    screen::say(&screen::visible_lines(&owner.paused_line(&state, why)))?;
+    let line = owner.paused_line(&state, why);
+    owner.say(&line)?;
     Ok(exit)
 }
 
 /// Archives a loop that has ended, and prints how it ended.
 pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<Exit> {
-    let found = lifecycle::read(&here.home, file.clone()).map_err(bad_state)?;
-    let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
-    put_away(here, &file, &state)?;
+    let state = ended(here, file)?;
     screen::say(&screen::visible_lines(&messages::ended(&state)))?;
     let kind = state.ending.map(|ending| ending.kind);
     let is_good = kind.is_some_and(|kind| kind.is_completion() || kind == EndingKind::Approved);
     Ok(if is_good { Exit::Done } else { Exit::No })
+}
+
+/// The state of a loop, wherever its file is now.
+pub(crate) fn last_state(here: &Here, file: &LoopFile) -> Result<LoopState> {
+    let found = lifecycle::read(&here.home, file.clone()).map_err(bad_state)?;
+    Ok(found.context("the loop is gone")?.1.state)
+}
+
+/// Archives a loop that has ended, and returns its last state.
+pub(crate) fn ended(here: &Here, file: &LoopFile) -> Result<LoopState> {
+    let found = lifecycle::read(&here.home, file.clone()).map_err(bad_state)?;
+    let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
+    put_away(here, &file, &state)?;
+    Ok(state)
 }
 
 /// Archives the loop if it has ended.
@@ -238,6 +256,10 @@ pub(crate) struct Words {
     pub(crate) command: &'static str,
     /// The word for its clients.
     pub(crate) members: &'static str,
+    /// The exit code after Ctrl-C.
+    pub(crate) interrupted: Exit,
+    /// The exit code if the client fails for good.
+    pub(crate) failed: Exit,
     /// The journal's word for the end of a client.
     pub(crate) ended: &'static str,
 }
@@ -266,6 +288,8 @@ pub(crate) struct ClientRunner<'a, V> {
     n_rounds: usize,
     /// The tokens of all clients that have ended.
     tokens: u64,
+    /// Their cost in US dollars, as they reported it.
+    cost: f64,
     began: Instant,
 }
 
@@ -355,7 +379,13 @@ impl<'a, V> ClientRunner<'a, V> {
         interrupts: &'a Interrupts,
         command: &'static str,
     ) -> Result<Self> {
-        let words = Words { command, members: "", ended: super::build::ENDED };
+        let is_build = matches!(command, "run" | "build");
+        let (interrupted, failed) = match is_build {
+            true => (Exit::Interrupted, Exit::No),
+            false => (Exit::MissingProgram, Exit::MissingProgram),
+        };
+        let ended = super::build::ENDED;
+        let words = Words { command, members: "", ended, interrupted, failed };
         Ok(ClientRunner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
     }
 
@@ -393,6 +423,7 @@ impl<'a, V> ClientRunner<'a, V> {
             crashes: 0,
             n_rounds: 0,
             tokens: 0,
+            cost: 0.0,
             began: Instant::now(),
         })
     }
@@ -479,7 +510,8 @@ impl<'a, V> ClientRunner<'a, V> {
         }
         self.asked = asked;
         self.crew.ask(asked);
-        self.stop(RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
+        let exit = self.words.interrupted;
+        self.stop(RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", exit));
         match (self.is_many, asked) {
             (true, InterruptRequest::End) => {
                 self.screen.tell(&format!("ending all {}", self.words.members));
@@ -513,6 +545,7 @@ impl<'a, V> ClientRunner<'a, V> {
         match self.told.remove(name) {
             Some(RoundMessage::Came(came)) => {
                 self.tokens = self.tokens.saturating_add(came.tokens.total());
+                self.cost += came.cost;
                 MemberExit { came: *came, failed: None }
             }
             Some(RoundMessage::Failed { why, is_missing }) => {
@@ -531,8 +564,15 @@ impl<'a, V> ClientRunner<'a, V> {
         let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
         if let Some((cause, why)) = options::rests(came, self.crashes) {
-            self.stop(RunEnd::rest(cause, &why, Exit::MissingProgram));
+            let is_end = came.outcome == RoundOutcome::Ended;
+            let exit = if is_end { self.words.interrupted } else { self.words.failed };
+            self.stop(RunEnd::rest(cause, &why, exit));
         }
+    }
+
+    /// The command that started the run.
+    pub(crate) fn command(&self) -> &'static str {
+        self.words.command
     }
 
     /// The tokens of all clients that have ended.
@@ -540,12 +580,13 @@ impl<'a, V> ClientRunner<'a, V> {
         self.tokens
     }
 
-    /// `3 rounds, 12 min, 48 k tokens`; `None` if no client was started.
+    /// `3 rounds, 12 min, 48 k tokens, $0.31`; `None` if no client was started.
     pub(crate) fn used(&self) -> Option<String> {
         let rounds = counted(self.n_rounds, "round", "rounds");
         let seconds = i64::try_from(self.began.elapsed().as_secs()).unwrap_or(i64::MAX);
         let (time, tokens) = (lasted(seconds), plural::tokens(self.tokens));
-        (self.n_rounds > 0).then(|| format!("{rounds}, {time}, {tokens}"))
+        let cost = plural::dollars(self.cost);
+        (self.n_rounds > 0).then(|| format!("{rounds}, {time}, {tokens}{cost}"))
     }
 
     /// Stops the run after a round that could do nothing because its calls were denied: the next

@@ -24,9 +24,9 @@ pub(crate) struct ClientOptions {
     /// The client's permission mode [default: the settings]
     #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(complete::permission_modes))]
     permission_mode: Option<String>,
-    /// When a usage limit is reached, wait until it is reset
+    /// Pause when a usage limit is reached, instead of waiting until it is reset
     #[arg(long)]
-    wait_limits: bool,
+    no_wait: bool,
     /// Print the command of the first round and start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -37,7 +37,7 @@ pub(crate) struct ClientOptions {
 
 impl ClientOptions {
     pub(crate) fn policy(&self) -> Policy {
-        Policy { waits_for_limits: self.wait_limits, ..Policy::default() }
+        Policy { waits_for_limits: !self.no_wait, ..Policy::default() }
     }
 
     /// The mode given here, else the one in Ralph's settings. `None` leaves it to the client's
@@ -178,7 +178,7 @@ pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
             Some("the API did not answer; try again later".to_owned())
         }
         RoundOutcome::RateLimited { until: Some(at) } => {
-            Some(format!("the usage limit is reached until {at}; --wait-limits waits for that"))
+            Some(format!("the usage limit is reached until {at}"))
         }
         RoundOutcome::RateLimited { until: None } => {
             Some("the usage limit is reached; try again later".to_owned())

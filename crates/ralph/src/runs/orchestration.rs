@@ -56,7 +56,13 @@ pub(crate) type OrchestrationEnd = RunEnd<Routed>;
 /// alive then.
 pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
     let inputs = plan.place.sessions.inputs(&plan.id);
-    let words = Words { command: "session run", members: "agents", ended: "call ended" };
+    let words = Words {
+        command: "session run",
+        members: "agents",
+        ended: "call ended",
+        interrupted: Exit::MissingProgram,
+        failed: Exit::MissingProgram,
+    };
     let watched = [plan.file.folder(), &inputs];
     engine::run(DriveState {
         plan,
@@ -204,7 +210,13 @@ impl DriveState<'_> {
             at_most(after, step.state)
         );
         let (n_done, n_tasks) = (tasks.completed, tasks.total);
-        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens: state.usage.total() });
+        self.runner.screen.whole(&Whole {
+            n_done,
+            n_tasks,
+            words,
+            tokens: state.usage.total(),
+            cost: 0.0,
+        });
         for finding in step.findings.iter().filter(|one| one.weight != Weight::Notice) {
             let text = finding.to_string();
             if self.found.insert(text.clone()) {

@@ -12,7 +12,8 @@ pub(crate) use worker::planned;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::journal::note;
-use crate::runs::build::Builder;
+use crate::runs::build::events::Answer;
+use crate::runs::build::{BuildOrder, Builder};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
@@ -51,7 +52,13 @@ pub(crate) type ParallelEnd = RunEnd<AllMerged>;
 /// # Errors
 /// When the loop cannot be read or written. No process that the run started is alive then.
 pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exit> {
-    let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
+    let words = Words {
+        command: "parallel run",
+        members: "workers",
+        ended: "worker ended",
+        interrupted: Exit::MissingProgram,
+        failed: Exit::MissingProgram,
+    };
     let watched = [plan.file.folder()];
     engine::run(ParallelState {
         plan,
@@ -138,7 +145,17 @@ impl<'a> LoopOwner<'a> for ParallelState<'a> {
         // No work remains for workers; the rounds of a build continue in the main worktree.
         file.update(|state| state.parallel = false).map_err(bad_state)?;
         let (client, logs) = (self.plan.client, self.plan.logs.clone());
-        engine::run(Builder::new((here, file), client, logs, 0, self.runner.interrupts)?)
+        let order = BuildOrder {
+            here,
+            file,
+            command: "build",
+            client,
+            logs,
+            answer: Answer::Text,
+            commits: None,
+            rounds: 0,
+        };
+        engine::run(Builder::new(order, self.runner.interrupts)?)
     }
 
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
@@ -185,6 +202,12 @@ impl ParallelState<'_> {
         let words = format!(
             "{n_done}/{n_tasks} tasks done, {n_merged} merged, {n_running}/{most} at work{what}"
         );
-        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens: state.usage.total() });
+        self.runner.screen.whole(&Whole {
+            n_done,
+            n_tasks,
+            words,
+            tokens: state.usage.total(),
+            cost: 0.0,
+        });
     }
 }

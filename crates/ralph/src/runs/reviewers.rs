@@ -11,6 +11,7 @@ use super::options;
 use super::screen::Screen;
 use super::worker::RoundOrder;
 use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::evidence::review::prompt::ReviewerTools;
@@ -93,7 +94,13 @@ pub(crate) fn ask(
     client::client()?;
     let logs = options::logs(run.here, KIND);
     user_files::make_folders(&logs, 0o700)?;
-    let words = Words { command: KIND, members: "reviewers", ended: "review ended" };
+    let words = Words {
+        command: KIND,
+        members: "reviewers",
+        interrupted: Exit::Interrupted,
+        failed: Exit::MissingProgram,
+        ended: "review ended",
+    };
     let mut owner = Reviewers {
         runner: ClientRunner::apart(run.here, run.interrupts, words, run.screen)?,
         was_live: is_live(run.file),

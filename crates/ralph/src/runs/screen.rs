@@ -42,10 +42,12 @@ struct WholeLine {
     words: String,
     /// The tokens of ended rounds.
     tokens: u64,
+    /// The cost of ended rounds in US dollars.
+    cost: f64,
 }
 
 /// How far a run is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Whole {
     pub(crate) n_done: usize,
     /// 0 if nobody knows how many tasks there will be.
@@ -53,6 +55,8 @@ pub(crate) struct Whole {
     pub(crate) words: String,
     /// Tokens used before this run, and by clients that have ended.
     pub(crate) tokens: u64,
+    /// The cost of the same clients in US dollars, as they reported it.
+    pub(crate) cost: f64,
 }
 
 impl Screen {
@@ -176,7 +180,7 @@ impl Screen {
             };
             let bar = self.lines.add(bar(template));
             bar.enable_steady_tick(TICK);
-            WholeLine { bar, words: String::new(), tokens: 0 }
+            WholeLine { bar, words: String::new(), tokens: 0, cost: 0.0 }
         });
         line.bar.set_length(at.n_tasks as u64);
         line.bar.set_position(at.n_done as u64);
@@ -184,7 +188,7 @@ impl Screen {
         if line.bar.is_hidden() && line.words != words {
             screen::tell(&words);
         }
-        (line.words, line.tokens) = (words, at.tokens);
+        (line.words, line.tokens, line.cost) = (words, at.tokens, at.cost);
         line.show(self.rounds.borrow().values().map(|line| line.tokens).sum());
     }
 }
@@ -192,7 +196,8 @@ impl Screen {
 impl WholeLine {
     fn show(&self, at_work: u64) {
         let tokens = self.tokens.saturating_add(at_work);
-        self.bar.set_message(format!("{}  {}", self.words, plural::tokens(tokens)));
+        let used = format!("{}{}", plural::tokens(tokens), plural::dollars(self.cost));
+        self.bar.set_message(format!("{}  {used}", self.words));
     }
 }
 

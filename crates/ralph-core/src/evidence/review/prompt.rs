@@ -60,7 +60,7 @@ pub fn of_criterion(
 pub fn of_changes(
     state: &LoopState,
     lens: &ReviewLens,
-    (changed, diff): (&[String], &str),
+    (changed, how_to_see): (&[String], &str),
     tools: ReviewerTools,
 ) -> String {
     let mut text = format!(
@@ -72,8 +72,8 @@ pub fn of_changes(
         bounded(lens.text.trim(), LENS)
     );
     around(&mut text, state, changed, tools);
-    if !diff.is_empty() {
-        let _ = write!(text, "\nThe changes, cut where they are long:\n{diff}\n");
+    if !how_to_see.is_empty() {
+        let _ = writeln!(text, "{how_to_see}");
     }
     let _ = write!(
         text,

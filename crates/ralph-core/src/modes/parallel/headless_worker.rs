@@ -58,7 +58,11 @@ pub fn begin(above: &LoopState, with: &Begin<'_>) -> Option<LoopState> {
         settings: above.settings.clone(),
         started_by: above.started_by.clone(),
         touched: true,
-        round: Some(BuildRound { task: with.task.to_owned(), number: with.number }),
+        round: Some(BuildRound {
+            task: with.task.to_owned(),
+            number: with.number,
+            ..BuildRound::default()
+        }),
         parent: Some(above.loop_id.clone()),
         ..LoopState::default()
     })

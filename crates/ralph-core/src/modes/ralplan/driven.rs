@@ -64,7 +64,7 @@ pub fn step(state: &LoopState, prefix: &str) -> DueRound {
 
 pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
     state.session_id = session_id.to_owned();
-    state.round = Some(BuildRound { task: String::new(), number });
+    state.round = Some(BuildRound { number, ..BuildRound::default() });
     // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;

@@ -3,7 +3,6 @@
 //! Like `ralph build`, but each task is done in a worktree of its own and merged when it is done.
 //! When all are merged, the criteria run on the merged result; build rounds fix what fails.
 
-use crate::cli::build::EXIT_CODES;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::number;
@@ -24,6 +23,9 @@ use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{project::user_files, store::lifecycle};
 use std::path::PathBuf;
+
+const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or \
+    you must act; 4 the client failed or you interrupted it.";
 
 /// How many at once, and how the client is called.
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,217 @@
+//! Commits what a loop changed, for the commands that the user named for it: `ralph run --commit`
+//! and `ralph build --commit`. The project's git hooks run; nothing else here starts a program of
+//! the repository but its filters.
+//!
+//! Files that were dirty before the run belong to the user. Ralph commits such a file only if the
+//! run changed it since, as one file cannot be committed in part. `git add -A` is never used.
+
+use crate::git;
+use crate::git::tree;
+use crate::store::{atomic, digest};
+use anyhow::{Context, Result};
+use ralph_core::stop::progress;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How long a commit may take with the project's hooks, which often run its checks.
+const WITH_HOOKS: Duration = Duration::from_secs(600);
+
+/// Files that differ from `HEAD`, each with a digest of its present content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DirtyFiles(BTreeMap<Vec<u8>, String>);
+
+impl DirtyFiles {
+    /// The files that differ from `HEAD` in the repository at `top`, without those that git and
+    /// Ralph ignore.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn look(top: &Path) -> Result<DirtyFiles> {
+        let mut command = git::command(top);
+        command.args(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"]);
+        let listed = git::output(&mut command).context("could not list the changed files")?;
+        let records = listed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
+        let paths = records.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
+        Ok(DirtyFiles(paths.map(|path| (path.to_owned(), print(top, path))).collect()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The names of at most `most` files, for a person.
+    pub fn names(&self, most: usize) -> Vec<String> {
+        self.0.keys().take(most).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
+    /// These files without those that `other` has with the same content.
+    #[must_use]
+    pub fn without(&self, other: &DirtyFiles) -> DirtyFiles {
+        let files = self.0.iter().filter(|(path, print)| other.0.get(*path) != Some(*print));
+        DirtyFiles(files.map(|(path, print)| (path.clone(), print.clone())).collect())
+    }
+
+    /// The files of a killed run, as [`DirtyFiles::save`] wrote them; `None` if there are none.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn load(path: &Path) -> Result<Option<DirtyFiles>> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(error).with_context(|| format!("could not read `{}`", path.display()));
+            }
+        };
+        let mut parts = bytes.split(|byte| *byte == 0);
+        let mut files = BTreeMap::new();
+        while let (Some(path), Some(print)) = (parts.next(), parts.next()) {
+            files.insert(path.to_owned(), String::from_utf8_lossy(print).into_owned());
+        }
+        Ok(Some(DirtyFiles(files)))
+    }
+
+    /// Writes the files, so that the next run knows them if this one is killed.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let mut bytes = Vec::new();
+        for (path, print) in &self.0 {
+            bytes.extend_from_slice(path);
+            bytes.push(0);
+            bytes.extend_from_slice(print.as_bytes());
+            bytes.push(0);
+        }
+        atomic::write(path, &bytes)
+    }
+}
+
+/// Kind, executable bit and content of a file as it is now.
+fn print(top: &Path, path: &[u8]) -> String {
+    let place = top.join(OsStr::from_bytes(path));
+    match place.symlink_metadata() {
+        Err(_) => "gone".to_owned(),
+        Ok(file) if file.is_symlink() => {
+            let target = std::fs::read_link(&place).unwrap_or_default();
+            format!("link {}", digest::of_bytes(target.as_os_str().as_bytes()))
+        }
+        // A submodule: only its own git knows what it holds.
+        Ok(file) if file.is_dir() => "folder".to_owned(),
+        Ok(file) => {
+            format!("{:o} {}", file.permissions().mode() & 0o100, digest::of_file(&place))
+        }
+    }
+}
+
+/// The top of the work tree that holds a folder; `None` without a repository.
+pub fn top(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    tree::repository_root(&folder)
+}
+
+/// Commits exactly these files as they are now, and returns the short name of the commit. Other
+/// staged changes stay staged.
+///
+/// # Errors
+/// If git or one of the project's hooks refuses; the error has its message. Every file keeps its
+/// content.
+pub fn commit(top: &Path, files: &DirtyFiles, message: &str) -> Result<String> {
+    let mut list = tempfile::NamedTempFile::new().context("could not list files for git")?;
+    for path in files.0.keys() {
+        list.write_all(path).and_then(|()| list.write_all(&[0])).context("could not list files")?;
+    }
+    let paths = format!("--pathspec-from-file={}", list.path().display());
+    let mut add = git::command(top);
+    add.arg("--literal-pathspecs").arg("add").arg(&paths).arg("--pathspec-file-nul");
+    git::output(&mut add)?;
+    let mut commit = with_hooks(top);
+    commit.arg("--literal-pathspecs").args(["commit", "--quiet", "--only", "--message", message]);
+    commit.arg(&paths).arg("--pathspec-file-nul");
+    git::output_within(&mut commit, WITH_HOOKS)?;
+    git::line(git::command(top).args(["rev-parse", "--short", "HEAD"]))
+}
+
+/// A git that runs the project's hooks. A hook may be a file of the work tree, so the model may
+/// have written it.
+fn with_hooks(top: &Path) -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if git::names_a_repository(&name) {
+            command.env_remove(name);
+        }
+    }
+    // An editor or a question would wait for a person who is not there.
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+    command.arg("-C").arg(top).arg("--no-pager").stdin(Stdio::null());
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+
+    #[test]
+    fn a_commit_holds_what_changed_since_the_run_began_and_no_other_dirty_file() {
+        let at = Sandbox::new();
+        let top = at.root();
+        at.write("mine", "1");
+        at.write("both", "1");
+        let before = DirtyFiles::look(&top).unwrap();
+        let kept = at.path("kept-list");
+        before.save(&kept).unwrap();
+        assert_eq!(DirtyFiles::load(&kept).unwrap().unwrap(), before);
+        std::fs::remove_file(&kept).unwrap();
+        at.write("both", "2");
+        at.write("sub/new", "3");
+        let changed = DirtyFiles::look(&top).unwrap().without(&before);
+        assert_eq!(changed.names(9), ["both", "sub/new"]);
+        commit(&top, &changed, "Write it").unwrap();
+        let left = DirtyFiles::look(&top).unwrap();
+        assert_eq!(left.names(9), ["mine"]);
+    }
+
+    #[test]
+    fn a_deleted_file_is_committed_and_what_the_user_staged_stays_staged() {
+        let at = Sandbox::new();
+        let top = at.root();
+        at.write("old", "1");
+        at.git("add old");
+        at.git("commit -q -m old");
+        at.write("staged", "1");
+        at.git("add staged");
+        let before = DirtyFiles::look(&top).unwrap();
+        std::fs::remove_file(at.path("old")).unwrap();
+        let changed = DirtyFiles::look(&top).unwrap().without(&before);
+        commit(&top, &changed, "Remove it").unwrap();
+        assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["staged"]);
+        let staged = git::output(git::command(&top).args(["diff", "--cached", "--name-only"]));
+        assert_eq!(staged.unwrap(), b"staged\n");
+    }
+
+    #[test]
+    fn a_hook_that_refuses_loses_nothing_and_its_words_are_told() {
+        let at = Sandbox::new();
+        let top = at.root();
+        at.write(".git/hooks/pre-commit", "#!/bin/sh\necho not today >&2\nexit 1\n");
+        let hook = at.path(".git/hooks/pre-commit");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        at.write("new", "1");
+        let changed = DirtyFiles::look(&top).unwrap();
+        let error = commit(&top, &changed, "x").unwrap_err().to_string();
+        assert!(error.contains("not today"), "{error}");
+        assert_eq!(std::fs::read(at.path("new")).unwrap(), b"1");
+        assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["new"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! `ralph run`: works without a person, in rounds of fresh clients, until the criteria hold.
+
+use super::start::LoopLimits;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::{number, screen};
+use crate::runs::build::{self, ReadyRun, RunOptions};
+use crate::runs::options as round_options;
+use anyhow::{Context, Result};
+use ralph_core::modes::arguments::{ArgumentError, LoopRequest, Options};
+use ralph_core::state::{LoopState, Mode, StartedBy};
+use ralph_hooks::begin::{self, StartOutcome, StartRequest};
+use ralph_io::client::given;
+use std::path::{Path, PathBuf};
+
+/// Exit codes of `ralph run` and `ralph build`, shown in their help.
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 it ended otherwise or is paused; 4 a program is \
+    missing; 130 you interrupted it.";
+
+/// The task, its limits, and how the rounds run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    /// What to do; `-` reads standard input [default: continue this project's loop]
+    task: Option<String>,
+    /// Read the task from a file
+    #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "task")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LoopLimits,
+    /// Limit of the cost in US dollars, where the client reports it
+    #[arg(long, value_name = "USD", value_parser = number::max_cost)]
+    max_cost: Option<f64>,
+    /// Maximum number of rounds before it pauses; 0: no limit
+    #[arg(
+        short = 'n',
+        value_name = "N",
+        default_value = "0",
+        value_parser = round_options::count,
+        allow_hyphen_values = true
+    )]
+    rounds: u32,
+    #[command(flatten)]
+    which: LoopArgs,
+    #[command(flatten)]
+    how: RunOptions,
+}
+
+const NOTHING: &str = "this project has no loop to continue; type `ralph run \"what to do\"`, or plan tasks first with `ralph plan`";
+
+impl Args {
+    fn options(&self) -> Options {
+        Options { max_cost: self.max_cost, ..self.limits.options() }
+    }
+
+    /// The task; `None` to continue a loop.
+    fn task(&self) -> Result<Option<String>> {
+        let task = match (&self.file, self.task.as_deref()) {
+            (Some(file), _) => Some(read(file)?),
+            (None, Some("-")) => Some(given::stdin()?),
+            (None, task) => task.map(str::to_owned),
+        };
+        let task = task.map(|task| task.trim_end().to_owned());
+        if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
+            return Err(refused(Exit::Usage, ArgumentError::EmptyTask.to_string()));
+        }
+        Ok(task)
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    match args.task()? {
+        Some(task) => start(args, &here, task),
+        None => go_on(args, &here),
+    }
+}
+
+/// Starts a loop for this task, and runs its rounds.
+fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
+    if args.which.is_named() {
+        let message =
+            "a task starts a new loop, and --loop and --session name an old one; give one of them";
+        return Err(refused(Exit::Usage, message));
+    }
+    let options = args.options();
+    let lacking = begin::cannot_start(&options.criteria, &here.root);
+    if !lacking.is_empty() {
+        return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let request = LoopRequest { task: Some(task), options, parallel: None };
+    let asked = StartRequest {
+        mode: Mode::Plain,
+        home: &here.home,
+        request: &request,
+        session_id: "",
+        prompt_id: "",
+        project_root: here.root.clone(),
+        started_by: StartedBy::Person,
+        via: None,
+    };
+    if args.how.client.dry_run {
+        build::show_first(here, (None, &begin::preview(&asked)?), &args.how, "run")?;
+        return Ok(Exit::Done);
+    }
+    let ready = ReadyRun::check(here, "run", &args.how, args.rounds)?;
+    let state = match begin::begin(&asked)? {
+        StartOutcome::Planned(state) => state,
+        StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
+        other => anyhow::bail!("could not plan the loop: {other:?}"),
+    };
+    state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
+    ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
+}
+
+/// Continues this project's loop, or starts the planned one.
+fn go_on(args: &Args, here: &Here) -> Result<Exit> {
+    let found = select_loop::if_any(here, &args.which, LoopFilter::WithTasks)?;
+    let found = found.ok_or_else(|| refused(Exit::No, NOTHING))?;
+    let options = args.options();
+    if !options.criteria.is_empty() && found.state.started_at.is_some() {
+        let message = "the criteria of a loop that has begun stay as they are; --ac needs a task, which starts a new loop";
+        return Err(refused(Exit::Usage, message));
+    }
+    let fill = |state: &mut LoopState| options.fill(state);
+    if args.how.client.dry_run {
+        let mut state = found.state.clone();
+        fill(&mut state);
+        build::show_first(here, (Some(&found.file), &state), &args.how, "run")?;
+        return Ok(Exit::Done);
+    }
+    ReadyRun::check(here, "run", &args.how, args.rounds)?.work_on(&found, fill)
+}
+
+fn read(file: &Path) -> Result<String> {
+    crate::command::exit::must_exist(file)?;
+    std::fs::read_to_string(file)
+        .with_context(|| format!("could not read the task in `{}`", file.display()))
+}

@@ -1,0 +1,264 @@
+//! How a run of rounds begins: what it refuses, the loop it takes up or starts, and its first lines.
+
+use super::events::{Answer, criteria};
+use super::{BuildOrder, Builder, keep, prompt, round};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::journal::note;
+use crate::command::screen;
+use crate::command::select_loop::FoundLoop;
+use crate::runs::client::{self, ClientRound};
+use crate::runs::engine::{self, wait_for_earlier};
+use crate::runs::options::{self, ClientOptions};
+use crate::runs::parallel::{self, held_by_client};
+use crate::runs::review;
+use anyhow::{Context, Result};
+use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
+use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
+use ralph_core::protocol::permission::Need;
+use ralph_core::state::LoopState;
+use ralph_hooks::begin;
+use ralph_io::git::tree;
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::project::{environment, settings, user_files};
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::store::{checks, digest, lock};
+use ralph_io::{client as claude, process::clock};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What `ralph run` and `ralph build` share on the command line.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RunOptions {
+    /// Work on a branch of its own [default name: ralph/<loop>]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    branch: Option<String>,
+    /// Commit what each finished task or round changed
+    #[arg(long)]
+    commit: bool,
+    /// Once the criteria hold, have fresh reviewers examine the changes
+    #[arg(long)]
+    review: bool,
+    /// Print one JSON object for each event
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
+
+impl RunOptions {
+    /// The flags over the settings of the user, and of the project if it is trusted.
+    fn settings(&self, here: &Here) -> RunSettings {
+        let branch = self.branch.as_ref().map(|name| match name.as_str() {
+            "" => RunBranch::Own(true),
+            name => RunBranch::Named(name.to_owned()),
+        });
+        let given = RunSettings { branch, commit: self.commit.then_some(true) };
+        given.over(settings::read(&here.home, &here.root).0.run())
+    }
+}
+
+/// A run that may begin: its client can be called, and no other run works in this work tree.
+pub(crate) struct ReadyRun<'a> {
+    here: &'a Here,
+    /// The command that the user typed, and that continues the run.
+    command: &'static str,
+    how: &'a RunOptions,
+    settings: RunSettings,
+    logs: PathBuf,
+    /// The highest number of rounds; 0 means no limit.
+    rounds: u32,
+    _tree: lock::Lock,
+}
+
+impl<'a> ReadyRun<'a> {
+    /// Checks everything that can be checked before a loop is started or changed.
+    pub(crate) fn check(
+        here: &'a Here,
+        command: &'static str,
+        how: &'a RunOptions,
+        rounds: u32,
+    ) -> Result<ReadyRun<'a>> {
+        client::client()?;
+        how.client.check(here, "build", &needs())?;
+        if how.review && tree::repository_root(&here.root).is_none() {
+            let message = "--review needs a git repository, to know what changed; type `git init`";
+            return Err(refused(Exit::No, message));
+        }
+        let settings = how.settings(here);
+        keep::check(here, &settings)?;
+        let logs = options::logs(here, command);
+        let tree = alone_in_tree(here)?;
+        user_files::make_folders(&logs, 0o700)?;
+        keep::report_dirty(here, settings.commits());
+        Ok(ReadyRun { here, command, how, settings, logs, rounds, _tree: tree })
+    }
+
+    /// Runs rounds for this loop until it ends, pauses or the user stops it.
+    pub(crate) fn work_on(
+        &self,
+        found: &FoundLoop,
+        change: impl FnOnce(&mut LoopState),
+    ) -> Result<Exit> {
+        let here = self.here;
+        nobody_works(&found.state)?;
+        let _alone = alone(&found.file)?;
+        wait_for_earlier(&held_by_client(&found.file))?;
+        for line in parallel::free(here, &found.file)? {
+            screen::tell(&screen::visible(&line));
+        }
+        all_is_merged(&found.file)?;
+        let was_killed = found.state.round.is_some();
+        let commits = keep::RoundCommits::begin(here, &found.file, &self.settings, was_killed)?;
+        keep::switch(here, &self.settings, &found.state)?;
+        let tree = tree::fingerprint(&here.root).ok().flatten();
+        let lenses = review::lenses_of(&here.root);
+        let state = take_up(here, found, self.command, |state| {
+            change(state);
+            rules::free(state, tree.as_deref());
+            // Frozen with the loop: what it does to the lenses later changes nothing.
+            let reviews = Settings::of(state).review();
+            if self.how.review || (reviews.is_enabled() && state.review.is_none()) {
+                steps::ask_for(state, reviews.most_rounds(), lenses);
+            }
+        })?;
+        if checks::start_of(found.file.folder()).is_none() {
+            // A plan that was imported has no start yet. Without git there is none.
+            let _ = checks::note_start(found.file.folder(), &here.root);
+        }
+        let what = if self.command == "build" { "building" } else { "running" };
+        screen::tell(&screen::visible_lines(&announcement(&state, &self.logs, what)));
+        let answer = Answer::of(self.how.json);
+        let mut started = criteria(&state);
+        if let Some(members) = started.as_object_mut() {
+            members.insert("tasks".to_owned(), json!(state.task_graph.len()));
+            members.insert("logs".to_owned(), json!(self.logs.display().to_string()));
+        }
+        answer.event("started", &state, started)?;
+        let interrupts = Interrupts::catch()?;
+        let order = BuildOrder {
+            here,
+            file: &found.file,
+            command: self.command,
+            client: &self.how.client,
+            logs: self.logs.clone(),
+            answer,
+            commits,
+            rounds: self.rounds,
+        };
+        engine::run(Builder::new(order, &interrupts)?)
+    }
+}
+
+/// Locks the work tree, so that two runs do not change the same files.
+fn alone_in_tree(here: &Here) -> Result<lock::Lock> {
+    let root = here.root.canonicalize().unwrap_or_else(|_| here.root.clone());
+    let top = tree::repository_root(&root).unwrap_or(root);
+    let folder = here.home.root().join("rounds");
+    user_files::make_folders(&folder, 0o700)?;
+    let name = digest::of_bytes(top.as_os_str().as_encoded_bytes());
+    lock::take(&folder.join(format!("tree-{name}")), Duration::ZERO).map_err(|_| {
+        let message = format!(
+            "another `ralph run` or `ralph build` works in `{}`; `ralph watch` shows it, `ralph \
+             pause` pauses it",
+            top.display()
+        );
+        refused(Exit::No, message)
+    })
+}
+
+/// Refuses a loop with unmerged work of workers, which later tasks could not see.
+pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
+    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    let waits = state.workers.iter().filter(|worker| worker.awaits_merge());
+    let tasks: Vec<&str> = waits.map(|worker| worker.task.as_str()).collect();
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the work of {} is done and not merged; `ralph parallel run` merges it and continues",
+        screen::visible(&tasks.join(", "))
+    );
+    Err(refused(Exit::No, message))
+}
+
+/// Locks the loop, so that no other `ralph build` or `ralph parallel run` works on its tasks.
+pub(crate) fn alone(file: &LoopFile) -> Result<lock::Lock> {
+    lock::take(&file.folder().join("build"), Duration::ZERO).map_err(|_| {
+        refused(Exit::No, "another `ralph build` or `ralph parallel run` works on this loop")
+    })
+}
+
+/// The tool calls that every round makes.
+pub(crate) fn needs() -> Vec<Need> {
+    let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
+    let calls = ["ralph task done T-1 --note done", "ralph verify"];
+    edits.into_iter().chain(calls.map(|call| Need::Bash(call.to_owned()))).collect()
+}
+
+/// Refuses a loop whose client is already working: it would have two.
+pub(crate) fn nobody_works(state: &LoopState) -> Result<()> {
+    let works = state.is_running() && state.round.is_none();
+    if works && state.client.as_ref().is_some_and(claude::is_alive) {
+        let message = format!(
+            "loop {} is at work in a session at {}; pause or cancel it first",
+            screen::visible(&state.loop_id),
+            state.position()
+        );
+        return Err(refused(Exit::No, message));
+    }
+    Ok(())
+}
+
+/// Starts or continues the loop. The first start pins the criteria, since starting is the user's
+/// consent, as with a typed `/ralph`.
+pub(crate) fn take_up(
+    here: &Here,
+    found: &FoundLoop,
+    command: &str,
+    change: impl FnOnce(&mut LoopState),
+) -> Result<LoopState> {
+    let lacking = begin::cannot_start(&found.state.acceptance_criteria, &here.root);
+    if !lacking.is_empty() {
+        return Err(refused(Exit::No, format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let state = found.file.update(|state| {
+        if state.started_at.is_none() {
+            begin::freeze(state, &here.root, here.now);
+        }
+        environment::take(state);
+        change(state);
+        state.clone()
+    });
+    let state = state.map_err(bad_state)?.context("the loop is gone")?;
+    note(here, &found.file, &state, (command, "started"), "a person started it in a terminal");
+    Ok(state)
+}
+
+pub(crate) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String {
+    let mut text = format!("{what} loop {}; logs in {}", state.loop_id, logs.display());
+    for criterion in &state.acceptance_criteria {
+        text.push_str(&format!("\n{}: {}", criterion.id, criterion.decided_by()));
+    }
+    text
+}
+
+/// Prints the command of the first round, and changes nothing.
+pub(crate) fn show_first(
+    here: &Here,
+    (file, state): (Option<&LoopFile>, &LoopState),
+    how: &RunOptions,
+    command: &str,
+) -> Result<()> {
+    let (mut state, now, client) = (state.clone(), clock::now(), &how.client);
+    let logs = options::logs(here, command);
+    if rules::begin(&mut state, "ID", 1, now) == NextBuildStep::Criteria {
+        rules::begin_for_goal(&mut state, "ID", 1);
+    }
+    let prompt = match file {
+        Some(file) => prompt(file, &state),
+        None => rules::prompt::of_round(&state, &[], &[], now),
+    };
+    options::show(&ClientRound { prompt, ..round(here, client, &logs, (1, "ID")) })
+}
