@@ -44,7 +44,10 @@ fuzz_target!(|data: &[u8]| {
     match arguments::parse_criterion(&command) {
         Ok(criterion) => {
             assert!(command.contains(&criterion.verification_command), "taken as typed");
-            assert!(vacuous::refuse(&criterion.verification_command).is_none());
+            match &criterion.review {
+                Some(question) => assert!(command.contains(question) && !question.is_empty()),
+                None => assert!(vacuous::refuse(&criterion.verification_command).is_none()),
+            }
             assert!(!criterion.description.is_empty());
         }
         Err(refused) => assert!(!refused.to_string().is_empty()),

@@ -15,7 +15,9 @@ fn check_sound(plan: &Plan) {
     for criterion in &plan.criteria {
         assert!(!criterion.verified && criterion.receipt.is_none(), "a plan proves nothing");
         assert!(criterion.tests_expected.is_none() && criterion.held_on.is_none());
-        assert!(vacuous::refuse(&criterion.verification_command).is_none());
+        let is_vacuous = vacuous::refuse(&criterion.verification_command).is_some();
+        let question = criterion.review.as_deref().map(str::trim);
+        assert!(question.map_or(!is_vacuous, |question| !question.is_empty()));
     }
     for task in &plan.tasks {
         assert!(task.owner.is_none() && task.lease_expires_at.is_none(), "claims do not come in");

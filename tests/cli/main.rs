@@ -30,6 +30,7 @@ mod refine_tmux;
 mod release;
 mod replay;
 mod report;
+mod reviewing;
 mod run;
 mod screens;
 mod session;

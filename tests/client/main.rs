@@ -44,6 +44,7 @@ mod refining;
 mod refining_beside;
 mod refining_typed;
 mod registrations;
+mod review;
 mod rig;
 mod run;
 mod sandbox;
@@ -169,6 +170,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("usage", usage::TESTS),
         ("worktree_base", worktree_base::TESTS),
         ("evidence", evidence::TESTS),
+        ("review", review::TESTS),
         ("evidence::checks", evidence::checks::TESTS),
         ("evidence::endings", evidence::endings::TESTS),
         ("evidence::escape", evidence::escape::TESTS),

@@ -12,7 +12,7 @@ use ralph_core::{project::project_facts, transcript::background_watch, views::me
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
-pub(crate) const STANDINGS: [ReceiptStatus; 9] = [
+pub(crate) const STANDINGS: [ReceiptStatus; 10] = [
     ReceiptStatus::NeverRun,
     ReceiptStatus::Stale,
     ReceiptStatus::Failed,
@@ -22,6 +22,7 @@ pub(crate) const STANDINGS: [ReceiptStatus; 9] = [
     ReceiptStatus::ProvesLess,
     ReceiptStatus::Flaky,
     ReceiptStatus::Holds,
+    ReceiptStatus::Reviewed,
 ];
 
 fn guide() -> String {
@@ -46,7 +47,8 @@ fn each_state_of_a_criterion_has_its_row() {
         | FewerTests
         | ReceiptStatus::ProvesLess
         | Flaky
-        | Holds => one.as_str(),
+        | Holds
+        | ReceiptStatus::Reviewed => one.as_str(),
     });
     check_rows(&known);
 }
@@ -136,6 +138,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         // Shown by themselves, below.
         client: None,
         run: None,
+        review: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");
@@ -153,6 +156,8 @@ fn the_settings_of_the_client_and_of_runs_are_shown_and_can_be_used() {
     assert_eq!(settings.client().unattended, Some(true));
     let run = settings.run();
     assert_eq!((run.branch_name("L").as_deref(), run.commits()), (Some("ralph/L"), true));
+    let review = settings.review();
+    assert_eq!((review.is_enabled(), review.most_rounds()), (true, 3));
     let guide = read(&root().join("docs/sandbox.md"));
     let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
     let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();

@@ -147,6 +147,9 @@ fn code_and_schema_take_the_same_settings() {
         "[run]\nbranch = \"\"\n",
         "[run]\ncommit = \"yes\"\n",
         "[run]\nreview = 1\n",
+        "[review]\nenabled = true\nrounds = 2\n",
+        "[review]\nenabled = \"yes\"\n",
+        "[review]\nlenses = []\n",
     ] {
         same_verdict(&schema, text);
     }

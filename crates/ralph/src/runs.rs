@@ -14,6 +14,7 @@ pub(crate) mod parallel;
 pub(crate) mod plan;
 pub(crate) mod ralplan;
 pub(crate) mod refine;
+pub(crate) mod review;
 pub(crate) mod reviewers;
 pub(crate) mod screen;
 pub(crate) mod worker;

@@ -5,7 +5,7 @@
 //! what a receipt proves.
 
 pub(crate) mod asked;
-mod judge;
+pub(crate) mod judge;
 mod round;
 mod trees;
 mod watcher;

@@ -46,6 +46,7 @@ pub(super) fn settings(source: &Source) -> Value {
         ("notify", "project/settings/notify", "NotifySettings"),
         ("sandbox", "project/settings/sandbox", "SandboxSettings"),
         ("run", "project/settings/run", "RunSettings"),
+        ("review", "project/settings/review", "ReviewSettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();

@@ -65,7 +65,7 @@ pub fn verdict(answer: &str) -> Result<Verdict, String> {
         }
     };
     if raw.evidence.len() > MOST_ITEMS {
-        return Err(format!("it lists more than {MOST_ITEMS} lines as evidence"));
+        return Err(format!("it cites more lines than the most of {MOST_ITEMS}"));
     }
     let evidence = raw.evidence.into_iter().map(|one| Citation {
         file: bounded(&one.file, TEXT),
@@ -89,7 +89,7 @@ pub fn findings(answer: &str, lens: &str) -> Result<Vec<Finding>, String> {
     let raw: Raw = serde_json::from_str(last_object(answer)?)
         .map_err(|error| format!("the object has another form than agreed: {error}"))?;
     if raw.findings.len() > MOST_ITEMS {
-        return Err(format!("it lists more than {MOST_ITEMS} findings"));
+        return Err(format!("it lists more findings than the most of {MOST_ITEMS}"));
     }
     let text = |item: &Value, name: &str| {
         let given = item.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -171,7 +171,9 @@ pub fn resolves(citation: &Citation, lines: Lines<'_>) -> Result<(), String> {
     let place = format!("{}:{}", citation.file, citation.line);
     let quote = citation.quote.trim();
     if quote.chars().count() < SHORTEST_QUOTE {
-        return Err(format!("the quote of {place} is shorter than {SHORTEST_QUOTE} characters"));
+        return Err(format!(
+            "the quote of {place} is too short; it needs a length of {SHORTEST_QUOTE}"
+        ));
     }
     let text = lines(&citation.file, citation.line).map_err(|why| format!("{place} {why}"))?;
     if text.contains(quote) { Ok(()) } else { Err(format!("{place} does not contain the quote")) }

@@ -10,6 +10,7 @@
 //! keep the loop running forever.
 
 pub mod prompt;
+pub mod review;
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;

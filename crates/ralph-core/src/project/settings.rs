@@ -8,6 +8,7 @@
 mod client;
 mod notify;
 mod refine;
+mod review;
 mod run;
 mod sandbox;
 
@@ -17,6 +18,7 @@ use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use notify::NotifySettings;
 pub use refine::Refine;
+pub use review::ReviewSettings;
 pub use run::{RunBranch, RunSettings};
 pub use sandbox::SandboxSettings;
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,9 @@ pub struct Settings {
     /// The section `[notify]`: how Ralph calls the user when a loop ends or pauses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify: Option<Value>,
+    /// The section `[review]`: the review of an unattended loop's changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Value>,
 }
 
 impl Settings {
@@ -99,6 +104,8 @@ impl Settings {
             section(&self.sandbox, &set.sandbox, || written(&self.sandbox().over(set.sandbox())));
         let notify =
             section(&self.notify, &set.notify, || written(&self.notify().over(set.notify())));
+        let review =
+            section(&self.review, &set.review, || written(&self.review().over(set.review())));
         Settings {
             backpressure,
             context,
@@ -107,6 +114,7 @@ impl Settings {
             run,
             sandbox,
             notify,
+            review,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -157,6 +165,11 @@ impl Settings {
         NotifySettings::deserialize(self.notify.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// The settings for reviews; the defaults if the section cannot be parsed.
+    pub fn review(&self) -> ReviewSettings {
+        ReviewSettings::deserialize(self.review.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -169,6 +182,8 @@ impl Settings {
             client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
         let sandbox =
             self.sandbox.as_ref().and_then(|_| written(&self.sandbox().of_untrusted_project()));
+        let review = self.review.as_ref();
+        let review = review.and_then(|_| written(&self.review().of_untrusted_project()));
         // A repository must not have itself committed to.
         Settings {
             completion: None,
@@ -176,6 +191,7 @@ impl Settings {
             run: None,
             // Both of its settings start a program.
             notify: None,
+            review,
             backpressure,
             context,
             client,
@@ -210,6 +226,7 @@ impl Settings {
             invalid("run", &self.run, RunSettings::refused),
             invalid("sandbox", &self.sandbox, SandboxSettings::refused),
             invalid("notify", &self.notify, NotifySettings::refused),
+            invalid("review", &self.review, ReviewSettings::refused),
         ];
         sections.into_iter().flatten().next()
     }
@@ -393,6 +410,23 @@ mod tests {
         assert_eq!(refused(json!({"branch": "x"})), "");
         assert!(refused(json!({"branches": "x"})).starts_with("`[run]`: unknown field"));
         assert!(refused(json!({"branch": ""})).contains("the name of a branch"));
+    }
+
+    #[test]
+    fn a_project_without_trust_does_not_switch_reviews_on() {
+        let set = |section: Value| Settings { review: Some(section), ..Settings::default() };
+        let merged = |project: Value, user: Value| {
+            let merged = set(project).of_untrusted_project().over(set(user)).review();
+            (merged.is_enabled(), merged.most_rounds())
+        };
+        let on = json!({"enabled": true, "rounds": 9});
+        assert_eq!(merged(on.clone(), json!({})), (false, 3));
+        assert_eq!(merged(json!({"enabled": false, "rounds": 1}), on.clone()), (false, 1));
+        let trusted = set(on).over(Settings::default()).review();
+        assert_eq!((trusted.is_enabled(), trusted.most_rounds()), (true, 9));
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert!(refused(json!({"rounds": 0})).contains("from 1 to 20"));
+        assert!(refused(json!({"on": true})).starts_with("`[review]`: unknown field `on`"));
     }
 
     #[test]

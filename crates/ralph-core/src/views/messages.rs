@@ -1,6 +1,7 @@
 //! One-line messages for people.
 
 use crate::evidence::receipt::{self, ReceiptStatus};
+use crate::evidence::review;
 use crate::modes::mode;
 use crate::state::{Criterion, Ending, EndingKind, LoopState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph, text::plural};
@@ -59,7 +60,7 @@ pub fn ended(state: &LoopState) -> String {
         (_, achieved) if achieved.is_empty() => line(&format!("{how}, after {facts}.")),
         (_, achieved) => line(&format!("{how}, after {facts}. {achieved}.")),
     };
-    for part in [warnings(state), next_command(state)] {
+    for part in [warnings(state), reviews(state), next_command(state)] {
         if !part.is_empty() {
             text.push('\n');
             text.push_str(&part);
@@ -195,6 +196,14 @@ pub fn warnings(state: &LoopState) -> String {
         ));
     }
     parts.join(" ")
+}
+
+/// What reviewers found; empty without a review.
+fn reviews(state: &LoopState) -> String {
+    match review::summary(&state.reviews).as_str() {
+        "" => String::new(),
+        found => format!("{found}; `ralph report --loop {}` lists them.", state.loop_id),
+    }
 }
 
 /// The command to type after the loop has ended.

@@ -45,6 +45,8 @@ pub struct Report {
     pub gauges: Vec<Gauge>,
     /// The evidence for the ending: each criterion with its last receipt.
     pub evidence: Vec<Evidence>,
+    /// What reviewers found in the changes.
+    pub findings: Vec<FindingShown>,
     /// What changed in the project; `None` for work that is no loop, or one that never started.
     pub changes: Option<Changes>,
     /// What the user must know besides the outcome.
@@ -107,6 +109,19 @@ pub struct ReportOutcome {
     pub tone: Tone,
     /// The reason.
     pub detail: String,
+}
+
+/// A finding of a reviewer, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingShown {
+    /// `1, tests`: the round of review and the lens.
+    pub found_by: String,
+    pub severity: String,
+    /// The file and the line.
+    pub place: String,
+    pub what: String,
+    pub became: String,
+    pub tone: Tone,
 }
 
 /// What a loop changed in the files of its project.

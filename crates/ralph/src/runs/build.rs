@@ -18,6 +18,7 @@ use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
+use crate::runs::review::{self, Reviewed};
 use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
@@ -121,6 +122,24 @@ struct EndedRound {
     is_hooked: bool,
 }
 
+/// What follows a run of the criteria.
+enum Settled {
+    /// The loop has ended.
+    Over,
+    /// A criterion does not hold.
+    Open,
+    /// The review found something to fix.
+    Reviewed,
+    /// The review could not be made.
+    Rest(BuildEnd),
+}
+
+impl Settled {
+    fn is_over(&self) -> bool {
+        matches!(self, Settled::Over)
+    }
+}
+
 /// A round that has begun.
 struct Begun {
     label: String,
@@ -150,7 +169,7 @@ impl<'a> Builder<'a> {
         let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
         let is_over = match !state.task_graph.is_empty() && is_open {
             true => self.prove().map(|_| false)?,
-            false => self.settle()?,
+            false => self.settle()?.is_over(),
         };
         let state = engine::last_state(self.runner.here, self.order.file)?;
         match is_over {
@@ -172,7 +191,7 @@ impl<'a> Builder<'a> {
             return Ok(RunEnd::Over);
         };
         let summary = graph::summary(&loaded.state.task_graph, clock::now());
-        if summary.all_done() && loaded.state.ending.is_none() && self.settle()? {
+        if summary.all_done() && loaded.state.ending.is_none() && self.settle()?.is_over() {
             return Ok(RunEnd::Over);
         }
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
@@ -214,9 +233,15 @@ impl<'a> Builder<'a> {
                 engine::put_away(self.runner.here, self.order.file, &state)?;
                 return Ok(Err(RunEnd::Over));
             }
-            NextBuildStep::Criteria => match self.begin_for_goal(session)? {
-                None => return Ok(Err(RunEnd::Over)),
-                Some(begun) => {
+            NextBuildStep::Criteria => match self.settle()? {
+                Settled::Over => return Ok(Err(RunEnd::Over)),
+                Settled::Rest(end) => return Ok(Err(end)),
+                // The findings are tasks now.
+                Settled::Reviewed => return self.begin(session),
+                Settled::Open => {
+                    let Some(begun) = self.begin_for_goal(session)? else {
+                        return Ok(Err(RunEnd::Over));
+                    };
                     state = begun;
                     format!("round {number}")
                 }
@@ -226,11 +251,8 @@ impl<'a> Builder<'a> {
         Ok(Ok(Begun { label, prompt: prompt(self.order.file, &state) }))
     }
 
-    /// Runs the criteria, and binds the loop to a round for the goal. `None` if the loop has ended.
+    /// Binds the loop to a round for the goal. `None` if the loop has ended.
     fn begin_for_goal(&self, session: &str) -> Result<Option<LoopState>> {
-        if self.settle()? {
-            return Ok(None);
-        }
         let begun = self.order.file.update(|state| {
             rules::begin_for_goal(state, session, self.number);
             self.note_tree(state);
@@ -255,17 +277,48 @@ impl<'a> Builder<'a> {
         Ok(proof)
     }
 
-    /// Runs the criteria that are due. Returns true if that ends the loop.
-    fn settle(&self) -> Result<bool> {
-        let proof = self.prove()?;
+    /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
+    /// remains.
+    fn settle(&self) -> Result<Settled> {
+        let mut proof = self.prove()?;
+        let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+        if let Some(number) = state.and_then(|state| rules::review::due(&state, &proof)) {
+            let (here, file) = (self.runner.here, self.order.file);
+            self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
+            let client = self.order.client;
+            let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
+            if let Reviewed::Clean(told) | Reviewed::Tasks(told) = &reviewed {
+                self.runner.screen.tell(told);
+                let state = engine::last_state(here, file)?;
+                let round = state.reviews.last().map(|round| json!({"review": round}));
+                self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
+            }
+            match reviewed {
+                Reviewed::Clean(_) => {}
+                Reviewed::Tasks(_) => return Ok(Settled::Reviewed),
+                Reviewed::Failed(why) => {
+                    let why = format!("the changes could not be reviewed: {why}");
+                    let end = RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram);
+                    return Ok(Settled::Rest(end));
+                }
+                Reviewed::Interrupted => {
+                    let end =
+                        RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
+                    return Ok(Settled::Rest(end));
+                }
+            }
+            // A file may have changed meanwhile.
+            proof = self.prove()?;
+        }
         let now = clock::now();
         let settled =
             self.order.file.update(|state| (rules::settle(state, &proof, now), state.clone()));
         let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
         if is_settled {
             engine::put_away(self.runner.here, self.order.file, &state)?;
+            return Ok(Settled::Over);
         }
-        Ok(is_settled)
+        Ok(Settled::Open)
     }
 
     /// Ends the round, and judges what it finished. The loop may have ended in it.
@@ -357,8 +410,14 @@ impl<'a> Builder<'a> {
             return Ok(String::new());
         };
         let (work, tree) = (progress::print_of_work(&loaded.state), self.tree());
-        if self.settle()? {
-            return Ok("all criteria hold".to_owned());
+        match self.settle()? {
+            Settled::Over => return Ok("all criteria hold".to_owned()),
+            Settled::Reviewed => {
+                return Ok("all criteria hold; the review found something to fix".to_owned());
+            }
+            // The next step asks for the review again, and reports why it fails.
+            Settled::Rest(_) => return Ok("all criteria hold".to_owned()),
+            Settled::Open => {}
         }
         let (tree_after, now) = (self.tree(), clock::now());
         let counted = self.order.file.update(|state| {

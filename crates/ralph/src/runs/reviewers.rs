@@ -97,9 +97,9 @@ pub(crate) fn ask(
     let words = Words {
         command: KIND,
         members: "reviewers",
-        ended: "review ended",
-        interrupted: Exit::MissingProgram,
+        interrupted: Exit::Interrupted,
         failed: Exit::MissingProgram,
+        ended: "review ended",
     };
     let mut owner = Reviewers {
         runner: ClientRunner::apart(run.here, run.interrupts, words, run.screen)?,

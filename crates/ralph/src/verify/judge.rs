@@ -138,7 +138,7 @@ pub(crate) fn line_of(root: &Path, file: &str, line: u64) -> std::result::Result
     let at = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
     match at.and_then(|at| text.lines().nth(at)) {
         Some(line) => Ok(line.to_owned()),
-        None => Err(format!("does not exist: the file has {} lines", text.lines().count())),
+        None => Err(format!("does not exist: the file ends at line {}", text.lines().count())),
     }
 }
 

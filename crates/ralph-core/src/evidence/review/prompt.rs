@@ -50,7 +50,7 @@ pub fn of_criterion(
         text,
         "\n`verdict` is `holds` or `fails`. `evidence` lists the lines that your verdict rests on, at \
          least one: `file` relative to the current folder, `line` counted from 1, `quote` copied from \
-         that line, at least {SHORTEST_QUOTE} characters. A quote that does not stand in that line makes \
+         that line, with a length of {SHORTEST_QUOTE} or more. A quote that does not stand in that line makes \
          the verdict void.\n"
     );
     text
@@ -60,7 +60,7 @@ pub fn of_criterion(
 pub fn of_changes(
     state: &LoopState,
     lens: &ReviewLens,
-    (changed, diff): (&[String], &str),
+    (changed, how_to_see): (&[String], &str),
     tools: ReviewerTools,
 ) -> String {
     let mut text = format!(
@@ -72,8 +72,8 @@ pub fn of_changes(
         bounded(lens.text.trim(), LENS)
     );
     around(&mut text, state, changed, tools);
-    if !diff.is_empty() {
-        let _ = write!(text, "\nThe changes, cut where they are long:\n{diff}\n");
+    if !how_to_see.is_empty() {
+        let _ = writeln!(text, "{how_to_see}");
     }
     let _ = write!(
         text,
@@ -86,7 +86,7 @@ pub fn of_changes(
     let _ = write!(
         text,
         "\nWithout a finding the list is empty. `file` is one of the changed files, `line` is counted from \
-         1, `quote` is copied from that line, at least {SHORTEST_QUOTE} characters. A finding without a \
+         1, `quote` is copied from that line, with a length of {SHORTEST_QUOTE} or more. A finding without a \
          line of a changed file or without a severity is dropped.\n"
     );
     text

@@ -12,7 +12,7 @@ fn lines(file: &str, line: u64) -> Result<String, String> {
     }
     let at = usize::try_from(line).unwrap().checked_sub(1);
     let found = at.and_then(|at| text.get(at)).map(|line| (*line).to_owned());
-    found.ok_or_else(|| "does not exist: the file has 3 lines".to_owned())
+    found.ok_or_else(|| "does not exist: the file ends at line 3".to_owned())
 }
 
 fn cites(file: &str, line: u64, quote: &str) -> Verdict {
@@ -87,7 +87,7 @@ fn a_huge_answer_is_read_in_bounded_time_and_its_texts_are_cut() {
     let long = HOLDS.replace("it says so", &"x".repeat(100_000));
     assert!(verdict(&long).unwrap().why.chars().count() <= TEXT);
     let many = format!("{{\"findings\":[{}]}}", vec!["{}"; MOST_ITEMS + 1].join(","));
-    assert!(findings(&many, "tests").unwrap_err().contains("more than 100 findings"));
+    assert!(findings(&many, "tests").unwrap_err().contains("more findings than"));
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn evidence_must_resolve() {
         "docs/a.md:1 does not contain the quote"
     );
     assert!(why(&cites("docs/a.md", 2, "a line that is not there")).contains("does not contain"));
-    assert!(why(&cites("docs/a.md", 9, "the second line")).contains("the file has 3 lines"));
+    assert!(why(&cites("docs/a.md", 9, "the second line")).contains("the file ends at line 3"));
     assert!(why(&cites("docs/a.md", 0, "the second line")).contains("does not exist"));
     assert!(why(&cites("/etc/passwd", 1, "root")).contains("is no readable file"));
-    assert!(why(&cites("docs/a.md", 3, "}")).contains("shorter than 4 characters"));
-    assert!(why(&cites("docs/a.md", 3, "")).contains("shorter than 4 characters"));
+    assert!(why(&cites("docs/a.md", 3, "}")).contains("is too short"));
+    assert!(why(&cites("docs/a.md", 3, "")).contains("is too short"));
     let none = Verdict { evidence: Vec::new(), ..cites("", 0, "") };
     assert_eq!(why(&none), "it cites no line as evidence");
     let mut half = cites("docs/a.md", 1, "the first line");
@@ -250,7 +250,7 @@ fn a_finding_must_cite_a_changed_line_and_have_a_severity() {
         "it cites no file that changed"
     );
     assert_eq!(dropped(found("major", "docs/a.md", 0, "the first line")), "it cites no line");
-    assert!(dropped(found("major", "docs/a.md", 9, "the first line")).contains("3 lines"));
+    assert!(dropped(found("major", "docs/a.md", 9, "the first line")).contains("ends at line 3"));
     let silent = Finding { what: String::new(), ..found("major", "docs/a.md", 2, "the second") };
     assert_eq!(dropped(silent), "it does not say what is wrong");
 }

@@ -33,6 +33,7 @@ pub fn render(report: &Report) -> String {
     let mut whole = head(report);
     let parts = [
         evidence(report),
+        findings(report),
         changes(report),
         rounds(report),
         history(report),
@@ -121,6 +122,27 @@ fn evidence(report: &Report) -> String {
             part += &folded(&format!("Last output of {}", text(id)), &printed(tail));
         }
     }
+    part
+}
+
+fn findings(report: &Report) -> String {
+    if report.findings.is_empty() {
+        return String::new();
+    }
+    let mut part =
+        "\n| Review | Finding | Place | What became of it |\n|---|---|---|---|\n".to_owned();
+    for one in report.findings.iter().take(MOST_CRITERIA) {
+        let _ = writeln!(
+            part,
+            "| {} | **{}** {} | {} | {} |",
+            text(&one.found_by),
+            text(&one.severity),
+            text(&one.what),
+            code(&one.place),
+            text(&one.became)
+        );
+    }
+    part += &more(report.findings.len(), MOST_CRITERIA);
     part
 }
 

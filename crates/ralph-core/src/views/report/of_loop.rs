@@ -4,13 +4,14 @@ use super::history::Worth;
 use super::line::ReportLine;
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
 use super::{
-    Changes, Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, VersionSeen,
+    Changes, Evidence, FindingShown, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone,
+    VersionSeen,
 };
 use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::receipt::ReceiptStatus;
 use crate::evidence::review;
 use crate::modes::refine::state::Refinement;
-use crate::state::{Criterion, EndingKind, EndingTone, LoopState, Phase, Task};
+use crate::state::{Criterion, EndingKind, EndingTone, Finding, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
 use jiff::Timestamp;
@@ -84,6 +85,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
         facts: facts(seen, began),
         gauges: gauges(seen, words::between(began, until), until),
         evidence: evidence(seen),
+        findings: findings(state),
         changes: seen.changes.clone(),
         notes: notes(seen),
         next: words::line(&seen.next, LONG),
@@ -267,6 +269,22 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
         }
     };
     criteria.map(one).collect()
+}
+
+fn findings(state: &LoopState) -> Vec<FindingShown> {
+    let all = state
+        .reviews
+        .iter()
+        .flat_map(|round| round.findings.iter().map(move |finding| (round.round, finding)));
+    let one = |(round, finding): (u32, &Finding)| FindingShown {
+        found_by: words::line(&format!("{round}, {}", finding.lens), SHORT),
+        severity: words::line(&finding.severity, 20),
+        place: words::line(&format!("{}:{}", finding.file, finding.line), SHORT),
+        what: words::line(&finding.what, LONG),
+        became: words::line(&review::became(finding, &state.task_graph), LONG),
+        tone: if finding.task.is_some() { Tone::Warn } else { Tone::Quiet },
+    };
+    all.map(one).collect()
 }
 
 /// The end of the command's output.

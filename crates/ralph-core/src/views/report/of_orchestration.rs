@@ -69,6 +69,7 @@ pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
         facts,
         gauges,
         evidence: Vec::new(),
+        findings: Vec::new(),
         changes: None,
         notes: notes(files),
         next: next(step),

@@ -60,6 +60,7 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
         facts: facts(seen),
         gauges: gauges(seen),
         evidence: Vec::new(),
+        findings: Vec::new(),
         changes: None,
         notes: notes(session),
         next: words::line(&next(seen), LONG),

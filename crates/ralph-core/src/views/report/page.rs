@@ -7,7 +7,8 @@ use super::history::{Cell, FromWhen, Worth};
 use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
 use super::{
-    Changes, Evidence, Gauge, Report, ReportRound, ReportStep, ReportTurn, TaskShown, Tone, Trouble,
+    Changes, Evidence, FindingShown, Gauge, Report, ReportRound, ReportStep, ReportTurn, TaskShown,
+    Tone, Trouble,
 };
 use crate::tasks::graph::TaskReadiness;
 use jiff::Timestamp;
@@ -124,6 +125,11 @@ fn cards(report: &Report) -> Markup {
                 @for one in &report.evidence { (evidence(one)) }
             }))
         }
+        @if !report.findings.is_empty() {
+            (card("Reviews", "what reviewers found in the changes, and what became of it", html! {
+                @for one in &report.findings { (finding(one)) }
+            }))
+        }
         @if let Some(one) = &report.changes {
             (card("What changed", &one.summary(), changes(one)))
         }
@@ -226,6 +232,18 @@ fn evidence(one: &Evidence) -> Markup {
                 } @else if !one.tail.is_empty() {
                     details { summary { "Last output" } pre { (one.tail) } }
                 }
+            }
+        }
+    }
+}
+
+fn finding(one: &FindingShown) -> Markup {
+    html! {
+        div.proof {
+            (pill(one.tone, &one.severity))
+            div {
+                div.name { span.id { (one.place) } (one.what) }
+                div.said { "review " (one.found_by) ": " (one.became) }
             }
         }
     }

@@ -11,9 +11,10 @@ use crate::runs::client::{self, ClientRound};
 use crate::runs::engine::{self, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::{self, held_by_client};
+use crate::runs::review;
 use anyhow::{Context, Result};
-use ralph_core::modes::build::{self as rules, NextBuildStep};
-use ralph_core::project::settings::{RunBranch, RunSettings};
+use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
+use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::LoopState;
 use ralph_hooks::begin;
@@ -21,7 +22,7 @@ use ralph_io::git::tree;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::{environment, settings, user_files};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::{digest, lifecycle, lock};
+use ralph_io::store::{checks, digest, lifecycle, lock};
 use ralph_io::{client as claude, process::clock};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,9 @@ pub(crate) struct RunOptions {
     /// Commit what each finished task or round changed
     #[arg(long)]
     commit: bool,
+    /// Once the criteria hold, have fresh reviewers examine the changes
+    #[arg(long)]
+    review: bool,
     /// Print one JSON object for each event
     #[arg(long)]
     json: bool,
@@ -82,6 +86,10 @@ impl<'a> ReadyRun<'a> {
             how.client.keep(here, state);
         }
         how.client.check(here, "build", &needs())?;
+        if how.review && tree::repository_root(&here.root).is_none() {
+            let message = "--review needs a git repository, to know what changed; type `git init`";
+            return Err(refused(Exit::No, message));
+        }
         let settings = how.settings(here);
         keep::check(here, &settings)?;
         let logs = options::logs(here, command);
@@ -113,11 +121,21 @@ impl<'a> ReadyRun<'a> {
             lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
         }
         let tree = tree::fingerprint(&here.root).ok().flatten();
+        let lenses = review::lenses_of(&here.root);
         let state = take_up(here, found, self.command, |state| {
             change(state);
             self.how.client.bind(here, state);
             rules::free(state, tree.as_deref());
+            // Frozen with the loop: what it does to the lenses later changes nothing.
+            let reviews = Settings::of(state).review();
+            if self.how.review || (reviews.is_enabled() && state.review.is_none()) {
+                steps::ask_for(state, reviews.most_rounds(), lenses);
+            }
         })?;
+        if checks::start_of(found.file.folder()).is_none() {
+            // A plan that was imported has no start yet. Without git there is none.
+            let _ = checks::note_start(found.file.folder(), &here.root);
+        }
         let what = if self.command == "build" { "building" } else { "running" };
         screen::tell(&screen::visible_lines(&announcement(&state, &self.logs, what)));
         let answer = Answer::of(self.how.json);

@@ -50,7 +50,7 @@ pub(crate) fn criteria(state: &LoopState) -> Value {
     let n_hold = criteria.iter().filter(|criterion| criterion.verified).count();
     let each = criteria.iter().map(|one| {
         json!({"id": one.id, "description": one.description,
-            "command": one.verification_command, "holds": one.verified})
+            "command": one.verification_command, "review": one.review, "holds": one.verified})
     });
     json!({"hold": n_hold, "of": criteria.len(), "criteria": each.collect::<Vec<_>>()})
 }
