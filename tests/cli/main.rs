@@ -29,6 +29,7 @@ mod refine_tmux;
 mod release;
 mod replay;
 mod report;
+mod run;
 mod screens;
 mod session;
 mod session_run;

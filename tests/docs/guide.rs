@@ -46,7 +46,8 @@ fn each_state_of_a_criterion_has_its_row() {
         | FewerTests
         | ReceiptStatus::ProvesLess
         | Flaky
-        | Holds => one.as_str(),
+        | Holds
+        | ReceiptStatus::Reviewed => one.as_str(),
     });
     check_rows(&known);
 }
@@ -130,8 +131,9 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         backpressure: None,
         context: None,
         refine: None,
-        // Shown by itself, below.
+        // Shown by themselves, below.
         client: None,
+        run: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");
@@ -139,7 +141,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
 }
 
 #[test]
-fn the_settings_of_the_client_are_shown_and_can_be_used() {
+fn the_settings_of_the_client_and_of_runs_are_shown_and_can_be_used() {
     let guide = read(&root().join("docs/evidence.md"));
     let shown = guide.split_once("```toml\n[client]").and_then(|(_, rest)| rest.split_once("```"));
     let shown = format!("[client]{}", shown.expect("they stand in a block").0);
@@ -147,6 +149,8 @@ fn the_settings_of_the_client_are_shown_and_can_be_used() {
     assert_eq!(settings.refused(), None);
     assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
     assert_eq!(settings.client().unattended, Some(true));
+    let run = settings.run();
+    assert_eq!((run.branch_name("L").as_deref(), run.commits()), (Some("ralph/L"), true));
 }
 
 #[test]

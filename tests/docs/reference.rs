@@ -128,6 +128,11 @@ fn code_and_schema_take_the_same_settings() {
         "[context]\noff = [\"gti\"]\n",
         "[context]\nalso = [\"gti\"]\n",
         "[refine]\nline = 3\n",
+        "[run]\nbranch = true\ncommit = true\n",
+        "[run]\nbranch = \"work\"\n",
+        "[run]\nbranch = \"\"\n",
+        "[run]\ncommit = \"yes\"\n",
+        "[run]\nreview = 1\n",
     ] {
         same_verdict(&schema, text);
     }

@@ -43,6 +43,7 @@ pub(super) fn settings(source: &Source) -> Value {
         ("context", "project/project_facts/choice", "ContextSettings"),
         ("client", "project/settings/client", "ClientSettings"),
         ("refine", "project/settings/refine", "Refine"),
+        ("run", "project/settings/run", "RunSettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();
@@ -188,6 +189,11 @@ impl Made<'_> {
             "u32" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
             "u64" | "usize" => json!({"type": "integer", "minimum": 0}),
             "i32" => json!({"type": "integer", "minimum": i32::MIN, "maximum": i32::MAX}),
+            "f64" => json!({"type": "number"}),
+            // Written without a tag, so its variants are the two shapes.
+            "RunBranch" => {
+                json!({"anyOf": [{"type": "boolean"}, {"type": "string", "minLength": 1}]})
+            }
             "Timestamp" => json!({"type": "string", "format": "date-time"}),
             "Value" | "Extra" | "ModeState" => json!(true),
             name => {
