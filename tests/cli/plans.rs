@@ -164,9 +164,10 @@ fn a_box_that_a_killed_run_left_open_is_ticked_by_the_next() {
         "{again:?}"
     );
     assert_eq!(text(&world, "plan.md"), format!("# New\n\n{plan}"));
+    world.change_state(|state| state["task_graph"][1]["status"] = json!("done"));
     assert_eq!(world.ralph(&["run"]).exit, 0);
     assert_eq!(text(&world, "plan.md"), "# New\n\n- [x] a\n- [x] b\n");
-    assert_eq!(called(&world), "T-1 T-2");
+    assert_eq!(called(&world), "T-1", "no round was needed");
 }
 
 #[test]

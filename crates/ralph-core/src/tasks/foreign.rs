@@ -31,19 +31,19 @@ pub struct ForeignPlan {
     /// Where the boxes of the tasks are.
     pub tasks: Vec<PlannedTask>,
     /// What the user should know before it starts.
-    pub notes: Vec<Note>,
+    pub notes: Vec<PlanNote>,
 }
 
 /// A part of the plan that did not become what it may look like.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Note {
+pub struct PlanNote {
     /// The line, from 1; 0 for the file as a whole.
     pub line: usize,
     /// What Ralph made of it, or why it was left out.
     pub what: String,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for PlanNote {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => to.write_str(&self.what),

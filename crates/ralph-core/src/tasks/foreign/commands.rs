@@ -2,7 +2,7 @@
 
 /// A command, and what the plan says about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PlanCommand {
     pub(super) command: String,
     /// Empty if the plan says nothing.
     pub(super) about: String,
@@ -91,13 +91,13 @@ const SUCCEEDS: [&str; 18] = [
 ];
 
 /// The commands of an item below a heading of commands; empty for prose.
-pub(super) fn of_item(text: &str) -> Vec<Found> {
+pub(super) fn of_item(text: &str) -> Vec<PlanCommand> {
     let text = text.trim();
     let spans = spans(text);
     let Some(first) = spans.first() else {
         let bare = text.strip_prefix("$ ").unwrap_or(text).trim();
         return match text.starts_with("$ ") || is_bare_command(bare) {
-            true => vec![Found { command: bare.to_owned(), about: String::new() }],
+            true => vec![PlanCommand { command: bare.to_owned(), about: String::new() }],
             false => Vec::new(),
         };
     };
@@ -124,11 +124,11 @@ pub(super) fn of_item(text: &str) -> Vec<Found> {
     let about: Vec<&str> = about.into_iter().filter(|part| !part.is_empty()).collect();
     let about = if taken == 1 { about.join(": ") } else { String::new() };
     let found = spans[..taken].iter().map(|span| span.text.trim()).filter(|text| !text.is_empty());
-    found.map(|command| Found { command: command.to_owned(), about: about.clone() }).collect()
+    found.map(|command| PlanCommand { command: command.to_owned(), about: about.clone() }).collect()
 }
 
 /// The command of a condition that says that it passes: `` `make check` passes ``.
-pub(super) fn that_passes(text: &str) -> Option<Found> {
+pub(super) fn that_passes(text: &str) -> Option<PlanCommand> {
     let text = text.trim().trim_end_matches('.');
     let about = text.to_owned();
     if let [span] = spans(text).as_slice()
@@ -136,11 +136,11 @@ pub(super) fn that_passes(text: &str) -> Option<Found> {
         && (span.text.contains(' ') || is_bare_command(span.text))
         && (span.end == text.len() || says_success(&text[span.end..]))
     {
-        return Some(Found { command: span.text.trim().to_owned(), about });
+        return Some(PlanCommand { command: span.text.trim().to_owned(), about });
     }
     let command = SUCCEEDS.iter().find_map(|words| text.strip_suffix(words))?.trim_end();
     let is_command = is_bare_command(command) && command.contains(' ');
-    is_command.then(|| Found { command: command.to_owned(), about })
+    is_command.then(|| PlanCommand { command: command.to_owned(), about })
 }
 
 fn says_success(rest: &str) -> bool {
@@ -188,7 +188,7 @@ fn spans(text: &str) -> Vec<Span<'_>> {
 
 /// A line of a block of code that is no command of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unreadable {
+pub(super) struct UnreadableLine {
     pub(super) number: usize,
     pub(super) what: &'static str,
 }
@@ -196,7 +196,9 @@ pub(super) struct Unreadable {
 /// The commands of a block of code, one on each line, each with the number of its line.
 ///
 /// `cd`, `export` and `source` hold for the lines after them.
-pub(super) fn of_block(lines: &[(usize, &str)]) -> Result<Vec<(usize, Found)>, Unreadable> {
+pub(super) fn of_block(
+    lines: &[(usize, &str)],
+) -> Result<Vec<(usize, PlanCommand)>, UnreadableLine> {
     let (mut found, mut setup) = (Vec::new(), Vec::<String>::new());
     let mut comment = String::new();
     let mut lines = lines.iter();
@@ -216,7 +218,7 @@ pub(super) fn of_block(lines: &[(usize, &str)]) -> Result<Vec<(usize, Found)>, U
         }
         if spans_lines(&line) {
             let what = "the command goes on over several lines; put it into a script and name that";
-            return Err(Unreadable { number, what });
+            return Err(UnreadableLine { number, what });
         }
         let (command, about) = match line.split_once(" # ") {
             Some((command, about)) if !command.contains(['\'', '"']) => {
@@ -231,7 +233,7 @@ pub(super) fn of_block(lines: &[(usize, &str)]) -> Result<Vec<(usize, Found)>, U
             continue;
         }
         let command = setup.iter().chain([&command]).map(String::as_str).collect::<Vec<_>>();
-        found.push((number, Found { command: command.join(" && "), about }));
+        found.push((number, PlanCommand { command: command.join(" && "), about }));
     }
     Ok(found)
 }
@@ -252,7 +254,7 @@ fn spans_lines(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(found: &[Found]) -> Vec<String> {
+    fn shown(found: &[PlanCommand]) -> Vec<String> {
         found.iter().map(|one| format!("{} | {}", one.command, one.about)).collect()
     }
 

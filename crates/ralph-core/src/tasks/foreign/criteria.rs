@@ -3,8 +3,8 @@
 //! Ralph runs a command. It maps "Tests pass" to the command that the project itself states. Any
 //! other condition needs a reader: it becomes a reviewed criterion, which never counts as proven.
 
-use super::commands::{self, Found};
-use super::{Note, problem};
+use super::commands::{self, PlanCommand};
+use super::{PlanNote, problem};
 use crate::shell::vacuous;
 use crate::state::Criterion;
 use crate::tasks::plan::Problem;
@@ -18,7 +18,7 @@ const LONGEST: usize = 300;
 pub(super) struct Collector<'a> {
     project: &'a [Criterion],
     pub(super) criteria: Vec<Criterion>,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<PlanNote>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The command, unless it proves nothing, which is a problem.
-    pub(super) fn proving(&mut self, line: usize, found: Found) -> Option<Found> {
+    pub(super) fn proving(&mut self, line: usize, found: PlanCommand) -> Option<PlanCommand> {
         let Some(why) = vacuous::refuse(&found.command) else { return Some(found) };
         let what = format!(
             "`{}` proves nothing: {why}; name a command that fails until the work is done, or remove \
@@ -50,8 +50,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds a command that the plan names.
-    pub(super) fn command(&mut self, line: usize, found: Found) {
-        let Some(Found { command, about }) = self.proving(line, found) else { return };
+    pub(super) fn command(&mut self, line: usize, found: PlanCommand) {
+        let Some(PlanCommand { command, about }) = self.proving(line, found) else { return };
         let about = match about.as_str() {
             "" => format!("`{command}` passes"),
             about => bounded(about, LONGEST),
@@ -86,7 +86,7 @@ impl<'a> Collector<'a> {
     }
 
     pub(super) fn note(&mut self, line: usize, what: String) {
-        let note = Note { line, what };
+        let note = PlanNote { line, what };
         if !self.notes.iter().any(|one| one.what == note.what) {
             self.notes.push(note);
         }
@@ -117,9 +117,11 @@ impl<'a> Collector<'a> {
             | "typescript compiles"
             | "types"
             | "tsc"
-            | "typescript" => Kind::Types,
-            "tests" | "unit tests" | "test suite" | "test" | "full test suite" => Kind::Tests,
-            "lint" | "linter" | "linting" | "lints" => Kind::Lint,
+            | "typescript" => ProjectCheck::Types,
+            "tests" | "unit tests" | "test suite" | "test" | "full test suite" => {
+                ProjectCheck::Tests
+            }
+            "lint" | "linter" | "linting" | "lints" => ProjectCheck::Lint,
             _ => return None,
         };
         self.project.iter().find(|one| kind.is(one))
@@ -149,25 +151,25 @@ const IDLE: [&str; 17] = [
 
 /// What a command of the project checks.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ProjectCheck {
     Tests,
     Types,
     Lint,
 }
 
-impl Kind {
+impl ProjectCheck {
     fn is(self, criterion: &Criterion) -> bool {
         let command = criterion.verification_command.as_str();
         let has = |parts: &[&str]| parts.iter().any(|part| command.contains(part));
         let is_test = criterion.id.starts_with("AC-T");
         match self {
-            Kind::Tests => is_test,
-            Kind::Types => {
+            ProjectCheck::Tests => is_test,
+            ProjectCheck::Types => {
                 let compilers = ["tsc", "typecheck", "type-check", "check-types", "check:types"];
                 let others = ["mypy", "pyright", "cargo check", "clippy", "go vet", "deno check"];
                 !is_test && (has(&compilers) || has(&others) || has(&["build", "compile"]))
             }
-            Kind::Lint => {
+            ProjectCheck::Lint => {
                 !is_test && has(&["lint", "clippy", "go vet", "ruff", "rubocop", "credo", "biome"])
             }
         }

@@ -12,11 +12,11 @@ use crate::tasks::plan::{closes, opening};
 pub(super) struct Line<'a> {
     /// As an editor counts, from 1.
     pub(super) number: usize,
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: LineKind<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind<'a> {
+pub(super) enum LineKind<'a> {
     Heading {
         /// 1 for `#`.
         level: usize,
@@ -63,9 +63,9 @@ pub(super) fn split(document: &str) -> Vec<Line<'_>> {
                 for next in rest.by_ref().take_while(|next| !closes(next.text, fence)) {
                     inside.push((next.number, next.text));
                 }
-                Kind::Code { language: language.trim(), lines: inside }
+                LineKind::Code { language: language.trim(), lines: inside }
             }
-            None => heading(&line).or_else(|| item(&line)).unwrap_or(Kind::Text(line.text)),
+            None => heading(&line).or_else(|| item(&line)).unwrap_or(LineKind::Text(line.text)),
         };
         lines.push(Line { number: line.number, kind });
     }
@@ -73,18 +73,18 @@ pub(super) fn split(document: &str) -> Vec<Line<'_>> {
 }
 
 /// A line as it stands in the document, without its end.
-struct Raw<'a> {
+struct RawLine<'a> {
     number: usize,
     /// Where it begins, in bytes.
     start: usize,
     text: &'a str,
 }
 
-fn raw(document: &str) -> Vec<Raw<'_>> {
+fn raw(document: &str) -> Vec<RawLine<'_>> {
     let mut start = document.len() - document.trim_start_matches('\u{feff}').len();
     let mut lines = Vec::new();
     for (at, line) in document[start..].split_inclusive('\n').enumerate() {
-        lines.push(Raw { number: at + 1, start, text: line.trim_end_matches(['\n', '\r']) });
+        lines.push(RawLine { number: at + 1, start, text: line.trim_end_matches(['\n', '\r']) });
         start += line.len();
     }
     lines
@@ -104,7 +104,7 @@ fn fence(line: &str) -> Option<(&str, &str)> {
     opening(line).filter(|(fence, language)| fence.starts_with('~') || !language.contains('`'))
 }
 
-fn heading<'a>(line: &Raw<'a>) -> Option<Kind<'a>> {
+fn heading<'a>(line: &RawLine<'a>) -> Option<LineKind<'a>> {
     let text = line.text.trim_start_matches(' ');
     if line.text.len() - text.len() > 3 {
         return None;
@@ -118,10 +118,10 @@ fn heading<'a>(line: &Raw<'a>) -> Option<Kind<'a>> {
     let numbered = after_number(text).map_or(text, str::trim_start);
     let checkbox = checkbox(line, numbered);
     let text = checkbox.map_or(text, |_| numbered[3..].trim());
-    Some(Kind::Heading { level, text, checkbox })
+    Some(LineKind::Heading { level, text, checkbox })
 }
 
-fn item<'a>(line: &Raw<'a>) -> Option<Kind<'a>> {
+fn item<'a>(line: &RawLine<'a>) -> Option<LineKind<'a>> {
     let text = line.text.trim_start_matches([' ', '\t']);
     let before = &line.text[..line.text.len() - text.len()];
     let indent = before.chars().map(|mark| if mark == '\t' { 4 } else { 1 }).sum();
@@ -132,7 +132,7 @@ fn item<'a>(line: &Raw<'a>) -> Option<Kind<'a>> {
     let rest = rest.trim();
     let checkbox = checkbox(line, rest);
     let text = checkbox.map_or(rest, |_| rest[3..].trim());
-    Some(Kind::Item { indent, text, checkbox })
+    Some(LineKind::Item { indent, text, checkbox })
 }
 
 /// The text after `1.` or `1)`.
@@ -143,7 +143,7 @@ fn after_number(text: &str) -> Option<&str> {
 }
 
 /// The box at the start of `text`, which is a part of the line.
-fn checkbox(line: &Raw<'_>, text: &str) -> Option<Checkbox> {
+fn checkbox(line: &RawLine<'_>, text: &str) -> Option<Checkbox> {
     let is_ticked = match text.get(..3)? {
         "[ ]" => false,
         "[x]" | "[X]" => true,
@@ -167,7 +167,7 @@ mod tests {
         let lines = split(document);
         let shown: Vec<String> = lines
             .iter()
-            .filter(|line| line.kind != Kind::Text(""))
+            .filter(|line| line.kind != LineKind::Text(""))
             .map(|line| {
                 let mark = |checkbox: &Option<Checkbox>| {
                     checkbox.map_or(String::new(), |one| {
@@ -175,14 +175,16 @@ mod tests {
                     })
                 };
                 let kind = match &line.kind {
-                    Kind::Heading { level, text, checkbox } => {
+                    LineKind::Heading { level, text, checkbox } => {
                         format!("h{level}{} {text}", mark(checkbox))
                     }
-                    Kind::Item { indent, text, checkbox } => {
+                    LineKind::Item { indent, text, checkbox } => {
                         format!("i{indent}{} {text}", mark(checkbox))
                     }
-                    Kind::Code { language, lines } => format!("code {language} {}", lines.len()),
-                    Kind::Text(text) => format!("text {text}"),
+                    LineKind::Code { language, lines } => {
+                        format!("code {language} {}", lines.len())
+                    }
+                    LineKind::Text(text) => format!("text {text}"),
                 };
                 format!("{} {kind}", line.number)
             })

@@ -3,7 +3,7 @@
 use super::commands;
 use super::criteria::{Collector, Condition};
 use super::outline::{self, Outline, OutlineTask, Part};
-use super::words::{self, Section};
+use super::words::{self, PlanSection};
 use super::{ForeignPlan, problem};
 use crate::state::{Criterion, PlanFormat, PlannedTask, Task, TaskStatus};
 use crate::tasks::plan::{self, Plan, Problem};
@@ -129,20 +129,20 @@ fn command_item(line: usize, text: &str, collector: &mut Collector<'_>) {
 }
 
 fn is_left_out(one: &OutlineTask<'_>) -> bool {
-    matches!(one.within, Some(Section::Optional | Section::Manual)) && !one.is_ticked()
+    matches!(one.within, Some(PlanSection::Optional | PlanSection::Manual)) && !one.is_ticked()
 }
 
 fn left_out(outline: &Outline<'_>, collector: &mut Collector<'_>) {
     let why = |section| match section {
-        Section::Optional => "is optional; move it out of its section to have it done",
-        Section::Manual => "is for a person",
+        PlanSection::Optional => "is optional; move it out of its section to have it done",
+        PlanSection::Manual => "is for a person",
         _ => "is below no task heading; move it below one to have it done",
     };
     let mut note = |line, text: &str, section| {
         collector.note(line, format!("left out: `{}` {}", bounded(text, QUOTED), why(section)));
     };
     for one in outline.tasks.iter().filter(|one| is_left_out(one)) {
-        note(one.line, one.title, one.within.unwrap_or(Section::Optional));
+        note(one.line, one.title, one.within.unwrap_or(PlanSection::Optional));
     }
     for one in &outline.others {
         note(one.line, one.text, one.within);
@@ -168,7 +168,7 @@ fn task(one: &OutlineTask<'_>, path: &str, collector: &mut Collector<'_>) -> Tas
 /// The commands below a label such as `Validation` inside a task.
 fn task_commands(one: &OutlineTask<'_>, collector: &mut Collector<'_>) -> Vec<String> {
     let mut commands = Vec::new();
-    for (_, part) in one.parts.iter().filter(|(section, _)| *section == Section::Commands) {
+    for (_, part) in one.parts.iter().filter(|(section, _)| *section == PlanSection::Commands) {
         let found = match part {
             Part::Item(line, text) => {
                 commands::of_item(text).into_iter().map(|found| (*line, found)).collect()
@@ -187,7 +187,7 @@ fn task_commands(one: &OutlineTask<'_>, collector: &mut Collector<'_>) -> Vec<St
         commands
             .extend(found.into_iter().filter_map(|(line, found)| collector.proving(line, found)));
     }
-    commands.into_iter().map(|found: commands::Found| found.command).collect()
+    commands.into_iter().map(|found: commands::PlanCommand| found.command).collect()
 }
 
 /// The open steps and the conditions of a task.
@@ -203,14 +203,14 @@ fn condition(one: &OutlineTask<'_>, path: &str) -> String {
     for (section, part) in &one.parts {
         let is_item = one.section.is_empty() && one.label.is_some();
         match (section, part) {
-            (Section::Acceptance, Part::Item(_, text) | Part::Text(text)) => {
+            (PlanSection::Acceptance, Part::Item(_, text) | Part::Text(text)) => {
                 parts.push((*text).to_owned());
             }
-            (Section::Commands, Part::Item(_, text)) if commands::of_item(text).is_empty() => {
+            (PlanSection::Commands, Part::Item(_, text)) if commands::of_item(text).is_empty() => {
                 parts.push((*text).to_owned());
             }
             // What is indented below a box belongs to it; a heading's paragraphs are in the plan.
-            (Section::Other, Part::Item(_, text) | Part::Text(text))
+            (PlanSection::Other, Part::Item(_, text) | Part::Text(text))
                 if !is_item && words::dependencies(text).is_empty() =>
             {
                 parts.push((*text).to_owned());
@@ -226,7 +226,7 @@ fn condition(one: &OutlineTask<'_>, path: &str) -> String {
 
 /// The paths between backticks below a label `Files`.
 fn files(one: &OutlineTask<'_>) -> Vec<String> {
-    let listed = one.parts.iter().filter(|(section, _)| *section == Section::Files);
+    let listed = one.parts.iter().filter(|(section, _)| *section == PlanSection::Files);
     let texts = listed.filter_map(|(_, part)| match part {
         Part::Item(_, text) | Part::Text(text) => Some(*text),
         Part::Code(_) => None,

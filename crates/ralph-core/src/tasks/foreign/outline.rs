@@ -3,8 +3,8 @@
 //! A plan with task headings has one task for each of them, and the boxes below it are its steps.
 //! Without them, each box that is not inside another is a task.
 
-use super::lines::{self, Checkbox, Kind, Line};
-use super::words::{self, Section};
+use super::lines::{self, Checkbox, Line, LineKind};
+use super::words::{self, PlanSection};
 
 /// A Markdown plan.
 #[derive(Debug, Default)]
@@ -37,9 +37,9 @@ pub(super) struct OutlineTask<'a> {
     pub(super) boxes: Vec<TaskBox<'a>>,
     pub(super) has_own_box: bool,
     /// Conditions, commands and details, as written.
-    pub(super) parts: Vec<(Section, Part<'a>)>,
+    pub(super) parts: Vec<(PlanSection, Part<'a>)>,
     /// The section that it stands in: optional work is no work.
-    pub(super) within: Option<Section>,
+    pub(super) within: Option<PlanSection>,
     pub(super) urgency: u32,
 }
 
@@ -61,7 +61,7 @@ pub(super) enum Part<'a> {
 pub(super) struct OtherBox<'a> {
     pub(super) line: usize,
     pub(super) text: &'a str,
-    pub(super) within: Section,
+    pub(super) within: PlanSection,
 }
 
 impl OutlineTask<'_> {
@@ -77,10 +77,10 @@ impl OutlineTask<'_> {
 /// True if the document has a task in the form of another tool.
 pub(super) fn has_tasks(document: &str) -> bool {
     lines::split(document).iter().any(|line| match &line.kind {
-        Kind::Heading { text, checkbox, .. } => {
+        LineKind::Heading { text, checkbox, .. } => {
             checkbox.is_some() || words::task_heading(text).is_some()
         }
-        Kind::Item { checkbox, .. } => checkbox.is_some(),
+        LineKind::Item { checkbox, .. } => checkbox.is_some(),
         _ => false,
     })
 }
@@ -89,54 +89,59 @@ pub(super) fn has_tasks(document: &str) -> bool {
 pub(super) fn read(document: &str) -> Outline<'_> {
     let lines = lines::split(document);
     let has_headings = lines.iter().any(|line| match &line.kind {
-        Kind::Heading { text, checkbox, .. } => {
+        LineKind::Heading { text, checkbox, .. } => {
             checkbox.is_some() || words::task_heading(text).is_some()
         }
         _ => false,
     });
-    let mut reader = Reader { has_headings, ..Reader::default() };
+    let mut builder = OutlineBuilder { has_headings, ..OutlineBuilder::default() };
     for line in lines {
-        reader.line(line);
+        builder.line(line);
     }
-    reader.close();
-    reader.outline
+    builder.close();
+    builder.outline
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct OutlineBuilder<'a> {
     outline: Outline<'a>,
     has_headings: bool,
     /// The headings above this line, each with its level.
-    above: Vec<(usize, &'a str, Section)>,
+    above: Vec<(usize, &'a str, PlanSection)>,
     task: Option<OutlineTask<'a>>,
     /// The level of the open task's heading; 0 for a task that is an item.
     level: usize,
     /// The column of the open task's bullet.
     indent: usize,
     /// What a label inside the open task announced.
-    label: Option<Section>,
+    label: Option<PlanSection>,
     urgency: u32,
     is_after_overview: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> OutlineBuilder<'a> {
     fn line(&mut self, line: Line<'a>) {
         let number = line.number;
         match line.kind {
-            Kind::Heading { level, text, checkbox } => self.heading(number, level, text, checkbox),
-            Kind::Item { indent, text, checkbox: Some(checkbox) } => {
+            LineKind::Heading { level, text, checkbox } => {
+                self.heading(number, level, text, checkbox)
+            }
+            LineKind::Item { indent, text, checkbox: Some(checkbox) } => {
                 self.a_box(number, indent, TaskBox { text, checkbox });
             }
-            Kind::Item { indent, text, checkbox: None } => self.item(number, indent, text),
-            Kind::Code { lines, language } => self.code(language, lines),
-            Kind::Text(text) => self.text(text),
+            LineKind::Item { indent, text, checkbox: None } => self.item(number, indent, text),
+            LineKind::Code { lines, language } => self.code(language, lines),
+            LineKind::Text(text) => self.text(text),
         }
     }
 
     /// The innermost section above this line that says what it is for.
-    fn within(&self) -> Section {
+    fn within(&self) -> PlanSection {
         let known = self.above.iter().rev().map(|above| above.2);
-        known.into_iter().find(|section| *section != Section::Other).unwrap_or(Section::Other)
+        known
+            .into_iter()
+            .find(|section| *section != PlanSection::Other)
+            .unwrap_or(PlanSection::Other)
     }
 
     fn close(&mut self) {
@@ -166,10 +171,10 @@ impl<'a> Reader<'a> {
             self.level = level;
             return;
         }
-        let section = Section::of(text);
+        let section = PlanSection::of(text);
         let is_inside = self.level > 0
             && self.task.is_some()
-            && (level > self.level || level == self.level && section == Section::Other);
+            && (level > self.level || level == self.level && section == PlanSection::Other);
         if is_inside {
             self.label = Some(section);
             return;
@@ -182,7 +187,7 @@ impl<'a> Reader<'a> {
         self.above.push((level, text, section));
         // A section that does not say how urgent it is stays where it is.
         self.urgency = words::urgency(text).unwrap_or(self.urgency);
-        if section == Section::Commands {
+        if section == PlanSection::Commands {
             self.outline.command_headings.push((line, text));
         }
     }
@@ -197,8 +202,8 @@ impl<'a> Reader<'a> {
         self.close();
         let within = self.within();
         match within {
-            Section::Commands => self.outline.commands.push(Part::Item(line, one.text)),
-            Section::Acceptance => self.outline.acceptance.push((line, one.text)),
+            PlanSection::Commands => self.outline.commands.push(Part::Item(line, one.text)),
+            PlanSection::Acceptance => self.outline.acceptance.push((line, one.text)),
             _ if self.has_headings => {
                 self.outline.others.push(OtherBox { line, text: one.text, within });
             }
@@ -222,7 +227,7 @@ impl<'a> Reader<'a> {
         if let Some(task) = self.task.as_mut()
             && (self.level > 0 || indent > self.indent)
         {
-            let section = self.label.unwrap_or(Section::Other);
+            let section = self.label.unwrap_or(PlanSection::Other);
             task.parts.push((section, Part::Item(line, text)));
             return;
         }
@@ -230,9 +235,9 @@ impl<'a> Reader<'a> {
             self.close();
         }
         match self.within() {
-            Section::Commands => self.outline.commands.push(Part::Item(line, text)),
-            Section::Acceptance => self.outline.acceptance.push((line, text)),
-            Section::Overview => self.outline.overview.push(text),
+            PlanSection::Commands => self.outline.commands.push(Part::Item(line, text)),
+            PlanSection::Acceptance => self.outline.acceptance.push((line, text)),
+            PlanSection::Overview => self.outline.overview.push(text),
             _ => {}
         }
     }
@@ -243,11 +248,11 @@ impl<'a> Reader<'a> {
             "" | "sh" | "bash" | "shell" | "zsh" | "console" | "text"
         );
         let section = if self.task.is_some() { self.label } else { Some(self.within()) };
-        if section != Some(Section::Commands) || !is_shell {
+        if section != Some(PlanSection::Commands) || !is_shell {
             return;
         }
         match self.task.as_mut() {
-            Some(task) => task.parts.push((Section::Commands, Part::Code(lines))),
+            Some(task) => task.parts.push((PlanSection::Commands, Part::Code(lines))),
             None => self.outline.commands.push(Part::Code(lines)),
         }
     }
@@ -264,12 +269,12 @@ impl<'a> Reader<'a> {
                     task.parts.push((section, Part::Text(rest)));
                 }
             } else if !text.trim().is_empty() {
-                task.parts.push((Section::Other, Part::Text(text.trim())));
+                task.parts.push((PlanSection::Other, Part::Text(text.trim())));
             }
             return;
         }
         let text = text.trim();
-        if self.within() == Section::Overview && !self.is_after_overview {
+        if self.within() == PlanSection::Overview && !self.is_after_overview {
             match text {
                 "" => self.is_after_overview = !self.outline.overview.is_empty(),
                 text => self.outline.overview.push(text),
@@ -279,12 +284,12 @@ impl<'a> Reader<'a> {
 }
 
 /// The section that a label inside a task announces, and the text after it: `**Files:** a, b`.
-fn label_of(text: &str) -> (Option<Section>, &str) {
+fn label_of(text: &str) -> (Option<PlanSection>, &str) {
     let text = text.trim();
     let Some((label, rest)) = text.split_once(':') else { return (None, "") };
     let rest = rest.trim_matches(['*', '_', ' ']);
-    match Section::of(label) {
-        Section::Other => (text.starts_with("**").then_some(Section::Other), text),
+    match PlanSection::of(label) {
+        PlanSection::Other => (text.starts_with("**").then_some(PlanSection::Other), text),
         section => (Some(section), rest),
     }
 }

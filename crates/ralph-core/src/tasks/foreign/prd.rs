@@ -82,7 +82,8 @@ fn verification_commands(document: &Map<String, Value>, collector: &mut Collecto
     for (name, command) in named {
         if let Some(command) = command.as_str().filter(|command| !command.trim().is_empty()) {
             let about = format!("{name} passes");
-            collector.command(1, super::commands::Found { command: command.to_owned(), about });
+            collector
+                .command(1, super::commands::PlanCommand { command: command.to_owned(), about });
         }
     }
 }
@@ -103,7 +104,7 @@ struct Passes<'a> {
 }
 
 #[derive(Deserialize)]
-struct Document<'a> {
+struct StoryList<'a> {
     #[serde(borrow, default, rename = "userStories", alias = "user_stories", alias = "stories")]
     stories: Option<&'a RawValue>,
 }
@@ -122,7 +123,7 @@ pub(super) fn stories(text: &str) -> Result<Vec<Story<'_>>, Vec<Problem>> {
     let not_json = |error: serde_json::Error| {
         vec![problem(error.line(), format!("the plan is not JSON: {error}"))]
     };
-    let document: Document<'_> = serde_json::from_str(without_mark(text).1).map_err(not_json)?;
+    let document: StoryList<'_> = serde_json::from_str(without_mark(text).1).map_err(not_json)?;
     let offset = |raw: &str| raw.as_ptr() as usize - text.as_ptr() as usize;
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let raw = document.stories.map_or("[]", RawValue::get);

@@ -2,7 +2,7 @@
 
 /// What a section of a plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum PlanSection {
     /// Commands that show that the work is done.
     Commands,
     /// Conditions for the whole plan or for one task.
@@ -18,14 +18,14 @@ pub(super) enum Section {
     Other,
 }
 
-impl Section {
+impl PlanSection {
     /// What a heading or a label names.
-    pub(super) fn of(heading: &str) -> Section {
+    pub(super) fn of(heading: &str) -> PlanSection {
         let words = plain(heading);
         let is = |names: &[&str]| names.contains(&words.as_str());
         let has = |part: &str| words.split(' ').any(|word| word == part);
         if has("manual") || words.starts_with("post completion") || words.starts_with("external") {
-            return Section::Manual;
+            return PlanSection::Manual;
         }
         let proves =
             ["validation", "validate", "verification", "verify", "test", "testing", "check"];
@@ -34,26 +34,26 @@ impl Section {
             || is(&["validation", "verification", "verify", "validate", "how to verify"])
             || is(&["checks", "quality gates", "quality checks", "validation steps", "commands"])
         {
-            return Section::Commands;
+            return PlanSection::Commands;
         }
         if is(&["acceptance", "acceptance criteria", "success criteria", "completion criteria"])
             || is(&["exit criteria", "definition of done", "done when", "done criteria"])
         {
-            return Section::Acceptance;
+            return PlanSection::Acceptance;
         }
         if is(&["files", "files to change", "files to modify", "files involved", "changed files"]) {
-            return Section::Files;
+            return PlanSection::Files;
         }
         if has("optional") || has("someday") || words.starts_with("nice to have") {
-            return Section::Optional;
+            return PlanSection::Optional;
         }
         if is(&["future", "future work", "future enhancements", "later", "out of scope", "ideas"]) {
-            return Section::Optional;
+            return PlanSection::Optional;
         }
         if is(&["overview", "goal", "goals", "objective", "summary", "description"]) {
-            return Section::Overview;
+            return PlanSection::Overview;
         }
-        Section::Other
+        PlanSection::Other
     }
 }
 
@@ -163,22 +163,22 @@ mod tests {
     #[test]
     fn a_section_is_known_by_any_of_its_names() {
         for (heading, expected) in [
-            ("Validation Commands", Section::Commands),
-            ("🧪 Test commands:", Section::Commands),
-            ("4. Verification", Section::Commands),
-            ("Quality Gates", Section::Commands),
-            ("Manual verification", Section::Manual),
-            ("Post-Completion", Section::Manual),
-            ("Success criteria (wrong place)", Section::Other),
-            ("Success criteria", Section::Acceptance),
-            ("Definition of Done", Section::Acceptance),
-            ("Nice to Have", Section::Optional),
-            ("Low Priority / Optional", Section::Optional),
-            ("Testing Strategy", Section::Other),
-            ("Overview", Section::Overview),
-            ("**Files:**", Section::Files),
+            ("Validation Commands", PlanSection::Commands),
+            ("🧪 Test commands:", PlanSection::Commands),
+            ("4. Verification", PlanSection::Commands),
+            ("Quality Gates", PlanSection::Commands),
+            ("Manual verification", PlanSection::Manual),
+            ("Post-Completion", PlanSection::Manual),
+            ("Success criteria (wrong place)", PlanSection::Other),
+            ("Success criteria", PlanSection::Acceptance),
+            ("Definition of Done", PlanSection::Acceptance),
+            ("Nice to Have", PlanSection::Optional),
+            ("Low Priority / Optional", PlanSection::Optional),
+            ("Testing Strategy", PlanSection::Other),
+            ("Overview", PlanSection::Overview),
+            ("**Files:**", PlanSection::Files),
         ] {
-            assert_eq!(Section::of(heading), expected, "{heading}");
+            assert_eq!(PlanSection::of(heading), expected, "{heading}");
         }
     }
 
