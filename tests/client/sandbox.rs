@@ -60,6 +60,7 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
         .turn(ScriptedTurn::bash(&format!("echo x > {home}/written; cat {home}/.ssh/id")))
         .turn(ScriptedTurn::bash("echo x > .git/hooks/pre-commit; echo x > .claude/ralph.toml"))
         .turn(ScriptedTurn::bash("git update-ref refs/ralph/x/1 HEAD; git pack-refs --all"))
+        .turn(ScriptedTurn::bash("echo /elsewhere > .git/commondir"))
         .turn(ScriptedTurn::bash("curl -sS https://example.com"))
         .turn(ScriptedTurn::bash("setsid sleep 600 >/dev/null 2>&1 & true"))
         .turn(ScriptedTurn::tool(
@@ -70,7 +71,12 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
         .turns(done());
     let stand_in = StandIn::start(script).unwrap();
     let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
-    for line in ["permission mode: acceptEdits", "can write: the project", "cannot read: ", "can reach: no host"] {
+    for line in [
+        "permission mode: acceptEdits",
+        "can write: the project",
+        "cannot read: ",
+        "can reach: no host",
+    ] {
         assert!(run.stderr.contains(line), "{line}: {run:?}");
     }
     assert!(!world.home().join("written").exists());
@@ -78,8 +84,19 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
     assert!(!project.join(".git/hooks/pre-commit").exists());
     assert!(!project.join(".claude/ralph.toml").exists());
     assert!(!project.join(".git/refs/ralph/x").exists());
-    assert!(!results(&stand_in).iter().any(|one| one.contains("THE-KEY")), "{:?}", results(&stand_in));
-    for told in ["sandbox: ", "/written: Read-only file system", ".ssh/id", "pre-commit", "not permitted: Write"] {
+    assert!(!project.join(".git/commondir").exists());
+    assert!(
+        !results(&stand_in).iter().any(|one| one.contains("THE-KEY")),
+        "{:?}",
+        results(&stand_in)
+    );
+    for told in [
+        "sandbox: ",
+        "/written: Read-only file system",
+        ".ssh/id",
+        "pre-commit",
+        "not permitted: Write",
+    ] {
         assert!(run.stderr.contains(told), "{told}: {run:?}");
     }
     assert!(run.stderr.contains("example.com"), "{run:?}");
@@ -138,7 +155,10 @@ fn without_bubblewrap_nothing_starts() {
     command.env("PATH", path_without(&world, "bwrap"));
     let run = crate::support::Run::of(command, "", PATIENCE).exits(4);
     assert!(run.stderr.contains("`bwrap` is missing; install the package bubblewrap"), "{run:?}");
-    assert!(run.stderr.contains("`ralph build --no-sandbox --permission-mode acceptEdits`"), "{run:?}");
+    assert!(
+        run.stderr.contains("`ralph build --no-sandbox --permission-mode acceptEdits`"),
+        "{run:?}"
+    );
     assert!(stand_in.requests().is_empty());
     let state = world.ralph(&["status", "--json"]).exits(0).json();
     assert_eq!(state["loops"][0]["phase"], "planned", "{state}");
@@ -161,7 +181,8 @@ fn litter(project: &Path) -> Vec<String> {
 
 /// The `--settings` of the first round.
 fn settings(world: &World) -> String {
-    let shown = world.ralph_with_client(&StandIn::start(Script::new()).unwrap(), &["build", "--dry-run"]);
+    let shown =
+        world.ralph_with_client(&StandIn::start(Script::new()).unwrap(), &["build", "--dry-run"]);
     let shown = shown.exits(0).stdout;
     let (_, value) = shown.split_once("--settings '").expect("a round has settings");
     value.split_once('\'').unwrap().0.to_owned()
@@ -255,14 +276,14 @@ fn a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof() {
     world.settings(json!({"sandbox": {"enabled": true, "failIfUnavailable": true,
         "autoAllowBashIfSandboxed": true, "excludedCommands": ["ralph *"]}}));
     let script = Script::new()
-        .turn(ScriptedTurn::bash("echo x > made && ralph blocked 'in the sandbox'"))
+        .turn(ScriptedTurn::bash(
+            "echo x > made && ralph blocked 'Create the bucket for the reports'",
+        ))
         .turn(ScriptedTurn::bash("ralph start 'another' --ac 'x=touch /tmp/never'"))
         .turn(ScriptedTurn::bash("ralph verify"))
         .turn(ScriptedTurn::text("RALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
-    let run = world
-        .client(&stand_in)
-        .prompt("/ralph \"Make it\" --ac 'it is there=test -s made'");
+    let run = world.client(&stand_in).prompt("/ralph \"Make it\" --ac 'it is there=test -s made'");
     let results = results(&stand_in);
     assert!(results[0].contains("give `ralph blocked …` alone"), "{results:#?}");
     assert!(results[1].contains("for a person only"), "{results:#?}");

@@ -158,6 +158,17 @@ fn the_settings_of_the_client_are_shown_and_can_be_used() {
 }
 
 #[test]
+fn the_settings_of_the_sandbox_are_shown_and_can_be_used() {
+    let guide = read(&root().join("docs/evidence.md"));
+    let shown = guide.split_once("```toml\n[sandbox]").and_then(|(_, rest)| rest.split_once("```"));
+    let shown = format!("[sandbox]{}", shown.expect("they stand in a block").0);
+    let settings: Settings = toml::from_str(&shown).unwrap();
+    assert_eq!(settings.refused(), None);
+    let shown = serde_json::to_value(settings.sandbox()).unwrap();
+    assert_eq!(shown.as_object().unwrap().len(), 5);
+}
+
+#[test]
 fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
     let guide = read(&root().join("docs/checks.md"));
     let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));

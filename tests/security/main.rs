@@ -9,6 +9,7 @@
 
 mod attack;
 mod blocked;
+mod bounds;
 mod everyday;
 mod filters;
 mod git;

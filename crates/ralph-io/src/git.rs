@@ -7,6 +7,7 @@
 //! include git's own message.
 
 pub mod checkpoint;
+pub mod commit;
 pub mod litter;
 pub mod merge;
 pub mod repository;

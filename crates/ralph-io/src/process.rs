@@ -4,6 +4,7 @@
 //! dropped, so the child never blocks on a full pipe.
 
 pub mod ancestry;
+pub mod bounds;
 pub mod clock;
 pub mod command;
 pub mod headless;

@@ -111,7 +111,7 @@ pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
     };
     let ralph = programs::running()?;
     let targets = item::targets(order)?;
-    let mut engine = Engine::new(order, until, ralph);
+    let mut engine = Engine::new(order, until, ralph)?;
     let mut checked = Vec::new();
     for target in &targets {
         checked.extend(fixers::run(&engine, target));

@@ -26,6 +26,7 @@ fn in_a_process_of_its_own() {
 fn run(order: &Value) -> Value {
     let text = |name: &str| order[name].as_str().unwrap();
     let order = CommandOrder {
+        bounds: None,
         ralph: Path::new(text("ralph")),
         command: text("command"),
         folder: Path::new(text("folder")),

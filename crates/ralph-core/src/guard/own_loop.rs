@@ -74,10 +74,10 @@ pub const REACHES: [(&str, Reach); 59] = [
     ("refine end", Reach::OneLoop),
     ("refine peek", Reach::Elsewhere),
     ("refine attach", Reach::Elsewhere),
-    // What Ralph itself starts below a client, with an order that the model cannot give.
-    ("supervise", Reach::OneLoop),
-    ("delegate", Reach::OneLoop),
-    ("round", Reach::OneLoop),
+    // They serve only Ralph itself, which gives them an order that the model cannot give.
+    ("supervise", Reach::Reads),
+    ("delegate", Reach::Reads),
+    ("round", Reach::Reads),
 ];
 
 /// Whose command it is.
@@ -118,7 +118,9 @@ pub fn refusal(command: &str, model: ModelIn, named: Named) -> Option<String> {
         }
         Reach::OneLoop => return None,
     };
-    Some(format!("`ralph {command}` is for a person only here, since {why}; a person can {elsewhere}"))
+    Some(format!(
+        "`ralph {command}` is for a person only here, since {why}; a person can {elsewhere}"
+    ))
 }
 
 /// Why a command that only a person may give is refused where `ralph` runs outside of the client's
@@ -131,10 +133,7 @@ pub fn persons_only(command: &str) -> String {
 
 /// True for a command by which a round hands over its work without a loop of its own.
 fn is_handover(command: &str) -> bool {
-    matches!(
-        command,
-        "session mark" | "session next" | "check" | "supervise" | "delegate" | "round"
-    )
+    matches!(command, "session mark" | "session next" | "check")
 }
 
 #[cfg(test)]
@@ -163,11 +162,14 @@ mod tests {
 
     #[test]
     fn a_round_without_a_loop_changes_no_loop() {
-        for command in ["task done", "verify", "blocked", "plan-sync", "parallel merge", "refine end"] {
+        for command in
+            ["task done", "verify", "blocked", "plan-sync", "parallel merge", "refine end"]
+        {
             let why = refusal(command, ModelIn::Round, OWN).unwrap();
             assert!(why.contains("no loop of its own"), "{why}");
         }
-        for command in ["task list", "status", "session mark", "session validate", "ralplan status"] {
+        for command in ["task list", "status", "session mark", "session validate", "ralplan status"]
+        {
             assert_eq!(refusal(command, ModelIn::Round, OWN), None, "{command}");
         }
     }

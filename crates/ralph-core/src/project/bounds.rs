@@ -5,6 +5,8 @@
 //! a commit. It must not write what later decides what runs outside: settings, hooks, git's own
 //! configuration, the checkpoints and the receipts.
 
+pub mod seatbelt;
+
 use crate::project::settings::SandboxSettings;
 pub use crate::state::Bounds;
 
@@ -63,13 +65,8 @@ const SECRETS: [&str; 22] = [
 ];
 
 /// What decides what runs outside of the bounds, below the project.
-const GOVERNS_LOOP: [&str; 5] = [
-    ".claude/ralph.toml",
-    ".claude/ralph",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".mcp.json",
-];
+const GOVERNS_LOOP: [&str; 4] =
+    [".claude/ralph.toml", ".claude/ralph", ".claude/settings.json", ".claude/settings.local.json"];
 
 /// What decides what git runs, below the folder of all work trees.
 const GOVERNS_GIT: [&str; 7] =
@@ -155,6 +152,24 @@ impl Bounds {
             format!("can reach: {}", reach.join(", ")),
         ]
     }
+}
+
+/// What the end of a failed command's output says about the bounds, with the remedy.
+pub fn refusal(tail: &str) -> Option<String> {
+    const SIGNS: [&str; 4] =
+        ["Read-only file system", "read-only file system", "EROFS", "Operation not permitted"];
+    let line = tail.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign)))?;
+    let mut words = line.split(|one: char| one.is_whitespace() || "'\"`‘’,()".contains(one));
+    let path = words.find(|word| word.starts_with('/') && word.len() > 1);
+    let path = path.map(|path| path.trim_end_matches(':'));
+    let folder = path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
+    Some(match (path, folder) {
+        (Some(path), Some(folder)) if !folder.is_empty() => format!(
+            "it may not write `{path}`; to allow it: `write = [\"{folder}\"]` below `[sandbox]`"
+        ),
+        _ => "it may not write there; to allow it: `write = [\"FOLDER\"]` below `[sandbox]`"
+            .to_owned(),
+    })
 }
 
 /// How many denied paths the start of a run names.
@@ -265,6 +280,22 @@ mod tests {
         assert_eq!(lines[2], "can reach: example.com, 127.0.0.1:5432, /run/x.sock");
         let json = serde_json::to_value(&bounds).unwrap();
         assert_eq!(Bounds::deserialize(json).unwrap(), bounds);
+    }
+
+    #[test]
+    fn a_failure_outside_of_the_bounds_names_the_setting() {
+        let said = |tail| refusal(tail).unwrap_or_default();
+        assert_eq!(said("1 failed"), "");
+        let folder = "`write = [\"/home/u/.cache/x\"]` below `[sandbox]`";
+        for line in [
+            "a\ntouch: cannot touch '/home/u/.cache/x/a': Read-only file system",
+            "Error: EROFS: read-only file system, open '/home/u/.cache/x/a'",
+            "OSError: [Errno 30] Read-only file system: '/home/u/.cache/x/a'",
+            "bash: line 1: /home/u/.cache/x/a: Read-only file system",
+        ] {
+            assert!(said(line).ends_with(folder), "{}", said(line));
+        }
+        assert!(said("touch: x: Read-only file system").contains("FOLDER"));
     }
 
     use serde::Deserialize;

@@ -70,7 +70,8 @@ fn rules_for_file_tools(reach: &SandboxReach) -> Vec<String> {
     let rules = |tool: &'static str, paths: &[String]| {
         let bound = paths.iter().filter(|path| !reach.handed_over.contains(path));
         let plain = bound.filter(|path| !path.contains(|letter| "*?[](){}!\\,".contains(letter)));
-        let both = plain.flat_map(move |path| [format!("{tool}(/{path})"), format!("{tool}(/{path}/**)")]);
+        let both =
+            plain.flat_map(move |path| [format!("{tool}(/{path})"), format!("{tool}(/{path}/**)")]);
         both.collect::<Vec<_>>()
     };
     [rules("Read", &reach.deny_read), rules("Edit", &reach.deny_write)].concat()

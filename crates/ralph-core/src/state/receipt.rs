@@ -73,6 +73,9 @@ pub struct Receipt {
     /// Names of the processes that the command left running; Ralph ended them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
+    /// What the bounds of the loop kept the command from, each with its remedy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// Who ran the command.
     #[serde(skip_serializing_if = "CriterionRunner::is_command")]
     pub by: CriterionRunner,
@@ -145,6 +148,7 @@ from_json!(Receipt {
     after_failure,
     passes,
     left,
+    refused,
     by,
     restored,
     differs

@@ -24,6 +24,7 @@ use crate::process::clock;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
+use ralph_core::state::Bounds;
 use ralph_core::text::secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub struct CommandOrder<'a> {
     /// The file for the output. Its folder must exist.
     pub output: &'a Path,
     pub deadline: Duration,
+    /// The bounds of the loop; `None` if it is not sandboxed.
+    pub bounds: Option<&'a Bounds>,
 }
 
 /// How a command ended.
@@ -90,6 +93,8 @@ pub struct CommandRun {
     pub tail: String,
     /// The names of the processes that it left running and that we ended.
     pub left: Vec<String>,
+    /// What the bounds of the loop kept it from, each with its remedy.
+    pub refused: Vec<String>,
     /// False if the output could not be written to its file.
     pub stored: bool,
     /// Names of the tests that failed, without secrets.
@@ -192,6 +197,7 @@ impl CommandRequest {
             folder: bytes(order.folder.as_os_str()),
             output: bytes(order.output.as_os_str()),
             deadline_ms: u64::try_from(order.deadline.as_millis()).unwrap_or(u64::MAX),
+            bounds: order.bounds.cloned(),
             secrets: std::env::vars_os().filter_map(secret).collect(),
         }
     }

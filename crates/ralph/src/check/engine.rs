@@ -4,10 +4,13 @@
 use super::item::{CheckItem, CheckTarget};
 use super::remembered::{Durations, ToldFindings};
 use super::{CheckOrder, CheckOutcome, CheckResult, Checked, Pace, before::Trees};
+use anyhow::Result;
 use ralph_core::project::check::CheckKind;
 use ralph_core::project::check::answer::{self, CheckReport};
 use ralph_core::project::check::finding::Finding;
+use ralph_core::state::Bounds;
 use ralph_io::process::clock;
+use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -28,6 +31,8 @@ pub(super) struct Engine<'a> {
     /// knows. A result that another run started after that is still valid.
     pub(super) settled_ms: i64,
     pub(super) ralph: PathBuf,
+    /// The bounds of the loop, in which its checks run.
+    pub(super) bounds: Option<Bounds>,
     pub(super) trees: Trees,
     /// All findings, for the file with the full text.
     pub(super) all: Mutex<Vec<Finding>>,
@@ -38,12 +43,19 @@ impl<'a> Engine<'a> {
         order: &'a CheckOrder<'a>,
         until: Option<Instant>,
         ralph: PathBuf,
-    ) -> Engine<'a> {
+    ) -> Result<Engine<'a>> {
         let settled_ms = clock::now().as_millisecond();
         let trees = Trees::since(order.of_loop);
         let now = Instant::now();
         let fixers_until = until.map(|until| now + until.saturating_duration_since(now) / 2);
-        Engine { order, until, fixers_until, settled_ms, ralph, trees, all: Mutex::default() }
+        // A state that cannot be read may name bounds; no check runs without them.
+        let state = order.of_loop.map(|folder| LoopFile::at(folder.join("state.json")).read());
+        let bounds = match state {
+            Some(read) => read?.and_then(|document| document.state.bounds),
+            None => None,
+        };
+        let all = Mutex::default();
+        Ok(Engine { order, until, fixers_until, settled_ms, ralph, bounds, trees, all })
     }
 
     /// Records that fixers have changed files, so that earlier results are no longer valid.

@@ -147,6 +147,7 @@ pub(super) fn look(
         folder: &check.folder,
         output: &place.output,
         deadline: left,
+        bounds: engine.bounds.as_ref(),
     };
     let ran = match checks::run(&line, &limits, whole) {
         Ok(ran) => ran,

@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn a_loop_or_session_of_another_is_seen_in_each_form() {
-        let names = |line: &str| {
-            names_another(line.split(' ').map(str::to_owned), Some("s"), Some("l"))
-        };
+        let names =
+            |line: &str| names_another(line.split(' ').map(str::to_owned), Some("s"), Some("l"));
         for line in ["verify --loop x", "task done T-1 --loop=x", "blocked y --session x"] {
             assert!(names(line), "{line}");
         }
-        for line in ["verify --loop l", "verify --session=s AC-1", "blocked loop", "verify -- --loop x"]
+        for line in
+            ["verify --loop l", "verify --session=s AC-1", "blocked loop", "verify -- --loop x"]
         {
             assert!(!names(line), "{line}");
         }

@@ -122,7 +122,7 @@ enum Command {
     #[command(subcommand)]
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
-    Supervise,
+    Supervise(supervise::Args),
     #[command(hide = true, subcommand)]
     Delegate(delegate::DelegateCommand),
     #[command(hide = true)]
@@ -177,7 +177,7 @@ impl Command {
             Command::Context(_) => "context",
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
-            Command::Supervise => "supervise",
+            Command::Supervise(_) => "supervise",
             Command::Delegate(_) => "delegate",
             Command::Round => "round",
             Command::Doctor(args) if args.writes() => "doctor --fix",
@@ -243,7 +243,7 @@ pub fn run() -> ExitCode {
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
-        Command::Supervise => supervise::run(),
+        Command::Supervise(args) => supervise::run(&args),
         Command::Delegate(command) => delegate::run(&command),
         Command::Round => worker::run(),
         Command::Statusline(args) => statusline::run(&args),

@@ -6,13 +6,24 @@
 use crate::command::exit::Exit;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Scanner;
-use ralph_io::process::command;
+use ralph_io::process::{bounds, command};
 
 /// Bytes of output searched for a test runner's summary, besides the end of the output. Parsing
 /// every line of a flood would slow down the command that writes it.
 const MOST_READ: usize = 64 << 20;
 
-pub(super) fn run() -> Result<Exit> {
+/// Which of the two processes this is.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The first process within the bounds of a loop
+    #[arg(long, hide = true)]
+    inside: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit> {
+    if args.inside {
+        std::process::exit(bounds::run_inside()?);
+    }
     let request = command::receive()?;
     let mut scanner = Scanner::new(&request.command);
     let mut read = 0;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::project::settings::Settings;
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::state::{Bounds, Criterion, LoopState};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, process::command, process::programs, store::receipts};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub(super) struct Criteria<'a> {
     ralph: PathBuf,
     outputs: PathBuf,
     each: Duration,
+    bounds: Option<Bounds>,
     watcher: &'a dyn Watcher,
     /// Why no criterion runs; empty if they run.
     pub(super) not_run: String,
@@ -47,6 +48,7 @@ impl<'a> Criteria<'a> {
             ralph: programs::running()?,
             outputs: receipts::outputs(file.folder())?,
             each: Settings::of(state).per_command(),
+            bounds: state.bounds.clone(),
             watcher,
             not_run,
         })
@@ -63,12 +65,18 @@ impl<'a> Criteria<'a> {
             self.watcher.begins(criterion);
             let name = receipts::output_name(&format!("merge-{}", criterion.id), clock::now());
             let output = self.outputs.join(name);
+            // Ralph made this folder for the merge.
+            let bounds = self.bounds.clone().map(|mut bounds| {
+                bounds.write.push(folder.to_string_lossy().into_owned());
+                bounds
+            });
             let run = command::run(&command::CommandOrder {
                 ralph: &self.ralph,
                 command: &criterion.verification_command,
                 folder,
                 output: &output,
                 deadline: self.each,
+                bounds: bounds.as_ref(),
             })?;
             let mut receipt = verify::receipt(criterion, run, &output);
             commit.clone_into(&mut receipt.tree_before);

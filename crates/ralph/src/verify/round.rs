@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::evidence::tests_run::TestsRun;
 use ralph_core::shell::vacuous;
-use ralph_core::state::{Criterion, Receipt};
+use ralph_core::state::{Bounds, Criterion, Receipt};
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::command::{self, CommandEnd, CommandRun};
 use ralph_io::{process::clock, project::meaning, store::receipts};
@@ -77,7 +77,8 @@ impl VerifyRound<'_, '_> {
         let output = self.work.outputs.join(receipts::output_name(&criterion.id, clock::now()));
         let ralph = self.work.ralph.clone();
         let folder = self.work.root.clone();
-        Some(Job { criterion, ralph, folder, output, deadline })
+        let bounds = self.work.state.bounds.clone();
+        Some(Job { criterion, ralph, folder, output, deadline, bounds })
     }
 
     /// Runs one criterion alone, and once more if it changed the tree. A command that changes
@@ -182,7 +183,7 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
     let passed = run.ended == CommandEnd::Exited(0);
     let (failing, error) = match passed {
         true => (Vec::new(), String::new()),
-        false => (run.failing.clone(), run.error.clone()),
+        false => (run.failing.clone(), with_bounds(&run)),
     };
     Receipt {
         command: criterion.verification_command.clone(),
@@ -205,7 +206,17 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
         output_file: if run.stored { in_loop(output) } else { String::new() },
         tail: run.tail,
         left: run.left,
+        refused: run.refused,
         ..Receipt::default()
+    }
+}
+
+/// The first error of a failed run, and what the bounds of the loop have to do with it.
+fn with_bounds(run: &CommandRun) -> String {
+    match (run.error.as_str(), run.refused.as_slice()) {
+        (error, []) => error.to_owned(),
+        ("", refused) => format!("the bounds of this loop: {}", refused.join("; ")),
+        (error, refused) => format!("{error} (the bounds of this loop: {})", refused.join("; ")),
     }
 }
 
@@ -234,6 +245,7 @@ struct Job<'c> {
     folder: PathBuf,
     output: PathBuf,
     deadline: Duration,
+    bounds: Option<Bounds>,
 }
 
 impl Job<'_> {
@@ -244,6 +256,7 @@ impl Job<'_> {
             folder: &self.folder,
             output: &self.output,
             deadline: self.deadline,
+            bounds: self.bounds.as_ref(),
         })
     }
 }

@@ -3,6 +3,7 @@
 //! Standard output and standard error share one pipe, so the order of writing is kept.
 
 use super::wire::CommandRequest;
+use crate::process::bounds::Bounded;
 use crate::process::programs;
 use anyhow::{Context, Result};
 use rustix::process::Pid;
@@ -15,7 +16,7 @@ use std::process::{Command, Stdio};
 
 /// Starts the command as the leader of its own process group. Returns its output as a pipe whose
 /// reads never block.
-pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader)> {
+pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader, Option<Bounded>)> {
     let folder = Path::new(OsStr::from_bytes(&request.folder));
     // Checked first: the error of a failed start would not tell whether the folder or the shell is
     // missing.
@@ -26,12 +27,15 @@ pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader)> {
     let (reader, writer) = pipe().context("could not make a pipe")?;
     rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
     // The command owns both write ends, and closes them at the end of this function.
-    let mut command = Command::new(&shell);
+    let line = [OsStr::new("-c"), OsStr::new(&request.command)];
+    let mut bounded = match &request.bounds {
+        Some(bounds) => Some(Bounded::wrap(bounds, folder, &shell, &line)?),
+        None => None,
+    };
+    let mut plain = Command::new(&shell);
+    plain.args(line).current_dir(folder).stdin(Stdio::null());
+    let command = bounded.as_mut().map_or(&mut plain, |bounded| &mut bounded.command);
     command
-        .arg("-c")
-        .arg(&request.command)
-        .current_dir(folder)
-        .stdin(Stdio::null())
         .stdout(writer.try_clone().context("could not make a pipe")?)
         .stderr(writer)
         .process_group(0);
@@ -39,5 +43,11 @@ pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader)> {
     let child = child.with_context(|| {
         format!("could not start `{}` in `{}`", shell.display(), folder.display())
     })?;
-    Ok((Pid::from_child(&child), reader))
+    // What the command line holds would keep the pipe and the socket open.
+    let pid = Pid::from_child(&child);
+    drop(plain);
+    if let Some(bounded) = &mut bounded {
+        bounded.command = Command::new(&shell);
+    }
+    Ok((pid, reader, bounded))
 }

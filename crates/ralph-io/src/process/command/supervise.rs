@@ -10,8 +10,11 @@ use super::shell;
 use super::signals::{self, Signals};
 use super::wire::{self, CommandReport, CommandRequest};
 use super::{CommandEnd, FAR, adopt_orphans};
+use crate::process::bounds::Bounded;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Summary;
+use ralph_core::project::bounds;
+use ralph_core::text::sanitize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -27,6 +30,9 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// When we give up: a process that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The names of the processes that hold a command within its bounds.
+const OURS: [&str; 2] = ["bwrap", "ralph"];
+
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
 
@@ -38,12 +44,13 @@ pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> C
         Err(error) => {
             CommandReport::nothing(CommandEnd::NotStarted(format!("{error:#}")), began.elapsed())
         }
-        Ok((signals, (command, pipe))) => CommandWatch {
+        Ok((signals, (command, pipe, bounded))) => CommandWatch {
             began,
             deadline: began + Duration::from_millis(request.deadline_ms).min(FAR),
             command,
             signals,
             pipe: Some(pipe),
+            bounded,
             output: Output::begin(request, observer),
             exit: None,
             is_stopped: false,
@@ -69,6 +76,7 @@ struct CommandWatch<'a> {
     /// The command's process, which leads a group.
     command: Pid,
     signals: Signals,
+    bounded: Option<Bounded>,
     /// Not set after the other end is closed.
     pipe: Option<PipeReader>,
     output: Output<'a>,
@@ -82,11 +90,46 @@ impl CommandWatch<'_> {
     fn finish(mut self) -> CommandReport {
         let ended = self.watch();
         let took = self.began.elapsed();
-        let left = self.end_family();
+        let mut left = self.end_family();
         self.drain();
         let output = self.output.finish();
+        let mut ended = ended;
+        let mut refused = Vec::new();
+        if let Some(outcome) = self.bounded.map(Bounded::finish) {
+            refused = outcome.refused;
+            if ended != CommandEnd::Exited(0) {
+                refused.extend(bounds::refusal(&output.tail));
+            }
+            left.retain(|name| !OURS.contains(&name.as_str()));
+            ended = match outcome.inside {
+                Some(inside) if matches!(ended, CommandEnd::Exited(_)) => {
+                    left.extend(
+                        inside.left.iter().map(|name| sanitize::visible(name).into_owned()),
+                    );
+                    match inside.signal {
+                        _ if !inside.problem.is_empty() => CommandEnd::NotStarted(inside.problem),
+                        Some(signal) => CommandEnd::Signalled(signal),
+                        None => ended,
+                    }
+                }
+                // Only Linux has a process inside that reports.
+                None if cfg!(target_os = "linux") && ended == CommandEnd::Exited(0) => {
+                    CommandEnd::NotStarted("the bounds gave no report".to_owned())
+                }
+                None if matches!(ended, CommandEnd::Exited(_))
+                    && output.tail.contains("bwrap: ") =>
+                {
+                    CommandEnd::NotStarted(format!(
+                        "the bounds of the loop could not be set up: {}",
+                        output.tail.lines().last().unwrap_or_default()
+                    ))
+                }
+                _ => ended,
+            };
+        }
         CommandReport {
             ended,
+            refused,
             duration_ms: wire::millis(took),
             output_sha256: output.sha256,
             output_bytes: output.bytes,

@@ -7,6 +7,7 @@ use super::{CommandEnd, CommandRun};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
+use ralph_core::state::Bounds;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub struct CommandRequest {
     pub(super) folder: Vec<u8>,
     pub(super) output: Vec<u8>,
     pub(super) deadline_ms: u64,
+    /// Within which it runs; `None` if the loop is not sandboxed.
+    pub(super) bounds: Option<Bounds>,
     /// Names and values to be redacted from the output.
     pub(super) secrets: Vec<(String, Vec<u8>)>,
 }
@@ -33,6 +36,8 @@ pub struct CommandReport {
     /// The end of the command's output.
     pub tail: String,
     pub(super) left: Vec<String>,
+    #[serde(default)]
+    pub(super) refused: Vec<String>,
     pub(super) stored: bool,
     /// Names of the tests that failed.
     #[serde(default)]
@@ -55,6 +60,7 @@ impl CommandReport {
             output_bytes: 0,
             tail: String::new(),
             left: Vec::new(),
+            refused: Vec::new(),
             stored: false,
             failing: Vec::new(),
             error: String::new(),
@@ -71,6 +77,7 @@ impl CommandReport {
             output_bytes: self.output_bytes,
             tail: self.tail,
             left: self.left,
+            refused: self.refused,
             stored: self.stored,
             failing: self.failing,
             error: self.error,

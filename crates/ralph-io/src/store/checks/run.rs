@@ -6,9 +6,10 @@
 
 use crate::process::clock;
 use crate::process::command::{self, CommandEnd, CommandOrder};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use ralph_core::project::check::Program;
 use ralph_core::project::check::choice::quoted;
+use ralph_core::state::Bounds;
 use ralph_core::text::redact::Redactor;
 use ralph_core::text::secrets;
 use std::os::unix::ffi::OsStrExt;
@@ -51,6 +52,8 @@ pub struct Limits<'a> {
     /// The file that keeps the tool's output.
     pub output: &'a Path,
     pub deadline: Duration,
+    /// The bounds of the loop; `None` if it is not sandboxed.
+    pub bounds: Option<&'a Bounds>,
 }
 
 /// The result of a tool's run.
@@ -86,8 +89,20 @@ pub fn line_of(program: &Program, input: Option<&Path>) -> String {
 /// # Errors
 /// If no supervisor can be started.
 pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
-    let words = beside(limits.output, "stderr");
-    let letters = beside(limits.output, "whole");
+    // Within bounds, only a folder of its own can be written beside the project.
+    let scratch = match limits.bounds {
+        Some(_) => Some(scratch_beside(limits.output)?),
+        None => None,
+    };
+    let folder = scratch.as_ref().map(|scratch| scratch.path().join("output"));
+    let place = folder.as_deref().unwrap_or(limits.output);
+    let words = beside(place, "stderr");
+    let letters = beside(place, "whole");
+    let bounds = limits.bounds.cloned().map(|mut bounds| {
+        let folder = scratch.as_ref().map(|scratch| scratch.path().to_string_lossy().into_owned());
+        bounds.write.extend(folder);
+        bounds
+    });
     let mut command = String::new();
     for (name, value) in VARIABLES {
         command.push_str(&format!("export {name}={value}; "));
@@ -106,6 +121,7 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
         folder: limits.folder,
         output: limits.output,
         deadline: limits.deadline,
+        bounds: bounds.as_ref(),
     });
     let from = if whole { letters.as_path() } else { limits.output };
     let (stdout, stderr) = (taken(from), redacted(&taken(&words)));
@@ -116,6 +132,12 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     let ran = ran?;
     let took = Duration::try_from(clock::now().duration_since(began)).unwrap_or_default();
     Ok(Ran { ended: ran.ended, took: ran.duration.max(took), stdout, stderr })
+}
+
+fn scratch_beside(output: &Path) -> Result<tempfile::TempDir> {
+    let folder = output.parent().unwrap_or(output);
+    tempfile::tempdir_in(folder)
+        .with_context(|| format!("could not make a folder in `{}`", folder.display()))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -72,7 +72,8 @@ impl Attempt<'_> {
     /// The variables of the round, and a `PATH` on which the model cannot put a `ralph` of its own.
     fn env(&self) -> Vec<(String, String)> {
         let mut env = self.round.env.clone();
-        let path = self.round.sandbox.as_ref().and_then(|_| sandbox::safe_path(&self.round.place()));
+        let path =
+            self.round.sandbox.as_ref().and_then(|_| sandbox::safe_path(&self.round.place()));
         env.extend(path.and_then(|path| Some(("PATH".to_owned(), path.into_string().ok()?))));
         env
     }

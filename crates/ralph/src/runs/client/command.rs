@@ -143,8 +143,12 @@ mod tests {
             ..Default::default()
         };
         let folder = Some(folder.path().to_owned());
-        let round =
-            ClientRound { sandbox: Some(reach), extra_args: extra, folder, ..ClientRound::default() };
+        let round = ClientRound {
+            sandbox: Some(reach),
+            extra_args: extra,
+            folder,
+            ..ClientRound::default()
+        };
         let args = arguments(&round, None).unwrap();
         let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let at = args.iter().position(|arg| arg == "--settings").unwrap();
