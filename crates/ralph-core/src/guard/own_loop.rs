@@ -85,7 +85,7 @@ pub const REACHES: [(&str, Reach); 59] = [
 pub enum ModelIn {
     /// The session of a live loop.
     LiveLoop,
-    /// A headless round without a loop of its own: its kind says what it may change.
+    /// A sandboxed headless round without a loop of its own.
     Round,
 }
 
