@@ -48,6 +48,8 @@ impl World {
             fs::write(&path, "#!/bin/sh\n").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
+        // A stand-in for the client has no sandbox of its own.
+        world.write("home/.config/ralph/config.toml", "[client]\nsandbox = false\n");
         world
     }
 

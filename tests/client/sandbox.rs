@@ -60,6 +60,7 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
         .turn(ScriptedTurn::bash(&format!("echo x > {home}/written; cat {home}/.ssh/id")))
         .turn(ScriptedTurn::bash("echo x > .git/hooks/pre-commit; echo x > .claude/ralph.toml"))
         .turn(ScriptedTurn::bash("git update-ref refs/ralph/x/1 HEAD; git pack-refs --all"))
+        .turn(ScriptedTurn::bash("echo /elsewhere > .git/commondir"))
         .turn(ScriptedTurn::bash("curl -sS https://example.com"))
         .turn(ScriptedTurn::bash("setsid sleep 600 >/dev/null 2>&1 & true"))
         .turn(ScriptedTurn::tool(
@@ -83,6 +84,7 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
     assert!(!project.join(".git/hooks/pre-commit").exists());
     assert!(!project.join(".claude/ralph.toml").exists());
     assert!(!project.join(".git/refs/ralph/x").exists());
+    assert!(!project.join(".git/commondir").exists());
     assert!(
         !results(&stand_in).iter().any(|one| one.contains("THE-KEY")),
         "{:?}",
@@ -274,7 +276,9 @@ fn a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof() {
     world.settings(json!({"sandbox": {"enabled": true, "failIfUnavailable": true,
         "autoAllowBashIfSandboxed": true, "excludedCommands": ["ralph *"]}}));
     let script = Script::new()
-        .turn(ScriptedTurn::bash("echo x > made && ralph blocked 'in the sandbox'"))
+        .turn(ScriptedTurn::bash(
+            "echo x > made && ralph blocked 'Create the bucket for the reports'",
+        ))
         .turn(ScriptedTurn::bash("ralph start 'another' --ac 'x=touch /tmp/never'"))
         .turn(ScriptedTurn::bash("ralph verify"))
         .turn(ScriptedTurn::text("RALPH_COMPLETE"));

@@ -38,6 +38,15 @@ pub fn round() -> Option<String> {
     variable("RALPH_ROUND")
 }
 
+/// Set for a client that a headless driver starts in the client's sandbox.
+pub const SANDBOXED: &str = "RALPH_SANDBOXED";
+
+/// True below such a client. The model cannot change this for a line that runs outside of the
+/// sandbox: a line with an assignment stays inside.
+pub fn is_sandboxed_round() -> bool {
+    variable(SANDBOXED).is_some()
+}
+
 /// True in a plan round: a headless driver marks the client that it starts for one.
 pub fn is_plan_round() -> bool {
     round().as_deref() == Some("plan")

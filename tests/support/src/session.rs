@@ -324,9 +324,14 @@ impl World {
             true => "",
             false => "\n[context]\nenabled = false\n",
         };
+        // A stand-in for the client has no sandbox of its own.
+        let client = match text.contains("[client]") {
+            true => "",
+            false => "\n[client]\nsandbox = false\n",
+        };
         let folder = self.root().join("home/.config/ralph");
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.toml"), format!("{text}{facts}")).unwrap();
+        fs::write(folder.join("config.toml"), format!("{text}{facts}{client}")).unwrap();
     }
 
     /// Turns the facts about the project on, as they are by default.

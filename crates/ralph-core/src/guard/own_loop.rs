@@ -74,10 +74,10 @@ pub const REACHES: [(&str, Reach); 59] = [
     ("refine end", Reach::OneLoop),
     ("refine peek", Reach::Elsewhere),
     ("refine attach", Reach::Elsewhere),
-    // What Ralph itself starts below a client, with an order that the model cannot give.
-    ("supervise", Reach::OneLoop),
-    ("delegate", Reach::OneLoop),
-    ("round", Reach::OneLoop),
+    // They serve only Ralph itself, which gives them an order that the model cannot give.
+    ("supervise", Reach::Reads),
+    ("delegate", Reach::Reads),
+    ("round", Reach::Reads),
 ];
 
 /// Whose command it is.
@@ -85,7 +85,7 @@ pub const REACHES: [(&str, Reach); 59] = [
 pub enum ModelIn {
     /// The session of a live loop.
     LiveLoop,
-    /// A headless round without a loop of its own: its kind says what it may change.
+    /// A sandboxed headless round without a loop of its own.
     Round,
 }
 
@@ -133,10 +133,7 @@ pub fn persons_only(command: &str) -> String {
 
 /// True for a command by which a round hands over its work without a loop of its own.
 fn is_handover(command: &str) -> bool {
-    matches!(
-        command,
-        "session mark" | "session next" | "check" | "supervise" | "delegate" | "round"
-    )
+    matches!(command, "session mark" | "session next" | "check")
 }
 
 #[cfg(test)]

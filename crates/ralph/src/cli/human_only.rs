@@ -46,7 +46,7 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
     let here = Here::gather()?;
     let own = here.session.as_ref().map(|session| lifecycle::of_session(&here.home, session));
     let own = own.and_then(|found| found.ok().flatten());
-    let model = match (own.is_some(), client::round().is_some()) {
+    let model = match (own.is_some(), client::is_sandboxed_round()) {
         (false, true) => ModelIn::Round,
         (true, false) if is_in_live_session(&here).unwrap_or(true) => ModelIn::LiveLoop,
         (true, true) => ModelIn::LiveLoop,
@@ -102,7 +102,7 @@ fn is_outside(file: &Path, root: &Path) -> bool {
 /// True in a shell of a client whose sandbox lets `ralph` run outside: of a headless round, or of a
 /// conversation in which the user has switched the sandbox on.
 fn runs_outside_of_sandbox(here: &Here) -> bool {
-    if client::round().is_some() {
+    if client::is_sandboxed_round() {
         return true;
     }
     here.session.is_some() && ClientSettings::of(&here.root).sandbox_lets_ralph_out().is_some()

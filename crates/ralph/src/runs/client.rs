@@ -177,12 +177,13 @@ pub(crate) fn run_at(
 ) -> Result<RoundResult> {
     let client = client()?;
     shown.now("begins", None);
-    round.clear_folder();
+    let absent = round.clear_folder();
     let began = Instant::now();
     let mut sum = Sum::default();
     for number in 1.. {
         let attempt = Attempt { client: &client, round, so_far: &sum, policy };
-        let tried = attempt.run(interrupts, shown)?;
+        let mut tried = attempt.run(interrupts, shown)?;
+        tried.prevented.extend(sandbox::take_back(&absent));
         round.clear_folder();
         let now = clock::now();
         let showed = sum.add(tried, number);
@@ -305,12 +306,13 @@ impl ClientRound {
         self.folder.clone().unwrap_or_else(|| std::env::current_dir().unwrap_or_default())
     }
 
-    /// Removes what a killed client left in its folder.
-    fn clear_folder(&self) {
-        if let Some(reach) = &self.sandbox {
-            sandbox::make_refs(&self.place());
-            sandbox::clear(reach, &self.place());
-        }
+    /// Removes what a killed client left in its folder. Returns the files that must not be there
+    /// and that the sandbox cannot protect.
+    fn clear_folder(&self) -> Vec<PathBuf> {
+        let Some(reach) = &self.sandbox else { return Vec::new() };
+        sandbox::make_refs(&self.place());
+        sandbox::clear(reach, &self.place());
+        sandbox::unprotected(reach)
     }
 
     fn log(&self) -> Result<ralph_io::process::headless::Log> {

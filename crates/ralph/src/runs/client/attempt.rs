@@ -8,6 +8,7 @@ use anyhow::Result;
 use ralph_core::protocol::sandbox::attempts;
 use ralph_core::stop::rounds::{self, Policy, Showed};
 use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
+use ralph_io::client::SANDBOXED;
 use ralph_io::process::clock;
 use ralph_io::process::headless::{self, ClientStart, Listener, Log, without_secrets};
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
@@ -73,6 +74,9 @@ impl Attempt<'_> {
     /// The variables of the round, and a `PATH` on which the model cannot put a `ralph` of its own.
     fn env(&self) -> Vec<(String, String)> {
         let mut env = self.round.env.clone();
+        if self.round.sandbox.is_some() {
+            env.push((SANDBOXED.to_owned(), "1".to_owned()));
+        }
         let path =
             self.round.sandbox.as_ref().and_then(|_| sandbox::safe_path(&self.round.place()));
         env.extend(path.and_then(|path| Some(("PATH".to_owned(), path.into_string().ok()?))));

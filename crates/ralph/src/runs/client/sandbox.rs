@@ -89,6 +89,26 @@ fn may_be_denied(path: &Path) -> bool {
     path.exists() || is_ours || path.file_name().is_some_and(|name| name == "packed-refs")
 }
 
+/// The denied files by which git would use another configuration, and that do not exist: the
+/// sandbox does not protect them.
+pub(super) fn unprotected(reach: &SandboxReach) -> Vec<PathBuf> {
+    let redirects =
+        |path: &PathBuf| path.ends_with("commondir") || path.ends_with("config.worktree");
+    let denied = reach.deny_write.iter().map(PathBuf::from);
+    denied.filter(|path| redirects(path) && !may_be_denied(path)).collect()
+}
+
+/// Removes those that a round has made; returns what to tell the user.
+pub(super) fn take_back(absent: &[PathBuf]) -> Vec<String> {
+    let made = absent.iter().filter(|path| path.symlink_metadata().is_ok());
+    made.map(|path| {
+        let removed = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+        let what = if removed.is_ok() { "removed" } else { "could not be removed" };
+        format!("the round made `{}`, which was {what}", path.display())
+    })
+    .collect()
+}
+
 /// The arguments without the user's own `--settings`, and the value that takes their place.
 ///
 /// # Errors
