@@ -58,10 +58,12 @@ fn a_usage_limit_pauses_the_loop_and_leaves_its_task_ready() {
          say '{{\"type\":\"result\",\"is_error\":true,\"api_error\":\"usage_limit_reached\",\"api_error_status\":429,\"result\":\"limit\"}}'\nexit 1"
     );
     let world = world(&[("T-1", &[])], &client);
-    let printed = world.ralph(&["build"]);
-    assert_eq!(printed.exit, 4, "{printed:?}");
+    let printed = world.ralph(&["build", "--no-wait"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
     assert!(
-        printed.stdout.contains("--wait-limits waits for that; `ralph build` continues"),
+        printed.stdout.contains(
+            "the usage limit is reached until 2100-01-01T00:00:00Z; `ralph build` continues"
+        ),
         "{printed:?}"
     );
     let state = world.state();
@@ -117,19 +119,23 @@ fn the_last_round_that_is_asked_for_may_complete_the_loop() {
 
 #[test]
 fn the_exit_codes_are_the_same_in_the_guides_and_in_the_help() {
-    let codes = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or you must \
-                 act; 4 the client failed or you interrupted it.";
+    let of_rounds = "Exit codes: 0 the loop is complete; 1 it ended otherwise or is paused; 4 a program is missing; 130 you \
+                     interrupted it.";
+    let of_workers = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or you must \
+                      act; 4 the client failed or you interrupted it.";
     let world = World::new();
     let guide = |name: &str| {
         let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
         fs::read_to_string(path).unwrap()
     };
     let texts = [
-        guide("tasks.md"),
-        world.ralph(&["build", "--help"]).done().stdout,
-        world.ralph(&["parallel", "run", "--help"]).done().stdout,
+        (of_rounds, guide("run.md")),
+        (of_rounds, world.ralph(&["run", "--help"]).done().stdout),
+        (of_rounds, world.ralph(&["build", "--help"]).done().stdout),
+        (of_workers, guide("parallel.md")),
+        (of_workers, world.ralph(&["parallel", "run", "--help"]).done().stdout),
     ];
-    for text in texts {
+    for (codes, text) in texts {
         let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(folded.contains(codes), "{text}");
     }
@@ -148,7 +154,7 @@ fn a_loop_that_a_person_ends_in_the_middle_of_a_round_is_over() {
 fn a_client_that_crashes_is_not_started_for_ever() {
     let world = world(&[("T-1", &[])], "exit 3");
     let printed = world.ralph(&["build"]);
-    assert_eq!((printed.exit, n_called(&world)), (4, 3), "{printed:?}");
+    assert_eq!((printed.exit, n_called(&world)), (1, 3), "{printed:?}");
     assert_eq!(world.state()["pause"]["cause"], "crashed");
 }
 

@@ -29,6 +29,7 @@ mod release;
 mod replay;
 mod report;
 mod reviewing;
+mod run;
 mod screens;
 mod session;
 mod session_run;

@@ -390,7 +390,7 @@ exit 1"#;
     let limited = world(limit);
     let printed = limited.ralph(&["ralplan", "run", TASK]);
     assert_eq!(printed.exit, 4, "{printed:#?}");
-    assert!(printed.stdout.contains("--wait-limits waits for that"), "{printed:#?}");
+    assert!(printed.stdout.contains("the usage limit is reached until"), "{printed:#?}");
     assert_eq!(limited.state()["pause"]["cause"], "rate_limited");
 }
 

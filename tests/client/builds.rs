@@ -124,7 +124,7 @@ fn a_usage_limit_is_waited_out_and_the_task_is_done() {
         }
     });
     let stand_in = StandIn::start(script).unwrap();
-    let run = build_with_subscription(&world, &stand_in, &["--wait-limits"]).exits(0);
+    let run = build_with_subscription(&world, &stand_in, &[]).exits(0);
     assert!(run.stderr.contains("the usage limit is reached: waiting until"), "{run:?}");
     assert!(!run.stderr.contains("ready again"), "it is the same round: {run:?}");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");

@@ -44,6 +44,7 @@ mod refining_typed;
 mod registrations;
 mod review;
 mod rig;
+mod run;
 mod session;
 mod session_run;
 mod signals;
@@ -138,6 +139,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("planners", planners::TESTS),
         ("plugin", plugin::TESTS),
         ("builds", builds::TESTS),
+        ("run", run::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
         ("refining", refining::TESTS),
         ("refining_beside", refining_beside::TESTS),

@@ -5,8 +5,17 @@ use super::{read, root};
 use std::fs;
 
 /// The systems, by the names of their guides.
-const GUIDES: [&str; 8] =
-    ["loop", "evidence", "checks", "tasks", "ralplan", "orchestration", "refinery", "parallel"];
+const GUIDES: [&str; 9] = [
+    "loop",
+    "run",
+    "evidence",
+    "checks",
+    "tasks",
+    "ralplan",
+    "orchestration",
+    "refinery",
+    "parallel",
+];
 
 /// What a guide lacks.
 fn lacks(text: &str) -> Vec<&'static str> {

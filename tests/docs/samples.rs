@@ -11,6 +11,7 @@ mod project;
 mod ralplan;
 mod refinery;
 mod report;
+mod run;
 mod screen;
 mod setup;
 mod teams;
@@ -37,6 +38,7 @@ const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/ralplan.md", ralplan::SAMPLES),
     ("docs/refinery.md", refinery::SAMPLES),
     ("docs/report.md", report::SAMPLES),
+    ("docs/run.md", run::SAMPLES),
     ("docs/signals.md", loops::SIGNALS),
     ("docs/tasks.md", teams::TASKS),
     ("docs/troubleshooting.md", setup::TROUBLESHOOTING),

@@ -163,6 +163,33 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph run",
+        command: Some("run"),
+        set: || {
+            let mut world = World::new();
+            let client = world.root().join("client");
+            fs::write(&client, "#!/bin/sh\nexit 3\n").unwrap();
+            fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+            world.set("RALPH_CLAUDE", client.to_str().unwrap());
+            world
+        },
+        act: |_| {
+            let task = ["run", "Fix it", "--ac", "made=test -f made", "-n", "1", "--commit"];
+            person(&[&task[..], &["--permission-mode", "acceptEdits"]].concat())
+        },
+        // One round does not complete it.
+        code: 1,
+        // Whatever it was in the middle of, another run goes on with what there is of it.
+        then: |w, _| {
+            let go_on = ["run", "--permission-mode", "acceptEdits"];
+            assert!(!w.elsewhere(&go_on).success);
+            fs::write(w.project().join("made"), "").unwrap();
+            let said = w.elsewhere(&go_on);
+            assert!(said.success || said.text.contains("has no loop to continue"), "{}", said.text);
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph plan",
         command: Some("plan"),
         set: || {

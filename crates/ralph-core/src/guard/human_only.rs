@@ -9,7 +9,6 @@ pub const PERSONS_ONLY: [(&str, &str); 32] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
-    ("run", ""),
     ("build", ""),
     ("parallel run", ""),
     ("refine once", ""),
@@ -40,6 +39,8 @@ pub const PERSONS_ONLY: [(&str, &str); 32] = [
     ("ralplan approve", ""),
     ("ralplan adjust", ""),
     ("ralplan discard", ""),
+    // Behind those whose last word it is.
+    ("run", ""),
 ];
 
 /// The commands that the model may give too, at least in part.

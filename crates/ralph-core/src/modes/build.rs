@@ -245,15 +245,17 @@ pub fn count_goal_round(
         tree,
         tree_after_checks: tree_after,
         worked: None,
-        refused: !state.acceptance_criteria.is_empty(),
+        // No completion was requested: a check may fail the same way while the work grows.
+        refused: false,
     };
-    state.iteration += 1;
     if let Some(stall) = progress::stalled(state, &shown) {
         stop::end(state, EndingKind::Stalled, stall.detail, now);
         if let Some(ending) = &mut state.ending {
             ending.cause = Some(stall.cause);
         }
+        return;
     }
+    state.iteration += 1;
 }
 
 /// Releases the tasks of a builder that is gone. `tree` is the fingerprint of the work tree now.

@@ -22,9 +22,9 @@ use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use events::{Answer, criteria};
-use ralph_core::evidence::receipt::Proof;
+use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
-use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
+use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::stop::progress;
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{counted, dollars, lasted, tokens};
@@ -168,10 +168,14 @@ impl<'a> Builder<'a> {
             false => self.settle()?.is_over(),
         };
         let state = engine::last_state(self.runner.here, self.order.file)?;
-        self.runner.screen.tell(&match is_over {
-            true => format!("{}; no round is needed", holding(&state)),
-            false => holding(&state),
-        });
+        match is_over {
+            true => {
+                self.runner.screen.tell(&format!("{}; no round is needed", holding(&state)));
+            }
+            // Without tasks, the line about the whole run says the same.
+            false if state.task_graph.is_empty() => {}
+            false => self.runner.screen.tell(&holding(&state)),
+        }
         self.order.answer.event("criteria", &state, criteria(&state))?;
         Ok(is_over)
     }
@@ -193,13 +197,26 @@ impl<'a> Builder<'a> {
     fn begin(&self, session: &str) -> Result<Result<Begun, BuildEnd>> {
         let (now, number) = (clock::now(), self.number);
         let next = self.order.file.update(|state| {
+            // Starting the run continues a paused loop; a pause since then is for a person to end.
+            let pause = state.pause.clone().filter(|_| number > 1);
+            if let Some(pause) = pause.filter(|pause| !pause.cause.resumes_by_itself()) {
+                return Err(pause);
+            }
             let next = rules::begin(state, session, number, now);
             self.note_tree(state);
-            (next, state.clone())
+            Ok((next, state.clone()))
         });
         // The loop may have ended in the round before, and been archived there.
-        let Some((next, mut state)) = next.map_err(bad_state)? else {
-            return Ok(Err(RunEnd::Over));
+        let (next, mut state) = match next.map_err(bad_state)? {
+            None => return Ok(Err(RunEnd::Over)),
+            Some(Err(pause)) => {
+                let why = match pause.detail.as_str() {
+                    "" => "you paused it",
+                    detail => detail,
+                };
+                return Ok(Err(RunEnd::rest(pause.cause, why, Exit::No)));
+            }
+            Some(Ok(begun)) => begun,
         };
         let blocked = |why: &str| Ok(Err(RunEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No)));
         let label = match next {
@@ -359,17 +376,22 @@ impl<'a> Builder<'a> {
     /// Commits what the round changed. Returns a note for the round's line.
     fn commit(&self, ended: &EndedRound) -> Result<String> {
         let Some(commits) = &self.order.commits else { return Ok(String::new()) };
-        let is_finished = ended.is_for_goal || !ended.finished.is_empty();
-        let Some(state) = ended.state.as_ref().filter(|_| is_finished) else {
-            drop(commits.note_round());
+        // A loop may end in the round, without proof.
+        let is_finished = ended.is_for_goal || ended.state.is_none() || !ended.finished.is_empty();
+        if !is_finished {
+            commits.note_round()?;
             return Ok(String::new());
+        }
+        let state = match &ended.state {
+            Some(state) => state.clone(),
+            None => engine::last_state(self.runner.here, self.order.file)?,
         };
         let task = ended.finished.first().map(String::as_str);
-        match commits.commit(&keep::message(state, task, self.number)) {
+        match commits.commit(&keep::message(&state, task, self.number)) {
             Ok(None) => Ok(String::new()),
             Ok(Some(commit)) => {
                 let members = json!({"round": self.number, "commit": commit});
-                self.order.answer.event("committed", state, members)?;
+                self.order.answer.event("committed", &state, members)?;
                 Ok(format!("; commit {commit}"))
             }
             Err(error) => Ok(format!("; {error:#}")),
@@ -414,10 +436,6 @@ impl<'a> Builder<'a> {
                 (n_hold, criteria.len(), holding(&state))
             }
             total => (summary.done, total, format!("{}/{total} tasks done", summary.done)),
-        };
-        let words = match self.most_rounds(&state) {
-            0 => words,
-            most => format!("round {} of {most}  {words}", self.number),
         };
         // The hooks count as well, and earlier runs are in the state alone.
         let (tokens, cost) = (state.usage.total().max(self.runner.tokens()), state.usage.cost);
@@ -508,9 +526,10 @@ impl<'a> Owner<'a> for Builder<'a> {
                 let alone = held_by_client(self.order.file);
                 let order = RoundOrder::new(round, &self.order.client.policy(), &alone);
                 self.show()?;
-                let started = self.runner.start(&session, (&label, ""), &order);
-                started.inspect_err(|_| self.could_not_start(&session))?;
                 let state = engine::last_state(self.runner.here, self.order.file)?;
+                let of = format!("of {}", self.most_rounds(&state));
+                let started = self.runner.start(&session, (&label, &of), &order);
+                started.inspect_err(|_| self.could_not_start(&session))?;
                 let task = rules::task_of_round(&state);
                 let members = json!({"round": self.number, "session": session, "task": task});
                 self.order.answer.event("round began", &state, members)?;
@@ -556,13 +575,30 @@ impl<'a> Owner<'a> for Builder<'a> {
     }
 }
 
-/// `1 of 2 criteria hold`; empty without criteria.
+/// `1 of 2 criteria hold`; empty without criteria. Names those that only a person can accept.
 fn holding(state: &LoopState) -> String {
     let criteria = &state.acceptance_criteria;
-    let n_hold = criteria.iter().filter(|criterion| criterion.verified).count();
-    match criteria.len() {
-        0 => String::new(),
+    let (n_hold, n_reviewed) = receipt::count_met(criteria);
+    let holding = match criteria.len() {
+        0 => return String::new(),
+        total if n_reviewed > 0 => {
+            format!(
+                "{n_hold} of {} hold, {n_reviewed} reviewed",
+                counted(total, "criterion", "criteria")
+            )
+        }
+        1 => format!("{n_hold} of 1 criterion holds"),
         total => format!("{n_hold} of {} hold", counted(total, "criterion", "criteria")),
+    };
+    let passed = |one: &&Criterion| one.receipt.as_ref().is_some_and(|receipt| receipt.passed);
+    let changed = criteria.iter().filter(|one| !one.verified && !one.meaning_changed.is_empty());
+    let changed: Vec<&str> = changed.filter(passed).map(|one| one.id.as_str()).collect();
+    match changed.as_slice() {
+        [] => holding,
+        changed => format!(
+            "{holding}; {} runs something else than you agreed to, `ralph criteria accept` takes it",
+            changed.join(", ")
+        ),
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Screen {
 struct RoundLine {
     bar: ProgressBar,
     label: String,
+    /// The label in the first plain line, with the number of rounds.
+    first: String,
     last: String,
     tokens: u64,
 }
@@ -85,7 +87,8 @@ impl Screen {
         }
     }
 
-    /// Adds a line for a round, above the summary line. The name in front is its task's.
+    /// Adds a line for a round, above the summary line. The name in front is its task's. `about` is
+    /// the task of one of several rounds, and `of 5` behind the number of the only one.
     pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
         if self.is_quiet {
             return;
@@ -96,7 +99,11 @@ impl Screen {
                 let name = bounded(&format!("{label} {}", visible(about)), LABEL);
                 ("{prefix} {elapsed:>4}  {wide_msg}", format!("{name:LABEL$}"))
             }
-            false => ("{prefix}  {spinner} {elapsed}  {wide_msg}", label.clone()),
+            false => {
+                let room = (screen::width() / 3).max(LABEL + 2);
+                let name = bounded(&numbered(&label, &visible(about)), room);
+                ("{prefix}  {spinner} {elapsed}  {wide_msg}", name)
+            }
         };
         let bar = match &*self.whole.borrow() {
             Some(whole) => self.lines.insert_before(&whole.bar, bar(template)),
@@ -105,9 +112,9 @@ impl Screen {
         bar.set_prefix(prefix);
         bar.enable_steady_tick(TICK);
         let last = String::new();
-        self.rounds
-            .borrow_mut()
-            .insert(round.to_owned(), RoundLine { bar, label, last, tokens: 0 });
+        let first = if self.is_many { label.clone() } else { numbered(&label, &visible(about)) };
+        let line = RoundLine { bar, label, first, last, tokens: 0 };
+        self.rounds.borrow_mut().insert(round.to_owned(), line);
         self.now(round, "begins", None);
     }
 
@@ -123,7 +130,8 @@ impl Screen {
             (false, used) => format!("{}  {what}", plural::tokens(used)),
         });
         if line.bar.is_hidden() && what != THINKS && line.last != what {
-            screen::tell(&format!("{}: {what}", line.label));
+            let name = if line.last.is_empty() { &line.first } else { &line.label };
+            screen::tell(&format!("{name}: {what}"));
             line.last = what;
         }
         let at_work = rounds.values().map(|line| line.tokens).sum();
@@ -201,6 +209,15 @@ impl WholeLine {
     }
 }
 
+/// `round 2 of 5, T-2 lexer`: the label of a round with `of 5` behind its number.
+fn numbered(label: &str, of: &str) -> String {
+    match (label.split_once(", "), of) {
+        (_, "") => label.to_owned(),
+        (Some((round, task)), of) => format!("{round} {of}, {task}"),
+        (None, of) => format!("{label} {of}"),
+    }
+}
+
 /// Displays the only round.
 impl RoundDisplay for Screen {
     fn now(&self, what: &str, tokens: Option<u64>) {
@@ -228,6 +245,13 @@ fn bar(template: &str) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_rounds_stands_behind_the_number_of_the_round() {
+        assert_eq!(numbered("round 2, T-2 lexer", "of 5"), "round 2 of 5, T-2 lexer");
+        assert_eq!(numbered("round 2", "of 5"), "round 2 of 5");
+        assert_eq!(numbered("planner", ""), "planner");
+    }
 
     #[test]
     fn names_keep_their_columns() {

@@ -217,6 +217,9 @@ fn budgets(state: &LoopState, seen: &StopInputs) -> String {
         (0, None) => {}
         (used, None) => text.push_str(&format!("; {}", tokens(used))),
     }
+    if let Some(most) = state.limits.max_cost {
+        text.push_str(&format!("; ${:.2} of ${most:.2}", state.usage.cost));
+    }
     text
 }
 

@@ -48,6 +48,7 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
             "stall_limit": state.stall_limit,
         },
         "tokens": {"used": state.usage.total(), "limit": state.limits.max_tokens},
+        "cost": {"used": state.usage.cost, "limit": state.limits.max_cost},
         "minutes": {"used": one.minutes(now), "limit": state.limits.max_minutes},
         "checkpoint": state.checkpoint.as_ref().map(|green| json!({
             "number": one.checkpoint_number(),

@@ -255,6 +255,11 @@ fn used(one: &LoopView, now: Timestamp) -> String {
         (0, None) => {}
         (used, None) => parts.push(tokens(used)),
     }
+    match (one.state.usage.cost, limits.max_cost) {
+        (used, Some(limit)) => parts.push(format!("${used:.2} of ${limit:.2}")),
+        (used, None) if used > 0.0 => parts.push(format!("${used:.2}")),
+        _ => {}
+    }
     parts.join(", ")
 }
 

@@ -22,7 +22,7 @@ use ralph_io::git::tree;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::{environment, settings, user_files};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::{checks, digest, lock};
+use ralph_io::store::{checks, digest, lifecycle, lock};
 use ralph_io::{client as claude, process::clock};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -112,6 +112,10 @@ impl<'a> ReadyRun<'a> {
         let was_killed = found.state.round.is_some();
         let commits = keep::RoundCommits::begin(here, &found.file, &self.settings, was_killed)?;
         keep::switch(here, &self.settings, &found.state)?;
+        if was_killed {
+            // The session of that round is gone, and nobody else removes its entry.
+            lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
+        }
         let tree = tree::fingerprint(&here.root).ok().flatten();
         let lenses = review::lenses_of(&here.root);
         let state = take_up(here, found, self.command, |state| {

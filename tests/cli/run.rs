@@ -1,0 +1,401 @@
+//! `ralph run` beside a client that is a script: the criteria and the tree decide, not its words.
+
+use crate::world::{Printed, World, start};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Reached only by a test that fails.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const INIT: &str = r#"say '{"type":"system","subtype":"init","session_id":"s"}'"#;
+const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"RALPH_COMPLETE","total_cost_usd":0.5,"modelUsage":{"m":{"inputTokens":1000,"outputTokens":1}}}'"#;
+
+/// Keeps the number of the round in `$n` and the session of each round in `sessions`.
+const COUNTS: &str = r#"n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n+1)); echo $n >"$HOME/n"
+for word; do case "$before" in --session-id) echo "$word" >>"$HOME/sessions";; esac; before=$word; done"#;
+
+/// A project under git with one commit, and a client that runs this script.
+fn world(client: &str) -> World {
+    let world = World::new().permissive().under_git();
+    for tool in ["sh", "date", "test", "touch", "cat", "sleep", "grep"] {
+        let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
+        let place = places.iter().find(|place| fs::exists(place).unwrap()).unwrap();
+        let _ = std::os::unix::fs::symlink(place, world.path("bin").join(tool));
+    }
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
+    let script = format!(
+        "#!/bin/sh\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
+    );
+    let path = world.write("bin/claude", &script);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    git(&world, &["config", "user.name", "n"]);
+    git(&world, &["config", "user.email", "n@example.com"]);
+    git(&world, &["commit", "-q", "--allow-empty", "-m", "begin"]);
+    world
+}
+
+fn git(world: &World, arguments: &[&str]) -> String {
+    let output = world.command(Path::new("git"), "").args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn lines(world: &World, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(world.path("home").join(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn n_rounds(world: &World) -> usize {
+    lines(world, "sessions").len()
+}
+
+fn ended(world: &World) -> Value {
+    let archive = world.path("ralph/archive");
+    let folder = fs::read_dir(archive).unwrap().next().unwrap().unwrap().path();
+    serde_json::from_slice(&fs::read(folder.join("state.json")).unwrap()).unwrap()
+}
+
+/// The events of a run with `--json`.
+fn events(printed: &Printed) -> Vec<Value> {
+    printed.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn two_tasks(world: &World, verify: &str) {
+    let task = |id: &str| json!({"id": id, "name": format!("write {id}"), "deps": [], "completion_condition": "c", "files": [id]});
+    let plan = json!({"prompt": "p",
+        "acceptance_criteria": [{"id": "AC-1", "description": "it is there", "verification_command": "test -f T-2"}],
+        "task_graph": [task("T-1"), task("T-2")]});
+    world.run("", &["task", "import", "-"], &plan.to_string()).done();
+    if !verify.is_empty() {
+        world.change_state(|state| state["task_graph"][0]["verify"] = json!([verify]));
+    }
+}
+
+/// Closes the first open task.
+const CLOSES: &str = r#"for id in T-1 T-2; do
+  ralph task done $id --owner 'ralph build' --note "did $id" && break
+done >/dev/null 2>&1"#;
+
+#[test]
+fn rounds_go_on_until_the_criteria_hold_and_each_has_a_session_of_its_own() {
+    let world = world("echo $n >file$n");
+    let task = ["run", "make it", "--ac", "one=test -f file1", "--ac", "three=test -f file3"];
+    let printed = world.ralph(&task).done();
+    assert_eq!(n_rounds(&world), 3, "{printed:?}");
+    let mut sessions = lines(&world, "sessions");
+    sessions.dedup();
+    assert_eq!(sessions.len(), 3);
+    assert!(printed.stderr.contains("\n0 of 2 criteria hold\n"), "{printed:?}");
+    assert!(printed.stderr.contains("round 1: 1 of 2 criteria hold (0 s, "), "{printed:?}");
+    assert!(printed.stdout.contains("Ralph: done. Both criteria proven"), "{printed:?}");
+    assert!(printed.stdout.contains("3 rounds, "), "{printed:?}");
+    assert_eq!(ended(&world)["ending"]["kind"], "complete");
+}
+
+#[test]
+fn criteria_that_all_hold_end_the_loop_without_a_client() {
+    let world = world("exit 1");
+    world.write("project/there", "");
+    let printed = world.ralph(&["run", "make it", "--ac", "there=test -f there"]).done();
+    assert_eq!(n_rounds(&world), 0);
+    assert!(printed.stderr.contains("1 of 1 criterion holds; no round is needed"), "{printed:?}");
+    assert!(printed.stdout.contains("Ralph: done. "), "{printed:?}");
+}
+
+#[test]
+fn the_models_claim_does_not_count_and_rounds_without_a_change_stall() {
+    let world = world(":");
+    let printed = world.ralph(&["run", "make it", "--ac", "never=test -f never"]);
+    // As at every stop, the first one has nothing to compare with.
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 4), "{printed:?}");
+    assert_eq!(ended(&world)["ending"]["kind"], "stalled");
+}
+
+#[test]
+fn a_round_that_changes_nothing_finishes_no_task() {
+    let world =
+        world(&format!("test $n = 1 || echo $n >T-$n\n{CLOSES}\ntest $n -lt 3 || touch T-2"));
+    two_tasks(&world, "");
+    let printed = world.ralph(&["build"]).done();
+    assert!(
+        printed.stderr.contains("T-1 is ready again; round 1: marked it done and changed no file"),
+        "{printed:?}"
+    );
+    assert_eq!(n_rounds(&world), 3, "{printed:?}");
+}
+
+#[test]
+fn the_commands_of_a_task_decide_whether_it_is_done() {
+    let world = world(&format!("echo $n >file$n\n{CLOSES}\ntest $n -lt 3 || touch T-2"));
+    two_tasks(&world, "echo it must have two; test -f file2");
+    let printed = world.ralph(&["run"]).done();
+    let told = "T-1 is ready again; round 1: marked it done, but `echo it must have two; test -f file2` \
+                exits with 1: it must have two";
+    assert!(printed.stderr.contains(told), "{printed:?}");
+    assert_eq!(n_rounds(&world), 3, "{printed:?}");
+}
+
+#[test]
+fn changed_commands_of_a_task_do_not_run() {
+    let world = world(&format!("echo $n >file$n\n{CLOSES}"));
+    two_tasks(&world, "test -f never");
+    world.ralph(&["run", "-n", "1"]);
+    world.change_state(|state| state["task_graph"][0]["verify"] = json!(["touch ran"]));
+    let printed = world.ralph(&["run", "-n", "1"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    assert!(!world.path("project/ran").exists());
+}
+
+#[test]
+fn a_criterion_whose_meaning_changed_does_not_hold_until_a_person_accepts_it() {
+    let world = world("printf 'check:\\n\\ttest -f Makefile\\n' >Makefile; echo $n >file$n");
+    // The world's own `make` always succeeds.
+    let make = ["/usr/bin/make", "/bin/make"].into_iter().find(|make| fs::exists(make).unwrap());
+    let Some(make) = make else {
+        eprintln!("SKIPPED: `make` is not here");
+        return;
+    };
+    fs::remove_file(world.path("bin/make")).unwrap();
+    std::os::unix::fs::symlink(make, world.path("bin/make")).unwrap();
+    world.write("project/Makefile", "check:\n\ttest -f never\n");
+    let printed = world.ralph(&["run", "make it", "--ac", "it=make check", "-n", "2"]);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 2), "{printed:?}");
+    assert_eq!(world.state()["acceptance_criteria"][0]["verified"], false);
+    let told = "0 of 1 criterion holds; AC-1 runs something else than you agreed to, `ralph criteria accept`";
+    assert!(printed.stderr.contains(told), "{printed:?}");
+    world.ralph(&["criteria", "accept"]).done();
+    world.ralph(&["run"]).done();
+    assert_eq!(n_rounds(&world), 2, "no further round is needed: {printed:?}");
+}
+
+#[test]
+fn a_pause_in_a_round_starts_no_other_and_run_continues() {
+    let world = world("echo $n >file$n; test $n = 2 || ralph pause >/dev/null");
+    let printed = world.ralph(&["run", "make it", "--ac", "x=test -f file2"]);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 1), "{printed:?}");
+    assert!(printed.stdout.contains("; `ralph run` continues"), "{printed:?}");
+    assert_eq!(world.state()["pause"]["cause"], "person");
+    world.ralph(&["run"]).done();
+}
+
+#[test]
+fn status_shows_the_cost_and_its_limit() {
+    let world = world("echo $n >file$n");
+    let run = ["run", "make it", "--ac", "x=test -f never", "--max-cost", "3", "-n", "1"];
+    world.ralph(&run);
+    let status = world.ralph(&["status"]).done();
+    assert!(status.stdout.contains("$0.50 of $3.00"), "{status:?}");
+    let cost = world.ralph(&["status", "--json"]).json()["loops"][0]["cost"].take();
+    assert_eq!(cost, json!({"used": 0.5, "limit": 3.0}));
+}
+
+#[test]
+fn without_a_loop_it_says_how_to_begin() {
+    let world = world(":");
+    let printed = world.ralph(&["run"]);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 0), "{printed:?}");
+    assert!(printed.stderr.contains("type `ralph run \"what to do\"`"), "{printed:?}");
+    assert_eq!(world.ralph(&["run", "  "]).exit, 2);
+    assert_eq!(world.ralph(&["run", "-f", "none.md"]).exit, 2);
+}
+
+#[test]
+fn a_file_is_the_task_and_run_alone_continues_it() {
+    let world = world("echo $n >file$n");
+    world.write("project/PROMPT.md", "Make it\nin two rounds\n");
+    let printed = world.ralph(&["run", "-f", "PROMPT.md", "--ac", "x=test -f file2", "-n", "1"]);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 1), "{printed:?}");
+    assert!(printed.stdout.contains("as many rounds as were asked for; `ralph run` continues"));
+    assert_eq!(world.state()["prompt"], "Make it\nin two rounds");
+    assert_eq!(world.ralph(&["run", "--ac", "y=test -f y"]).exit, 2);
+    world.ralph(&["run"]).done();
+    assert_eq!(n_rounds(&world), 2);
+}
+
+#[test]
+fn a_dry_run_shows_the_first_command_and_starts_no_loop() {
+    let world = world(":");
+    let printed = world.ralph(&["run", "make it", "--ac", "x=test -f x", "--dry-run"]).done();
+    assert!(printed.stdout.contains("make it") && printed.stdout.contains("claude"), "{printed:?}");
+    assert_eq!((n_rounds(&world), world.loop_ids().len()), (0, 0));
+}
+
+#[test]
+fn with_json_each_line_is_an_event() {
+    let world = world("echo $n >file$n");
+    let run = ["run", "make it", "--ac", "x=test -f file2", "--json", "-n", "1"];
+    let printed = world.ralph(&run);
+    let first = events(&printed);
+    let names = |events: &[Value]| {
+        events.iter().map(|event| event["event"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(&first),
+        ["started", "criteria", "round began", "round ended", "criteria", "paused"]
+    );
+    assert_eq!(first[3]["outcome"], "finished");
+    assert_eq!((&first[3]["changed"], &first[3]["cost"]), (&json!(true), &json!(0.5)));
+    assert_eq!(first[2]["session"], lines(&world, "sessions")[0]);
+    let printed = world.ralph(&["run", "--json"]).done();
+    let second = events(&printed);
+    assert_eq!(second.last().unwrap()["event"], "ended");
+    assert_eq!(second.last().unwrap()["kind"], "complete");
+    assert_eq!(second.last().unwrap()["cost"], 1.0);
+}
+
+#[test]
+fn a_cost_that_reaches_its_limit_ends_the_loop() {
+    let world = world("echo $n >file$n");
+    let run = ["run", "make it", "--ac", "x=test -f never", "--max-cost", "0.75"];
+    let printed = world.ralph(&run);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 2), "{printed:?}");
+    let ending = &ended(&world)["ending"];
+    assert_eq!(ending["kind"], "budget");
+    assert_eq!(ending["detail"], "cost $1.00 of at most $0.75");
+    for bad in ["0", "-1", "x", "1e9"] {
+        assert_eq!(world.ralph(&["run", "t", "--max-cost", bad]).exit, 2, "{bad}");
+    }
+}
+
+#[test]
+fn each_round_that_changed_something_is_one_commit_and_dirty_files_stay() {
+    let world = world("echo $n >file$n");
+    world.write("project/mine", "1");
+    let run = ["run", "Make it\nmore", "--ac", "x=test -f file2", "--commit"];
+    let printed = world.ralph(&run).done();
+    assert!(printed.stderr.contains("1 file is in no commit: mine; Ralph commits none of them"));
+    let log = git(&world, &["log", "--format=%s", "--name-only"]);
+    let log: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(log, ["Make it (round 2)", "file2", "Make it (round 1)", "file1", "begin"]);
+    assert_eq!(git(&world, &["status", "--porcelain"]), "?? mine\n");
+}
+
+#[test]
+fn a_finished_task_is_one_commit_and_the_projects_hooks_run() {
+    let world = world(&format!("echo $n >T-$n\n{CLOSES}"));
+    two_tasks(&world, "");
+    world.write("project/.git/hooks/pre-commit", "#!/bin/sh\necho ran >>.git/ran\n");
+    let hook = world.path("project/.git/hooks/pre-commit");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    world.ralph(&["build", "--commit"]).done();
+    let log = git(&world, &["log", "--format=%s"]);
+    assert_eq!(log, "T-2: write T-2\nT-1: write T-1\nbegin\n");
+    assert_eq!(fs::read_to_string(world.path("project/.git/ran")).unwrap(), "ran\nran\n");
+}
+
+#[test]
+fn a_commit_that_a_hook_refuses_is_told_and_the_next_one_has_its_files() {
+    let world = world("echo $n >file$n; test $n = 1 || touch .git/ok");
+    world.write(
+        "project/.git/hooks/pre-commit",
+        "#!/bin/sh\ntest -f .git/ok || { echo nope >&2; exit 1; }\n",
+    );
+    let hook = world.path("project/.git/hooks/pre-commit");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let printed = world.ralph(&["run", "Make it", "--ac", "x=test -f file2", "--commit"]).done();
+    assert!(printed.stderr.contains("not committed: "), "{printed:?}");
+    assert!(printed.stderr.contains("nope"), "{printed:?}");
+    assert_eq!(git(&world, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn the_branch_is_made_before_the_first_round_and_settings_switch_it_on_as_well() {
+    let world = world("echo $n >file$n");
+    world.write("project/mine", "1");
+    world.ralph(&["run", "a", "--ac", "x=test -f file1", "--branch=work/a"]).done();
+    assert_eq!(git(&world, &["branch", "--show-current"]), "work/a\n");
+    assert_eq!(fs::read_to_string(world.path("project/mine")).unwrap(), "1");
+    world.write("home/.config/ralph/config.toml", "[run]\nbranch = true\ncommit = true\n");
+    let printed = world.ralph(&["run", "b", "--ac", "x=test -f file2"]).done();
+    assert!(git(&world, &["branch", "--show-current"]).starts_with("ralph/"), "{printed:?}");
+    assert_eq!(git(&world, &["log", "-1", "--format=%s"]), "b (round 1)\n");
+    let printed = world.ralph(&["run", "c", "--ac", "x=test -f none", "--branch=a..b"]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("`a..b` cannot name a branch"), "{printed:?}");
+}
+
+#[test]
+fn settings_of_a_project_that_nobody_trusts_neither_branch_nor_commit() {
+    let world = world("echo $n >file$n");
+    world.write("project/.claude/ralph.toml", "[run]\nbranch = true\ncommit = true\n");
+    world.ralph(&["run", "a", "--ac", "x=test -f file1"]).done();
+    assert_eq!(git(&world, &["branch", "--show-current"]), "main\n");
+    assert_eq!(git(&world, &["log", "--format=%s"]), "begin\n");
+}
+
+#[track_caller]
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn ralph(world: &World, arguments: &[&str]) -> Command {
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    command.args(arguments);
+    command
+}
+
+/// A client that works until it is ended, in every round but from the third.
+const HANGS: &str = "echo $n >file$n; test $n -ge 3 || sleep 600";
+
+#[test]
+fn a_second_run_in_the_same_work_tree_is_refused_while_the_first_is_live() {
+    let world = world(HANGS);
+    let mut first = start(&mut ralph(&world, &["run", "a", "--ac", "x=test -f file3"]));
+    wait_for("the first round", || world.path("project/file1").exists());
+    let printed = world.ralph(&["run", "b", "--ac", "y=test -f y"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    assert!(
+        printed.stderr.contains("another `ralph run` or `ralph build` works in"),
+        "{printed:?}"
+    );
+    assert_eq!(world.loop_ids().len(), 1);
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
+fn ctrl_c_pauses_the_loop_with_130_and_run_continues_it() {
+    let world = world(HANGS);
+    let first = start(&mut ralph(&world, &["run", "a", "--ac", "x=test -f file2"]));
+    wait_for("the first round", || world.path("project/file1").exists());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).unwrap()).unwrap();
+    // The second one ends the client at once.
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let printed = world.finish(first, "");
+    assert_eq!(printed.exit, 130, "{printed:?}");
+    assert!(printed.stdout.contains("ended by Ctrl-C; `ralph run` continues"), "{printed:?}");
+    assert_eq!(world.state()["phase"], "paused");
+    world.write("home/n", "5");
+    world.write("project/file2", "");
+    world.ralph(&["run"]).done();
+}
+
+#[test]
+fn a_run_that_is_killed_in_each_round_continues_and_commits_what_they_left() {
+    let world = world(HANGS);
+    world.write("project/mine", "1");
+    let mut arguments = vec!["run", "a", "--ac", "x=test -f file3", "--commit"];
+    for round in 1..=2 {
+        let mut child = start(&mut ralph(&world, &arguments));
+        wait_for("the round", || world.path(&format!("project/file{round}")).exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        arguments = vec!["run", "--commit"];
+    }
+    world.ralph(&arguments).done();
+    assert_eq!(n_rounds(&world), 3);
+    let log = git(&world, &["log", "-1", "--format=", "--name-only"]);
+    assert_eq!(log, "file1\nfile2\nfile3\n");
+    assert_eq!(git(&world, &["status", "--porcelain"]), "?? mine\n");
+}
