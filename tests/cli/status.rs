@@ -47,7 +47,7 @@ fn the_document_has_the_members_that_programs_rely_on() {
             "resume_phase": null, "iteration": 0, "max_iterations": 25,
             "project_root": "[ROOT]/project", "prompt": "fix it", "completion": "verified",
             // Set by hand it counts for nothing: there is no receipt.
-            "criteria": [{"id": "AC-T", "description": "tests", "command": "t", "verified": false,
+            "criteria": [{"id": "AC-T", "description": "tests", "command": "t", "review": null, "verified": false,
                 "state": "never_run", "changed": [], "exit_code": null, "tests_run": null,
                 "tests_expected": null, "tests_skipped": null, "tests_failed": null,
                 "meaning_changed": [], "held_before": false, "turned_red": null}],
@@ -55,7 +55,7 @@ fn the_document_has_the_members_that_programs_rely_on() {
             "tasks": {"total": 2, "done": 1, "ready": 1, "in_progress": 0, "failed": 0,
                 "blocked": 0, "waiting": 0},
             "progress": {"signal": "working", "standing": 0, "same_failure": 0, "stall_limit": 3},
-            "tokens": {"used": 0, "limit": null}, "minutes": {"used": 0, "limit": 480},
+            "tokens": {"used": 0, "limit": null}, "cost": {"used": 0.0, "limit": null}, "minutes": {"used": 0, "limit": 480},
             "checkpoint": null, "blocked": null, "cut": null, "workers": [], "signals": {"waiting": 0}, "ralplan": null, "session": null, "refine": null, "pause": null, "ending": null,
             "next": "the criteria are not those that were agreed to; `ralph criteria accept` takes \
                 them",

@@ -23,7 +23,7 @@ use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use events::{Answer, criteria};
-use ralph_core::evidence::receipt::Proof;
+use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::stop::progress;
@@ -584,9 +584,15 @@ impl<'a> Owner<'a> for Builder<'a> {
 /// `1 of 2 criteria hold`; empty without criteria. Names those that only a person can accept.
 fn holding(state: &LoopState) -> String {
     let criteria = &state.acceptance_criteria;
-    let n_hold = criteria.iter().filter(|criterion| criterion.verified).count();
+    let (n_hold, n_reviewed) = receipt::count_met(criteria);
     let holding = match criteria.len() {
         0 => return String::new(),
+        total if n_reviewed > 0 => {
+            format!(
+                "{n_hold} of {} hold, {n_reviewed} reviewed",
+                counted(total, "criterion", "criteria")
+            )
+        }
         1 => format!("{n_hold} of 1 criterion holds"),
         total => format!("{n_hold} of {} hold", counted(total, "criterion", "criteria")),
     };
