@@ -184,7 +184,9 @@ impl Screen {
         let line = whole.get_or_insert_with(|| {
             let template = match at.n_tasks {
                 0 => "{elapsed}  {wide_msg}",
-                _ => "{bar:20.green} {elapsed}  {wide_msg}",
+                _ if self.is_many => "{bar:20.green} {elapsed}  {wide_msg}",
+                // The cost stays in sight at 60 columns.
+                _ => "{bar:10.green} {elapsed}  {wide_msg}",
             };
             let bar = self.lines.add(bar(template));
             bar.enable_steady_tick(TICK);
