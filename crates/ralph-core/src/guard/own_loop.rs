@@ -17,7 +17,7 @@ pub enum Reach {
 }
 
 /// The reach of each command that the model may give in a conversation.
-pub const REACHES: [(&str, Reach); 59] = [
+pub const REACHES: [(&str, Reach); 60] = [
     ("status", Reach::Reads),
     ("explain", Reach::Reads),
     ("replay", Reach::Reads),
@@ -78,6 +78,7 @@ pub const REACHES: [(&str, Reach); 59] = [
     ("supervise", Reach::Reads),
     ("delegate", Reach::Reads),
     ("round", Reach::Reads),
+    ("refine within", Reach::Reads),
 ];
 
 /// Whose command it is.

@@ -43,7 +43,8 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
     if own_loop::reach(name) == Reach::Reads {
         return Ok(());
     }
-    let here = Here::gather()?;
+    // Without a home there is no loop, and the command says so itself.
+    let Ok(here) = Here::gather() else { return Ok(()) };
     let own = here.session.as_ref().map(|session| lifecycle::of_session(&here.home, session));
     let own = own.and_then(|found| found.ok().flatten());
     let model = match (own.is_some(), client::is_sandboxed_round()) {

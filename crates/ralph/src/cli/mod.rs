@@ -268,7 +268,9 @@ fn sees_state(name: &str) -> anyhow::Result<()> {
         let home = ralph_io::store::home::Home::from_env();
         home.is_ok_and(|home| !home.root().join("loops").exists())
     };
-    match ralph_io::client::sandbox::is_inside() && is_hidden() {
+    // Ralph runs the supervisor of a criterion within bounds, which need no state.
+    let is_internal = matches!(name, "supervise" | "delegate" | "round" | "refine within");
+    match !is_internal && ralph_io::client::sandbox::is_inside() && is_hidden() {
         true => Err(give_alone(name)),
         false => Ok(()),
     }

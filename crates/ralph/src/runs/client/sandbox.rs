@@ -89,11 +89,11 @@ fn may_be_denied(path: &Path) -> bool {
     path.exists() || is_ours || path.file_name().is_some_and(|name| name == "packed-refs")
 }
 
-/// The denied files by which git would use another configuration, and that do not exist: the
+/// The denied files by which git would use another repository, and that do not exist: the
 /// sandbox does not protect them.
 pub(super) fn unprotected(reach: &SandboxReach) -> Vec<PathBuf> {
-    let redirects =
-        |path: &PathBuf| path.ends_with("commondir") || path.ends_with("config.worktree");
+    // The client makes an empty `config.worktree` itself.
+    let redirects = |path: &PathBuf| path.ends_with("commondir");
     let denied = reach.deny_write.iter().map(PathBuf::from);
     denied.filter(|path| redirects(path) && !may_be_denied(path)).collect()
 }
