@@ -41,7 +41,7 @@ pub(crate) struct ClientOptions {
     pub(crate) args: Vec<OsString>,
     /// What the sandbox of this run bounds, decided once.
     #[arg(skip)]
-    sandbox: OnceCell<Option<(Bounds, SandboxReach)>>,
+    sandbox: OnceCell<Option<Box<(Bounds, SandboxReach)>>>,
 }
 
 impl ClientOptions {
@@ -60,12 +60,12 @@ impl ClientOptions {
     /// What the commands of the run may reach; `None` without a sandbox. It stays as it is at the
     /// first call: a round cannot change the bounds of the next.
     fn sandbox(&self, here: &Here) -> Option<&SandboxReach> {
-        self.decided(here).map(|(_, reach)| reach)
+        self.decided(here).map(|both| &both.1)
     }
 
     /// The bounds of a loop that this run works on; `None` without a sandbox.
     pub(crate) fn bounds(&self, here: &Here) -> Option<&Bounds> {
-        self.decided(here).map(|(bounds, _)| bounds)
+        self.decided(here).map(|both| &both.0)
     }
 
     /// As [`ClientOptions::bounds`], for a loop that works in a worktree of the project.
@@ -88,7 +88,7 @@ impl ClientOptions {
         if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox && is_on()) {
             let reach = client::sandbox::reach(here, &bounds);
             // Only the first decision counts.
-            let _ = self.sandbox.set(Some((bounds, reach)));
+            let _ = self.sandbox.set(Some(Box::new((bounds, reach))));
         }
     }
 
@@ -98,10 +98,10 @@ impl ClientOptions {
             (is_on && !self.no_sandbox).then(|| {
                 let bounds = client::sandbox::bounds(here, &here.root);
                 let reach = client::sandbox::reach(here, &bounds);
-                (bounds, reach)
+                Box::new((bounds, reach))
             })
         });
-        decided.as_ref()
+        decided.as_deref()
     }
 
     /// A round with these options. `kind` is the word by which the hooks recognize it.
