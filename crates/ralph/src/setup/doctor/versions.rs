@@ -107,7 +107,7 @@ fn skills(install: &Install, places: &InstallPaths) -> Option<Check> {
 fn has_older_text(install: &Install) -> bool {
     let is_other = |copied: &Copied| {
         let shipped = SHIPPED.iter().find(|file| copied.path.ends_with(file.path));
-        shipped.is_none_or(|file| hex::sha256(&file.without_hooks()) != copied.digest)
+        shipped.is_none_or(|file| hex::sha256(file.without_hooks()) != copied.digest)
     };
     install.files.iter().any(is_other)
 }
