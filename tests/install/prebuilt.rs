@@ -53,11 +53,10 @@ fn install_sh(world: &World, args: &[&str]) -> Said {
 }
 
 fn is_installed(world: &World) -> bool {
-    let is_ours = |name: &&str| {
+    HOOKS.iter().chain(&["ralph"]).all(|name| {
         let path = format!("home/.local/bin/{name}");
         world.exists(&path) && world.read(&path).contains("released")
-    };
-    HOOKS.iter().chain(&["ralph"]).all(|name| is_ours(&name))
+    })
 }
 
 #[track_caller]
