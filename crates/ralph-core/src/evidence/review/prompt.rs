@@ -14,6 +14,12 @@ const GOAL: usize = 4_000;
 /// The longest text of a lens, in UTF-16 units.
 pub const LENS: usize = 8_000;
 
+const AT_THE_END: &str = "End your answer with one JSON object of this form, alone and last:";
+
+const VERDICT: &str = r#"{"verdict":"holds","evidence":[{"file":"docs/a.md","line":12,"quote":"text of that line"}],"why":"one or two sentences"}"#;
+
+const FINDINGS: &str = r#"{"findings":[{"severity":"major","file":"src/a.rs","line":12,"quote":"text of that line","what":"what is wrong, and what to do"}]}"#;
+
 /// What the reviewer's client can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewerTools {
@@ -43,8 +49,7 @@ pub fn of_criterion(
         text,
         "\nRead what you need; look for what speaks against the criterion before you decide for it. If in \
          doubt, it fails. {}\n{}",
-        "End your answer with one JSON object of this form, alone and last:",
-        r#"{"verdict":"holds","evidence":[{"file":"docs/a.md","line":12,"quote":"text of that line"}],"why":"one or two sentences"}"#,
+        AT_THE_END, VERDICT,
     );
     let _ = write!(
         text,
@@ -80,8 +85,7 @@ pub fn of_changes(
         "\nReport only what matters. `major`: wrong, unsafe, missing from what was asked, or untested where \
          it can break; somebody has to fix it before the work is done. `minor`: worth knowing. Check \
          each finding against the file before you report it. {}\n{}",
-        "End your answer with one JSON object of this form, alone and last:",
-        r#"{"findings":[{"severity":"major","file":"src/a.rs","line":12,"quote":"text of that line","what":"what is wrong, and what to do"}]}"#,
+        AT_THE_END, FINDINGS,
     );
     let _ = write!(
         text,

@@ -26,7 +26,7 @@ pub(super) fn text(done: &SyncResult, dry_run: bool) -> String {
         rows.extend(state.acceptance_criteria.iter().map(|criterion| {
             let decided_by = criterion.decided_by();
             let words = [criterion.id.as_str(), &criterion.description, &decided_by];
-            let [id, description, command] = words.map(|word| visible(word));
+            let [id, description, command] = words.map(visible);
             format!("{id}  {description}: {command}")
         }));
     }
