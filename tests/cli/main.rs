@@ -1,4 +1,5 @@
 //! The command line through the real executable: all of its output, and its exit code.
+#![recursion_limit = "256"] // The document of `ralph status --json` is one `json!`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod adopt;
