@@ -414,7 +414,7 @@ fn the_end_is_told_on_the_desktop_unless_nobody_wants_it() {
         let world = changing(&[(0, 0)]);
         program(&world, "notify-send", "#!/bin/sh\nprintf '%s|' \"$@\" >>\"$HOME/told\"\n");
         let settings = "[notify]\ncommand = [\"sh\", \"-c\", 'cat > \"$HOME/command\"']\n";
-        world.write("home/.config/ralph/config.toml", settings);
+        world.set_user(settings);
         refine(&world, more).done();
         let document = fs::read_to_string(world.path("home/command")).unwrap_or_default();
         assert_eq!(document.contains("plateau at round 3: the plan no longer changes"), told);

@@ -141,7 +141,7 @@ fn a_loop_is_reviewed_only_if_its_user_says_so() {
     let printed = run(&world, &[]);
     assert_eq!((printed.exit, lenses(&world).len()), (0, 0), "{printed:?}");
     let world = self::world(&finds_the_defect());
-    world.write("home/.config/ralph/config.toml", "[review]\nenabled = true\nrounds = 1\n");
+    world.set_user("[review]\nenabled = true\nrounds = 1\n");
     let printed = run(&world, &[]);
     assert_eq!((printed.exit, lenses(&world).len()), (0, 5), "{printed:?}");
     let state = ended(&world);

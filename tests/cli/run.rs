@@ -309,7 +309,7 @@ fn the_branch_is_made_before_the_first_round_and_settings_switch_it_on_as_well()
     world.ralph(&["run", "a", "--ac", "x=test -f file1", "--branch=work/a"]).done();
     assert_eq!(git(&world, &["branch", "--show-current"]), "work/a\n");
     assert_eq!(fs::read_to_string(world.path("project/mine")).unwrap(), "1");
-    world.write("home/.config/ralph/config.toml", "[run]\nbranch = true\ncommit = true\n");
+    world.set_user("[run]\nbranch = true\ncommit = true\n");
     let printed = world.ralph(&["run", "b", "--ac", "x=test -f file2"]).done();
     assert!(git(&world, &["branch", "--show-current"]).starts_with("ralph/"), "{printed:?}");
     assert_eq!(git(&world, &["log", "-1", "--format=%s"]), "b (round 1)\n");

@@ -48,8 +48,7 @@ impl World {
             fs::write(&path, "#!/bin/sh\n").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        // A stand-in for the client has no sandbox of its own.
-        world.write("home/.config/ralph/config.toml", "[client]\nsandbox = false\n");
+        world.set_user("");
         world
     }
 
@@ -79,6 +78,12 @@ impl World {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Writes the user's own settings. The stand-in for a client has no sandbox.
+    pub(crate) fn set_user(&self, text: &str) {
+        let text = format!("{text}[client]\nsandbox = false\n");
+        self.write("home/.config/ralph/config.toml", &text);
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {

@@ -111,6 +111,8 @@ fn bounds(top: &mut Value, defs: &mut Map<String, Value>) {
     }
     let port = top.pointer_mut(&(section("sandbox") + "/ports/items")).expect("it is there");
     between(port, 1, 65_535);
+    let seconds = top.pointer_mut(&(section("client") + "/background_seconds"));
+    between(seconds.expect("it is there"), 0, 3600);
     let mode = top.pointer_mut(&(section("client") + "/permission_mode")).expect("it is there");
     let names = Mode::names();
     let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
