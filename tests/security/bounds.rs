@@ -470,12 +470,8 @@ fn honest_suites_pass_within_the_bounds() {
     }
 }
 
-#[test]
-fn ralph_verify_runs_the_criteria_within_the_bounds_of_the_loop_and_says_what_they_hit() {
-    if Yard::new().is_none() {
-        return;
-    }
-    let world = World::looping("--ac 'it is done=test -e in || touch /usr/escaped in'");
+/// The bounds of this world's loop, which nothing but the project and Ralph's home decide.
+fn bind(world: &World) -> Value {
     let bounds = Bounds::of(&BoundsInput {
         project_root: world.project().to_str().unwrap(),
         home: "/nonexistent",
@@ -484,10 +480,39 @@ fn ralph_verify_runs_the_criteria_within_the_bounds_of_the_loop_and_says_what_th
         client_config: "/nonexistent",
         ..BoundsInput::default()
     });
-    world.edit_state(|state| state["bounds"] = serde_json::to_value(&bounds).unwrap());
+    let bounds = serde_json::to_value(&bounds).unwrap();
+    world.edit_state(|state| state["bounds"] = bounds.clone());
+    bounds
+}
+
+#[test]
+fn the_checks_of_an_edit_run_within_the_bounds_of_the_loop() {
+    if Yard::new().is_none() {
+        return;
+    }
+    let world = World::looping("--ac 'it is done=test -e in'");
+    bind(&world);
+    world.settings(
+        "[[backpressure.check]]\nname = \"own\"\nfiles = [\"*.x\"]\nparse = \"plain\"\n\
+         command = \"echo ran >ran; touch /usr/escaped-by-a-check {file}; false\"\n",
+    );
+    world.write("a.x", "x");
+    let file = world.project().join("a.x");
+    let ran = world.ralph(&["check", file.to_str().unwrap()]);
+    assert!(world.project().join("ran").exists(), "{ran:?}");
+    assert!(!Path::new("/usr/escaped-by-a-check").exists(), "{ran:?}");
+}
+
+#[test]
+fn ralph_verify_runs_the_criteria_within_the_bounds_of_the_loop_and_says_what_they_hit() {
+    if Yard::new().is_none() {
+        return;
+    }
+    let world = World::looping("--ac 'it is done=test -e in || touch /usr/escaped in'");
+    let bounds = bind(&world);
     let ran = world.elsewhere(&["verify"]);
     let said = format!("{ran:?}");
     assert!(said.contains("may not write `/usr/escaped`"), "{said}");
     assert!(!Path::new("/usr/escaped").exists());
-    assert_eq!(world.state()["bounds"], serde_json::to_value(&bounds).unwrap());
+    assert_eq!(world.state()["bounds"], bounds);
 }

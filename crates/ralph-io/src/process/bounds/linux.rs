@@ -83,6 +83,8 @@ fn share(project: &Path) -> Result<std::fs::File> {
 struct Mounts {
     /// Path, order among equals, and the words for bubblewrap.
     all: Vec<(PathBuf, u8, Vec<OsString>)>,
+    /// Folders that stay empty and cannot be written.
+    hidden: Vec<OsString>,
     made: Vec<PathBuf>,
     watched: Vec<PathBuf>,
 }
@@ -100,8 +102,8 @@ impl Mounts {
     /// An empty folder that cannot be written.
     fn hide_folder(&mut self, path: &Path, order: u8) {
         let path = path.as_os_str();
-        let words = ["--tmpfs".as_ref(), path, "--remount-ro".as_ref(), path];
-        self.add(Path::new(path), order, &words);
+        self.add(Path::new(path), order, &["--tmpfs".as_ref(), path]);
+        self.hidden.push(path.to_owned());
     }
 
     fn private(&mut self, temporary: &Path) -> Result<()> {
@@ -248,7 +250,10 @@ impl Mounts {
     fn arguments(&mut self) -> Vec<OsString> {
         self.all.sort_by_key(|(path, order, _)| (path.components().count(), path.clone(), *order));
         self.all.dedup_by(|a, b| a.2 == b.2);
-        self.all.iter().flat_map(|(_, _, words)| words.clone()).collect()
+        let mounts = self.all.iter().flat_map(|(_, _, words)| words.clone());
+        // Last, since a mount in a hidden folder needs a place there.
+        let read_only = self.hidden.iter().flat_map(|path| ["--remount-ro".into(), path.clone()]);
+        mounts.chain(read_only).collect()
     }
 }
 
