@@ -83,13 +83,15 @@ fn names_another(
     own_loop: Option<&str>,
 ) -> bool {
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
+    // There it is the former name of `--id`, which names a refinement or an orchestration.
+    let is_id = words.first().is_some_and(|word| word == "refine" || word == "session");
     let value = |at: usize, option: &str| match words[at].strip_prefix(option) {
         Some("") => words.get(at + 1).map(String::as_str),
         Some(rest) => rest.strip_prefix('='),
         None => None,
     };
     let is_other = |at: usize| {
-        value(at, "--session").is_some_and(|id| Some(id) != session)
+        value(at, "--session").is_some_and(|id| !is_id && Some(id) != session)
             || value(at, "--loop").is_some_and(|id| Some(id) != own_loop)
     };
     (0..words.len()).any(is_other)
@@ -166,9 +168,13 @@ mod tests {
         for line in ["verify --loop x", "task done T-1 --loop=x", "blocked y --session x"] {
             assert!(names(line), "{line}");
         }
-        for line in
-            ["verify --loop l", "verify --session=s AC-1", "blocked loop", "verify -- --loop x"]
-        {
+        for line in [
+            "verify --loop l",
+            "verify --session=s AC-1",
+            "blocked loop",
+            "verify -- --loop x",
+            "refine begin --session plan",
+        ] {
             assert!(!names(line), "{line}");
         }
     }
