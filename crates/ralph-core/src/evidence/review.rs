@@ -160,7 +160,7 @@ fn object_start(text: &str) -> Option<usize> {
     })
 }
 
-/// The text of a cited line; why not, if there is none.
+/// The text of a cited line, or why it cannot be read.
 pub type Lines<'a> = &'a dyn Fn(&str, u64) -> Result<String, String>;
 
 /// Whether a citation resolves: the file and the line exist, and the quote stands there.

@@ -90,7 +90,7 @@ fn raw(document: &str) -> Vec<RawLine<'_>> {
     lines
 }
 
-/// How many lines the front matter takes. Without a closing line there is none.
+/// How many lines the front matter takes. Without a closing line it takes 0.
 fn front_matter(document: &str) -> usize {
     let mut lines = document.trim_start_matches('\u{feff}').lines();
     if lines.next().map(str::trim_end) != Some("---") {

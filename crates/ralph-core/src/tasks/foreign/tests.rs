@@ -299,7 +299,7 @@ fn a_box_is_found_again_by_its_words_and_left_when_two_could_be_meant() {
     let plan = plan_of("a.md", steps);
     let edited = "### Task 1: a\n- [ ] x\n- [ ] new\n- [ ] y\n- [ ] y\n";
     let new = ticked(&plan, edited, &["T-1"]).text.unwrap();
-    assert_eq!(changes(edited, &new), ["- [x] x"], "a new step is nobody's claim");
+    assert_eq!(changes(edited, &new), ["- [x] x"], "a new step stays open");
 }
 
 #[test]

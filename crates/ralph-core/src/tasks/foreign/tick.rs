@@ -68,8 +68,8 @@ fn find<'o, 'a>(
     (same.len() == alike.len()).then(|| same[at])
 }
 
-/// The open boxes that the task had when its plan was read. A step that was added since is nobody's
-/// claim, and of two equal ones neither is known to be the old one.
+/// The open boxes that the task had when its plan was read. The model did not mark
+/// a step that was added since, and of two equal steps it is unknown which is the old one.
 fn open_boxes(found: &OutlineTask<'_>, planned: &PlannedTask) -> Vec<usize> {
     let known = |text: &str| planned.boxes.iter().filter(|one| *one == text).count();
     let there = |text: &str| found.boxes.iter().filter(|one| one.text == text).count();
