@@ -53,7 +53,7 @@ pub(crate) struct ReviewerOrder {
 
 /// What a reviewer answered.
 pub(crate) struct ReviewerAnswer {
-    /// The answer; or why there is none.
+    /// The answer, or why the reviewer gave none.
     pub(crate) answer: std::result::Result<String, String>,
     /// The session that Ralph started.
     pub(crate) started: String,

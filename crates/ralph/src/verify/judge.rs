@@ -128,7 +128,7 @@ pub(crate) fn changed_since_start(loop_folder: &Path) -> Vec<String> {
     files.into_iter().map(|(path, _)| path).collect()
 }
 
-/// The text of a line of a file in the project; why there is none.
+/// The text of a line of a file in the project, or why it cannot be read.
 pub(crate) fn line_of(root: &Path, file: &str, line: u64) -> std::result::Result<String, String> {
     let path = Path::new(file);
     let is_plain = path.is_relative() && !path.components().any(|part| part.as_os_str() == "..");

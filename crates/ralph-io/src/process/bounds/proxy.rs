@@ -2,7 +2,7 @@
 //!
 //! Runs outside, on listeners that were opened inside. It speaks `CONNECT` and plain HTTP, one
 //! request for each connection. A listed name that leads to this machine or to its link is refused,
-//! unless the list says so: whoever owns the name chooses where it leads.
+//! unless the list says so: the owner of the name chooses where it leads.
 
 use ralph_core::state::Bounds;
 use std::io::{BufRead, BufReader, Read, Write};

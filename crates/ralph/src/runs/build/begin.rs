@@ -133,7 +133,7 @@ impl<'a> ReadyRun<'a> {
             }
         })?;
         if checks::start_of(found.file.folder()).is_none() {
-            // A plan that was imported has no start yet. Without git there is none.
+            // A plan that was imported has no start yet. Without git it gets none.
             let _ = checks::note_start(found.file.folder(), &here.root);
         }
         let what = if self.command == "build" { "building" } else { "running" };
