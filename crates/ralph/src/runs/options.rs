@@ -140,6 +140,7 @@ impl ClientOptions {
     fn check_sandbox(&self, here: &Here) -> Result<()> {
         let Some(reach) = self.sandbox(here) else { return Ok(()) };
         client::sandbox::with_own(&self.args, &sandbox::settings(reach))?;
+        client::sandbox::refuse_widening(&here.home, &here.root, reach)?;
         let Err(why) = ralph_io::client::sandbox::check() else { return Ok(()) };
         screen::tell("without the sandbox:");
         for way in unavailable::other_ways(|options| typed_with(&typed(), options)) {
