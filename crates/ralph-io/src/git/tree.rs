@@ -57,6 +57,7 @@ pub fn begin(folder: &Path) -> Result<Option<Pending>> {
     {
         command.env_remove(variable);
     }
+    git::without_submodules(&mut command);
     git::never_fetches(&mut command);
     git::without_filters(&mut command, &root);
     Ok(Some(Pending { root, status: process::start(&mut command)? }))

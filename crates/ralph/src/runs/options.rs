@@ -16,7 +16,7 @@ use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
 use ralph_core::transcript::stream::Denial;
-use ralph_io::{process::clock, project::settings};
+use ralph_io::{git, process::clock, project::settings};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -86,6 +86,7 @@ impl ClientOptions {
     /// Settings that switch the sandbox off later change nothing; only the flag does.
     pub(crate) fn keep(&self, here: &Here, state: &LoopState) {
         if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox) {
+            git::keep_within_bounds();
             let reach = client::sandbox::reach(here, &bounds);
             // Only the first decision counts.
             let _ = self.sandbox.set(Some(Box::new((bounds, reach))));
@@ -96,6 +97,7 @@ impl ClientOptions {
         let decided = self.sandbox.get_or_init(|| {
             let is_on = settings::read(&here.home, &here.root).0.client().is_sandboxed();
             (is_on && !self.no_sandbox).then(|| {
+                git::keep_within_bounds();
                 let bounds = client::sandbox::bounds(here, &here.root);
                 let reach = client::sandbox::reach(here, &bounds);
                 Box::new((bounds, reach))
