@@ -17,6 +17,7 @@ pub mod run_once;
 #[cfg(test)]
 pub(crate) mod sandbox;
 pub mod sandboxes;
+pub mod strays;
 pub mod wait_any;
 pub mod watch;
 

@@ -89,7 +89,7 @@ fn clients() -> Vec<(u32, u64)> {
 
 /// True if a process is a client, judged by its executable, or by the script that its runtime was
 /// given.
-fn is_client(pid: u32) -> bool {
+pub(super) fn is_client(pid: u32) -> bool {
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let arguments = String::from_utf8_lossy(&arguments);
     speaker::is_client(&executable(pid).to_string_lossy(), &arguments)
@@ -133,7 +133,7 @@ fn child_of(line: &ProcessLine, driver: &ClientProcess) -> Option<ClientProcess>
 }
 
 /// The path that a process's executable had when it was started.
-fn executable(pid: u32) -> PathBuf {
+pub(super) fn executable(pid: u32) -> PathBuf {
     let path = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     // An update replaces executables while they run; Linux then appends this mark.
     PathBuf::from(path.to_string_lossy().trim_end_matches(" (deleted)"))
@@ -234,7 +234,7 @@ fn has_script(arguments: &[u8]) -> bool {
     words.any(|word| !word.starts_with(b"-") || (!word.starts_with(b"--") && word.contains(&b'c')))
 }
 
-fn value(environment: &[u8], name: &str) -> Option<String> {
+pub(super) fn value(environment: &[u8], name: &str) -> Option<String> {
     let entry = environment
         .split(|byte| *byte == 0)
         .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
@@ -242,15 +242,15 @@ fn value(environment: &[u8], name: &str) -> Option<String> {
 }
 
 /// The fields of `/proc/PID/stat` that we use.
-struct Stat {
-    name: String,
-    parent: u32,
+pub(super) struct Stat {
+    pub(super) name: String,
+    pub(super) parent: u32,
     session: u32,
     has_terminal: bool,
     started: u64,
 }
 
-fn read_stat(pid: u32) -> Option<Stat> {
+pub(super) fn read_stat(pid: u32) -> Option<Stat> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
     // The second field is the command in parentheses; it may contain anything, parentheses
@@ -268,7 +268,7 @@ fn read_stat(pid: u32) -> Option<Stat> {
 
 /// The real user of a process. The owner of its `/proc` folder differs for a process that may not
 /// be inspected.
-fn uid_of(pid: u32) -> Option<u32> {
+pub(super) fn uid_of(pid: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().next()?.parse().ok()
