@@ -84,7 +84,8 @@ fn end(pid: u32, folder: &Path) -> bool {
     true
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use rustix::process::{Pid, Signal};
