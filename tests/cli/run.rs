@@ -1,6 +1,7 @@
 //! `ralph run` beside a client that is a script: the criteria and the tree decide, not its words.
 
 use crate::world::{Printed, World, start};
+use ralph_test_support::round::heard;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -364,14 +365,13 @@ fn a_second_run_in_the_same_work_tree_is_refused_while_the_first_is_live() {
 #[test]
 fn ctrl_c_pauses_the_loop_with_130_and_run_continues_it() {
     let world = world(HANGS);
-    let first = start(&mut ralph(&world, &["run", "a", "--ac", "x=test -f file2"]));
+    let mut first = start(&mut ralph(&world, &["run", "a", "--ac", "x=test -f file2"]));
     wait_for("the first round", || world.path("project/file1").exists());
-    let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).unwrap()).unwrap();
-    // The second one ends the client at once.
-    for _ in 0..2 {
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        std::thread::sleep(Duration::from_millis(300));
-    }
+    let pid = rustix::process::Pid::from_child(&first);
+    let interrupt = || rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    interrupt();
+    heard(&mut first, "Ctrl-C again ends");
+    interrupt();
     let printed = world.finish(first, "");
     assert_eq!(printed.exit, 130, "{printed:?}");
     assert!(printed.stdout.contains("ended by Ctrl-C; `ralph run` continues"), "{printed:?}");
