@@ -25,7 +25,7 @@ use anyhow::{Context, Result, bail};
 use events::{Answer, criteria};
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
-use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, TaskStatus};
+use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
 use ralph_core::stop::progress;
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{counted, dollars, lasted, tokens};
@@ -99,6 +99,8 @@ pub(crate) struct Builder<'a> {
     order: BuildOrder<'a>,
     /// The number of the current round, or of the last one.
     number: u32,
+    /// The file of the loop's plan, whose boxes are no part of the work.
+    plan: Option<PlanFile>,
     /// Fingerprint of the work tree at the start of the round; `None` without git.
     tree: Option<String>,
     /// True once the criteria have run for the first time.
@@ -152,7 +154,8 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(order: BuildOrder<'a>, interrupts: &'a Interrupts) -> Result<Builder<'a>> {
         let here = (order.here, Some(order.file));
         let runner = ClientRunner::one(here, interrupts, order.command)?;
-        Ok(Builder { runner, order, number: 0, tree: None, has_proof: false })
+        let plan = engine::last_state(order.here, order.file)?.plan_file;
+        Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false })
     }
 
     /// Runs the criteria before the first round. Returns true if that ends the loop: all of them
@@ -464,7 +467,7 @@ impl<'a> Builder<'a> {
     }
 
     fn tree(&self) -> Option<String> {
-        tree::fingerprint(&self.runner.here.root).ok().flatten()
+        tree::fingerprint(&self.runner.here.root, self.plan.as_ref()).ok().flatten()
     }
 
     /// Prints the events of a round that is over.

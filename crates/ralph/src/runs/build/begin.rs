@@ -129,7 +129,8 @@ impl<'a> ReadyRun<'a> {
             // The session of that round is gone, and nobody else removes its entry.
             lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
         }
-        let tree = tree::fingerprint(&here.root).ok().flatten();
+        let plan = found.state.plan_file.as_ref();
+        let tree = tree::fingerprint(&here.root, plan).ok().flatten();
         let lenses = review::lenses_of(&here.root);
         let state = take_up(here, found, self.command, |state| {
             change(state);
