@@ -3,6 +3,7 @@
 use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
+use crate::command::plan_import;
 use crate::runs::client::{ClientRound, sandbox};
 use crate::runs::engine::MemberExit;
 use crate::runs::worker::RoundOrder;
@@ -202,6 +203,10 @@ impl ParallelState<'_> {
         )?;
         // Needed as well if the loop above has ended and no longer lists any worker.
         put_away_by_id(self.plan.here, &worker.below, &told)?;
+        if let Some(above) = self.plan.file.read().map_err(bad_state)? {
+            // What has nothing to merge is done now.
+            plan_import::tick(&above.state, &[]);
+        }
         let told =
             if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
         self.runner.show_end(call, &told, &told, &came);
