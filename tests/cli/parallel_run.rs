@@ -180,6 +180,16 @@ closes; ends"#;
 }
 
 #[test]
+fn workers_have_branches_beside_one_that_is_named_after_their_loop() {
+    let world = world(&[("a", &[])], WORKS);
+    let id = world.loop_id();
+    git(&world, &["branch", &format!("ralph/{id}")]);
+    is_complete(&world, &run(&world, &[]));
+    let branches = git(&world, &["branch", "--list", "--format=%(refname:short)", "ralph/*"]);
+    assert_eq!(branches, format!("ralph/{id}\nralph/workers-{id}/a\n"));
+}
+
+#[test]
 fn the_box_of_a_task_is_ticked_when_its_work_is_merged() {
     let client = format!(r#"cat "$HOME/../project/prd.json" >"$HOME/plan-$id"; {WORKS}"#);
     let world = without_tasks(&client);

@@ -314,9 +314,62 @@ fn the_branch_is_made_before_the_first_round_and_settings_switch_it_on_as_well()
     let printed = world.ralph(&["run", "b", "--ac", "x=test -f file2"]).done();
     assert!(git(&world, &["branch", "--show-current"]).starts_with("ralph/"), "{printed:?}");
     assert_eq!(git(&world, &["log", "-1", "--format=%s"]), "b (round 1)\n");
-    let printed = world.ralph(&["run", "c", "--ac", "x=test -f none", "--branch=a..b"]);
-    assert_eq!(printed.exit, 1);
-    assert!(printed.stderr.contains("`a..b` cannot name a branch"), "{printed:?}");
+}
+
+#[test]
+fn a_branch_that_cannot_be_is_refused_before_anything_is_planned() {
+    let world = world(":");
+    git(&world, &["branch", "taken"]);
+    git(&world, &["branch", "deep/er"]);
+    world.write("project/prd.json", &prd("-x"));
+    let bare = ["run", "c", "--ac", "x=test -f none"];
+    for (arguments, told) in [
+        (&[&bare[..], &["--branch=a..b"]].concat(), "`a..b` cannot name a branch"),
+        (&[&bare[..], &["--branch=taken/x"]].concat(), "`taken/x` beside `taken`; give another"),
+        (&[&bare[..], &["--branch=deep"]].concat(), "`deep` beside `deep/er`; give another"),
+        (&vec!["run", "--plan", "prd.json", "--branch"], "`-x` cannot name a branch"),
+    ] {
+        let printed = world.ralph(arguments);
+        assert_eq!((printed.exit, n_rounds(&world)), (1, 0), "{printed:?}");
+        assert!(printed.stderr.contains(told), "{printed:?}");
+        assert!(world.loop_ids().is_empty(), "{printed:?}");
+    }
+    assert_eq!(git(&world, &["branch", "--show-current"]), "main\n");
+}
+
+fn prd(branch: &str) -> String {
+    let story =
+        json!({"id": "T-1", "title": "a", "acceptanceCriteria": ["it is"], "passes": false});
+    json!({"branchName": branch, "userStories": [story], "verificationCommands": {"it": "test -f file1"}})
+        .to_string()
+}
+
+#[test]
+fn the_branch_that_a_plan_names_is_the_default_of_the_flag() {
+    let world = world(&format!("echo $n >file$n\n{CLOSES}"));
+    world.write("project/prd.json", &prd("ralph/attempts"));
+    world.ralph(&["run", "--plan", "prd.json", "--branch"]).done();
+    assert_eq!(git(&world, &["branch", "--show-current"]), "ralph/attempts\n");
+    world.write("project/prd.json", &prd("ralph/attempts"));
+    git(&world, &["switch", "-q", "main"]);
+    fs::remove_file(world.path("project/file1")).unwrap();
+    fs::remove_file(world.path("home/n")).unwrap();
+    world.ralph(&["run", "--plan", "prd.json"]).done();
+    assert_eq!(git(&world, &["branch", "--show-current"]), "main\n", "without the flag");
+}
+
+#[test]
+fn a_loops_own_branch_leaves_room_for_those_of_workers_and_an_older_one_is_kept() {
+    let world = world("echo $n >file$n");
+    let run = ["run", "b", "--ac", "x=test -f file3", "--branch", "-n", "1"];
+    world.ralph(&run);
+    let id = world.loop_id();
+    assert_eq!(git(&world, &["branch", "--show-current"]), format!("ralph/run-{id}\n"));
+    git(&world, &["branch", &format!("ralph/{id}/T-1")]);
+    git(&world, &["branch", "-D", "-q", &format!("ralph/{id}/T-1")]);
+    git(&world, &["branch", &format!("ralph/{id}")]);
+    world.ralph(&["run", "--branch", "-n", "1"]);
+    assert_eq!(git(&world, &["branch", "--show-current"]), format!("ralph/{id}\n"));
 }
 
 #[test]

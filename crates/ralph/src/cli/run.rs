@@ -141,7 +141,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
         build::show_first(here, (None, &state), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    let ready = ReadyRun::check(here, "run", &args.how, None)?;
+    let ready = ReadyRun::check(here, "run", &args.how, Some(&state))?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, ("run", "planned"), &format!("from {plan}"));
     ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})

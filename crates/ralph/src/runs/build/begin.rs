@@ -42,7 +42,7 @@ pub(crate) struct RunOptions {
     rounds: u32,
     #[command(flatten)]
     pub(crate) which: LoopArgs,
-    /// Work on a branch of its own [default name: ralph/<loop>]
+    /// Work on a branch of its own [default name: the plan's, else ralph/run-<loop>]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     branch: Option<String>,
     /// Commit what each finished task or round changed
@@ -83,7 +83,7 @@ pub(crate) struct ReadyRun<'a> {
 
 impl<'a> ReadyRun<'a> {
     /// Checks everything that can be checked before a loop is started or changed. `state` is the loop
-    /// that is continued.
+    /// that is continued, or that a plan would become.
     pub(crate) fn check(
         here: &'a Here,
         command: &'static str,
@@ -100,7 +100,7 @@ impl<'a> ReadyRun<'a> {
             return Err(refused(Exit::No, message));
         }
         let settings = how.settings(here);
-        keep::check(here, &settings)?;
+        keep::check(here, &settings, state)?;
         let logs = options::logs(here, command);
         let tree = alone_in_tree(here)?;
         user_files::make_folders(&logs, 0o700)?;
