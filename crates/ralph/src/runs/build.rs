@@ -325,7 +325,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the round, and judges what it finished. The loop may have ended in it.
-    fn end(&self, session: &str, why: &str, cost: f64) -> Result<EndedRound> {
+    fn end(&self, session: &str, why: &str) -> Result<EndedRound> {
         let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
         let facts = RoundFacts { has_changed, failed: self.failed_tasks(has_changed)? };
         let ended = self.order.file.update(|state| {
@@ -334,7 +334,6 @@ impl<'a> Builder<'a> {
                 (state.via.is_some(), rules::task_of_round(state).map(str::to_owned));
             let marked: Vec<String> =
                 rules::marked_done(state).iter().map(|task| task.id.clone()).collect();
-            state.usage.cost += cost;
             let told = rules::end(state, why, &facts);
             let is_done = |id: &String| {
                 let task = state.task_graph.iter().find(|task| task.id == *id);
@@ -502,7 +501,7 @@ impl<'a> Builder<'a> {
 
     fn could_not_start(&self, session: &str) {
         // The error of the start is the one to report.
-        drop(self.end(session, "it could not be started", 0.0));
+        drop(self.end(session, "it could not be started"));
     }
 }
 
@@ -550,7 +549,7 @@ impl<'a> Owner<'a> for Builder<'a> {
     fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
-        let mut ended = self.end(session, &why, came.cost)?;
+        let mut ended = self.end(session, &why)?;
         let is_turn = matches!(came.outcome, RoundOutcome::Finished { .. });
         let kept = match is_turn {
             true => self.commit(&ended)?,

@@ -565,7 +565,7 @@ impl<'a, V> ClientRunner<'a, V> {
         match self.told.remove(name) {
             Some(RoundMessage::Came(came)) => {
                 self.tokens = self.tokens.saturating_add(came.tokens.total());
-                self.cost += came.cost;
+                self.spend(came.cost);
                 MemberExit { came: *came, failed: None }
             }
             Some(RoundMessage::Failed { why, is_missing }) => {
@@ -604,6 +604,20 @@ impl<'a, V> ClientRunner<'a, V> {
     pub(crate) fn used(&self) -> Option<String> {
         let rounds = counted(self.n_rounds, "round", "rounds");
         let seconds = i64::try_from(self.began.elapsed().as_secs()).unwrap_or(i64::MAX);
+    /// Adds the cost of a client to the loop, which may have ended with it. A cost that cannot be
+    /// written stops no run.
+    fn spend(&mut self, cost: f64) {
+        self.cost += cost;
+        let Some(file) = self.file.filter(|_| cost > 0.0) else { return };
+        let add = |state: &mut LoopState| state.usage.cost += cost;
+        if !matches!(file.update(add), Ok(None)) {
+            return;
+        }
+        if let Ok(Some((archived, _))) = lifecycle::read(&self.here.home, file.clone()) {
+            let _ = archived.update(add);
+        }
+    }
+
         let (time, tokens) = (lasted(seconds), plural::tokens(self.tokens));
         let cost = plural::dollars(self.cost);
         (self.n_rounds > 0).then(|| format!("{rounds}, {time}, {tokens}{cost}"))
