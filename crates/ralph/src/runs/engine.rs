@@ -447,7 +447,8 @@ impl<'a, V> ClientRunner<'a, V> {
         order: &RoundOrder,
     ) -> Result<()> {
         self.n_rounds += usize::from(!order.is_continued());
-        let order = serde_json::to_vec(order).context("could not write the order of a round")?;
+        let order = order.in_loop(self.file);
+        let order = serde_json::to_vec(&order).context("could not write the order of a round")?;
         self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;
         self.screen.add(name, label, about);
         // Another may be due beside it.
