@@ -15,12 +15,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const INIT: &str = r#"say '{"type":"system","subtype":"init","session_id":"s"}'"#;
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"RALPH_COMPLETE","total_cost_usd":0.5,"modelUsage":{"m":{"inputTokens":1000,"outputTokens":1}}}'"#;
 
-/// Keeps the number of the round in `$n` and the session of each round in `sessions`.
+/// Keeps the number of the round in `$n`, and the session and the prompt of each round in files.
 const COUNTS: &str = r#"n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n+1)); echo $n >"$HOME/n"
-for word; do case "$before" in --session-id) echo "$word" >>"$HOME/sessions";; esac; before=$word; done"#;
+for word; do
+  case "$before" in --session-id) echo "$word" >>"$HOME/sessions";; -p) printf '%s' "$word" >"$HOME/prompt$n";; esac
+  before=$word
+done"#;
 
 /// A project under git with one commit, and a client that runs this script.
-fn world(client: &str) -> World {
+pub(crate) fn world(client: &str) -> World {
     let world = World::new().permissive().under_git();
     for tool in ["sh", "date", "test", "touch", "cat", "sleep", "grep"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
@@ -45,16 +48,16 @@ fn git(world: &World, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn lines(world: &World, name: &str) -> Vec<String> {
+pub(crate) fn lines(world: &World, name: &str) -> Vec<String> {
     let text = fs::read_to_string(world.path("home").join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-fn n_rounds(world: &World) -> usize {
+pub(crate) fn n_rounds(world: &World) -> usize {
     lines(world, "sessions").len()
 }
 
-fn ended(world: &World) -> Value {
+pub(crate) fn ended(world: &World) -> Value {
     let archive = world.path("ralph/archive");
     let folder = fs::read_dir(archive).unwrap().next().unwrap().unwrap().path();
     serde_json::from_slice(&fs::read(folder.join("state.json")).unwrap()).unwrap()
@@ -382,7 +385,7 @@ fn settings_of_a_project_that_nobody_trusts_neither_branch_nor_commit() {
 }
 
 #[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
@@ -390,7 +393,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-fn ralph(world: &World, arguments: &[&str]) -> Command {
+pub(crate) fn ralph(world: &World, arguments: &[&str]) -> Command {
     let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
     command.args(arguments);
     command

@@ -218,8 +218,8 @@ impl<'a> Builder<'a> {
             None => return Ok(Err(RunEnd::Over)),
             Some(Err(pause)) => {
                 let why = match pause.detail.as_str() {
-                    "" => "you paused it",
-                    detail => detail,
+                    detail if !detail.is_empty() && pause.cause != PauseCause::Person => detail,
+                    _ => "you paused it",
                 };
                 return Ok(Err(RunEnd::rest(pause.cause, why, Exit::No)));
             }
