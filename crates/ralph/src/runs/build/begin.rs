@@ -261,6 +261,7 @@ pub(crate) fn show_first(
     command: &str,
 ) -> Result<()> {
     let (mut state, now, client) = (state.clone(), clock::now(), &how.client);
+    client.keep(here, &state);
     let logs = options::logs(here, command);
     if rules::begin(&mut state, "ID", 1, now) == NextBuildStep::Criteria {
         rules::begin_for_goal(&mut state, "ID", 1);
