@@ -73,7 +73,7 @@ pub(crate) fn round(
         name: lens.name.clone(),
         prompt: prompt::of_changes(&state, lens, (&changed, &how), tools),
     });
-    let before = tree::fingerprint(root).ok().flatten();
+    let before = tree::fingerprint(root, None).ok().flatten();
     let run = ReviewRun {
         here,
         file,
@@ -114,7 +114,7 @@ pub(crate) fn round(
     if n_answers == 0 {
         return Ok(Reviewed::Failed(reviewed.problems.first().cloned().unwrap_or_default()));
     }
-    if before != tree::fingerprint(root).ok().flatten() {
+    if before != tree::fingerprint(root, None).ok().flatten() {
         reviewed.problems.push("files changed during the review".to_owned());
     }
     let lines = |file: &str, line: u64| line_of(root, file, line);
