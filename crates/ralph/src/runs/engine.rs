@@ -51,6 +51,14 @@ impl<V> RunEnd<V> {
     pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> RunEnd<V> {
         RunEnd::Rest { cause, why: why.to_owned(), exit }
     }
+
+    /// The reason for a pause; empty for another end.
+    pub(crate) fn why(&self) -> &str {
+        match self {
+            RunEnd::Rest { why, .. } => why,
+            _ => "",
+        }
+    }
 }
 
 /// The result of a client that is gone.
