@@ -14,6 +14,7 @@ pub(crate) mod scope;
 pub(super) mod shipped;
 mod statusline;
 
+use crate::command::client_version;
 use crate::command::exit::{Exit, refused};
 use crate::setup::doctor::path;
 use crate::setup::doctor::settings::SANDBOX_CURE;
@@ -25,6 +26,7 @@ use files::{Fate, ShippedFile};
 use jiff::Zoned;
 use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
 use ralph_core::text::hex;
 use ralph_io::client::client_settings::ClientSettings;
@@ -110,6 +112,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = scope.project.as_deref().unwrap_or(&places.current);
     if ClientSettings::of(here).sandbox_lets_ralph_out() == Some(false) {
         tell!("for the client's sandbox, which your settings switch on: {SANDBOX_CURE}");
+    }
+    if let Some(why) = client_version::too_old(&[ClientFeature::Conversation]) {
+        tell!("{why}");
     }
     // Print this last: it names the next command to type.
     tell!("{advice}");
