@@ -350,8 +350,8 @@ fn what_workers_begin_from_is_shown_where_there_is_a_remote() {
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     world.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
     let said = world.ralph(&["doctor"]).exit(0);
-    said.says("; `origin/main` lacks 1 commit of yours; run `ralph install --worker-base head`");
-    world.ralph(&["install", "--worker-base", "head"]).exit(0);
+    said.says("; `origin/main` lacks 1 commit of yours; run `ralph install --with worker-base`");
+    world.ralph(&["install", "--with", "worker-base"]).exit(0);
     let said = world.ralph(&["doctor"]).exit(0);
     said.says("ok    worker base: `worktree.baseRef` is `head` in `").says("all is well");
     world.write("project/.claude/settings.json", r#"{"worktree": {"baseRef": "fresh"}}"#);

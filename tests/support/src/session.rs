@@ -107,7 +107,11 @@ impl World {
             session: "session-1".to_owned(),
             prompt: "prompt-1".to_owned(),
             cwd: project,
-            env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            env: env
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .chain(crate::portable())
+                .collect(),
             via: Some("settings"),
         };
         world.settings("");

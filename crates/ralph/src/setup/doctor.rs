@@ -100,7 +100,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.extend(firing::check(&settings, plugin.as_ref(), places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
-    checks.extend(settings::check_sandbox(&settings));
+    checks.extend(settings::check_sandbox(&settings, places));
     checks.extend(path::check(&settings, &places.executables));
     checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
