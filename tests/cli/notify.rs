@@ -39,7 +39,12 @@ fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn client(world: &World, script: &str) {
-    let path = world.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
+    let path = world.write(
+        "bin/claude",
+        &format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
+        ),
+    );
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -108,7 +108,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.push(worktrees::check(&loops));
     checks.extend(worktrees::check_left(places));
     checks.extend(worktrees::check_base(&places.current));
-    checks.push(client::check(places));
+    checks.push(client::check());
     checks.extend(client::check_beads(&places.current));
     checks
 }

@@ -15,6 +15,7 @@ pub(crate) mod scope;
 pub(super) mod shipped;
 mod statusline;
 
+use crate::command::client_version;
 use crate::command::exit::{Exit, refused};
 use crate::setup::doctor::path;
 use crate::setup::places::InstallPaths;
@@ -25,6 +26,7 @@ use files::{Fate, ShippedFile};
 use jiff::Zoned;
 use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
 use ralph_core::protocol::sandbox::EXCLUDED;
 use ralph_core::text::hex;
@@ -139,6 +141,9 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     }
     if keeps_ralph_in && !lets_out {
         tell!("{}", sandbox::offer(&scope));
+    }
+    if let Some(why) = client_version::too_old(&[ClientFeature::Conversation]) {
+        tell!("{why}");
     }
     // Print this last: it names the next command to type.
     tell!("{advice}");
