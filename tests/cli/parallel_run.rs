@@ -31,11 +31,28 @@ say '{"type":"system","subtype":"init","session_id":"s"}'
 "#;
 
 /// Writes the file that its task is named after, and closes it.
-const WORKS: &str = "echo $id >$id; closes; ends";
+pub(crate) const WORKS: &str = "echo $id >$id; closes; ends";
 
 /// Tasks `(id, deps)`, each changing the file of its name, in a repository with one commit; a client
 /// that runs this script.
-fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
+pub(crate) fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
+    let world = without_tasks(client);
+    plan(&world, tasks);
+    world
+}
+
+pub(crate) fn plan(world: &World, tasks: &[(&str, &[&str])]) {
+    let last = tasks.last().unwrap().0;
+    let graph: Vec<Value> = tasks
+        .iter()
+        .map(|(id, deps)| json!({"id": id, "name": format!("write {id}"), "deps": deps, "completion_condition": "c", "files": [id]}))
+        .collect();
+    let criteria = json!([{"id": "AC-1", "description": "the last is there", "verification_command": format!("test -f {last}")}]);
+    let plan = json!({"prompt": "p", "acceptance_criteria": criteria, "task_graph": graph});
+    world.run("", &["task", "import", "-"], &plan.to_string()).done();
+}
+
+pub(crate) fn without_tasks(client: &str) -> World {
     let world = World::new().permissive().under_git();
     for tool in ["sh", "test", "touch", "sleep", "cat", "kill", "rm", "ls"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
@@ -48,14 +65,6 @@ fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
     git(&world, &["add", "-A"]);
     git(&world, &["commit", "-q", "-m", "first"]);
     script(&world, client);
-    let last = tasks.last().unwrap().0;
-    let graph: Vec<Value> = tasks
-        .iter()
-        .map(|(id, deps)| json!({"id": id, "name": format!("write {id}"), "deps": deps, "completion_condition": "c", "files": [id]}))
-        .collect();
-    let criteria = json!([{"id": "AC-1", "description": "the last is there", "verification_command": format!("test -f {last}")}]);
-    let plan = json!({"prompt": "p", "acceptance_criteria": criteria, "task_graph": graph});
-    world.run("", &["task", "import", "-"], &plan.to_string()).done();
     world
 }
 
@@ -125,7 +134,7 @@ fn statuses(world: &World) -> Vec<String> {
     tasks.iter().map(|task| task["status"].as_str().unwrap().to_owned()).collect()
 }
 
-fn run(world: &World, arguments: &[&str]) -> Printed {
+pub(crate) fn run(world: &World, arguments: &[&str]) -> Printed {
     world.ralph(&[&["parallel", "run"], arguments].concat())
 }
 
@@ -168,6 +177,35 @@ closes; ends"#;
     let folder = world.path("ralph/rounds");
     let logs = fs::read_dir(fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()).unwrap();
     assert_eq!(logs.count(), 6);
+}
+
+#[test]
+fn workers_have_branches_beside_one_that_is_named_after_their_loop() {
+    let world = world(&[("a", &[])], WORKS);
+    let id = world.loop_id();
+    git(&world, &["branch", &format!("ralph/{id}")]);
+    is_complete(&world, &run(&world, &[]));
+    let branches = git(&world, &["branch", "--list", "--format=%(refname:short)", "ralph/*"]);
+    assert_eq!(branches, format!("ralph/{id}\nralph/workers-{id}/a\n"));
+}
+
+#[test]
+fn the_box_of_a_task_is_ticked_when_its_work_is_merged() {
+    let client = format!(r#"cat "$HOME/../project/prd.json" >"$HOME/plan-$id"; {WORKS}"#);
+    let world = without_tasks(&client);
+    let story = |id: &str, after: &[&str]| json!({"id": id, "title": id, "acceptanceCriteria": ["it is"], "dependsOn": after, "passes": false});
+    let prd = json!({"userStories": [story("a", &[]), story("b", &["a"])], "verificationCommands": {"b": "test -f b"}});
+    world.write("project/prd.json", &prd.to_string());
+    world.ralph(&["task", "import", "prd.json"]).done();
+    is_complete(&world, &run(&world, &[]));
+    let passes = |name: &str| {
+        let plan: Value =
+            serde_json::from_str(&fs::read_to_string(world.path(name)).unwrap()).unwrap();
+        [0, 1].map(|at| plan["userStories"][at]["passes"] == true)
+    };
+    assert_eq!(passes("home/plan-a"), [false, false]);
+    assert_eq!(passes("home/plan-b"), [true, false], "the second worker saw the first one's tick");
+    assert_eq!(passes("project/prd.json"), [true, true]);
 }
 
 #[test]

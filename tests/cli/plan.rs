@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// A project whose client notes what it was called with, and answers at once.
-fn world(client: &str) -> World {
+pub(crate) fn world(client: &str) -> World {
     let world = World::new();
     fs::create_dir_all(world.path("bin")).unwrap();
     for tool in ["sh", "cat", "date", "head"] {
@@ -20,7 +20,7 @@ fn world(client: &str) -> World {
 }
 
 /// A planner that hands one task over.
-const NOTES: &str = r#"echo "$RALPH_ROUND|$1|$2" >>"$HOME/called"
+pub(crate) const NOTES: &str = r#"echo "$RALPH_ROUND|$1|$2" >>"$HOME/called"
 printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"```jsonl\n{\"id\":\"T-1\",\"name\":\"one\"}\n```","session_id":"s"}'"#;
 
 fn called(world: &World) -> Vec<String> {

@@ -88,10 +88,10 @@ const SIX: &[(&str, &str)] = &[
     ("task-6", "task-3"),
 ];
 
-const TWO: &[(&str, &str)] = &[("task-1", ""), ("task-2", "task-1")];
+pub(crate) const TWO: &[(&str, &str)] = &[("task-1", ""), ("task-2", "task-1")];
 
 /// A project, and a client that does what these lines change of its usual part.
-fn world(tasks: &[(&str, &str)], changes: &str) -> World {
+pub(crate) fn world(tasks: &[(&str, &str)], changes: &str) -> World {
     let world = World::new().permissive();
     for tool in ["sh", "test", "touch", "sleep", "cat", "kill", "mkdir", "sed", "rm", "mv", "cp"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
@@ -130,9 +130,9 @@ fn task_file(id: &str, on: &str) -> String {
     )
 }
 
-const TASK: &[&str] = &["Build a door", "--id", ID];
+pub(crate) const TASK: &[&str] = &["Build a door", "--id", ID];
 
-fn run(world: &World, arguments: &[&str]) -> Printed {
+pub(crate) fn run(world: &World, arguments: &[&str]) -> Printed {
     world.ralph(&[&["session", "run"], arguments].concat())
 }
 

@@ -22,6 +22,8 @@ pub enum NoticeEvent {
     Ended,
     /// The loop pauses.
     Paused,
+    /// A run waits for the user's decision about a plan.
+    Awaits,
     /// A run waits until the usage limit is reset; until when, as people write it.
     Limit { until: String },
     /// A review is done.
@@ -44,7 +46,7 @@ impl NoticeEvent {
     fn word(&self) -> &'static str {
         match self {
             NoticeEvent::Ended => "ended",
-            NoticeEvent::Paused => "paused",
+            NoticeEvent::Paused | NoticeEvent::Awaits => "paused",
             NoticeEvent::Limit { .. } => "limit",
             NoticeEvent::Reviewed { .. } | NoticeEvent::Judged { .. } => "reviewed",
         }
@@ -56,6 +58,10 @@ impl NoticeEvent {
         let suffix = match self {
             NoticeEvent::Ended => state.ending.as_ref().map(|_| String::new())?,
             NoticeEvent::Paused => state.pause.as_ref()?.at.as_nanosecond().to_string(),
+            NoticeEvent::Awaits => {
+                let plan = state.ralplan().filter(|_| state.awaits_decision())?;
+                plan.plan_hash.chars().filter(char::is_ascii_alphanumeric).take(16).collect()
+            }
             NoticeEvent::Limit { until } => {
                 until.chars().filter(char::is_ascii_alphanumeric).collect()
             }
@@ -143,13 +149,14 @@ fn is_users_decision(kind: &EndingKind) -> bool {
 pub struct Notice {
     /// Schema version of this document.
     pub schema_version: u32,
-    /// `ended`, `paused`, `limit` (a run waits for the usage limit) or `reviewed`.
+    /// `ended`, `paused` (also by a plan that awaits your decision), `limit` (a run waits for the
+    /// usage limit) or `reviewed`.
     pub event: String,
     /// Id of the loop; the name of a refinement that runs without a session.
     pub loop_id: String,
     /// Absolute path of the project.
     pub project: String,
-    /// The kind of loop: `loop`, `ralplan`, `session`, `refine`.
+    /// The kind of loop: `loop`, `ralplan`, `session`, `refine`; `plan` for `ralph plan`.
     pub mode: String,
     /// A title of a few words.
     pub title: String,
@@ -185,7 +192,8 @@ impl Notice {
         let (ending, pause) = match event {
             NoticeEvent::Ended => (state.ending.as_ref(), None),
             NoticeEvent::Paused => (None, state.pause.as_ref()),
-            NoticeEvent::Limit { .. }
+            NoticeEvent::Awaits
+            | NoticeEvent::Limit { .. }
             | NoticeEvent::Reviewed { .. }
             | NoticeEvent::Judged { .. } => (None, None),
         };
@@ -216,25 +224,51 @@ impl Notice {
         now: Timestamp,
         clean: impl Fn(&str) -> String,
     ) -> Notice {
-        let notice = Notice {
+        let next = match event {
+            NoticeEvent::Paused => format!("`ralph refine loop --id {name}` continues"),
+            _ => format!("`ralph refine status --id {name}` shows it"),
+        };
+        Notice::without_loop(("refine", name, project), event, (what, next), now).cleaned(clean)
+    }
+
+    /// The notice at the end of `ralph plan`, which runs no loop. `loop_id` is that of the planned
+    /// loop; empty if nothing was planned.
+    pub fn of_planning(
+        (loop_id, project): (&str, &str),
+        event: &NoticeEvent,
+        what: &str,
+        now: Timestamp,
+        clean: impl Fn(&str) -> String,
+    ) -> Notice {
+        let next = match event {
+            NoticeEvent::Paused => "`ralph plan` continues",
+            _ => "`ralph build` works through the tasks",
+        };
+        let about = (what, next.to_owned());
+        Notice::without_loop(("plan", loop_id, project), event, about, now).cleaned(clean)
+    }
+
+    fn without_loop(
+        (mode, name, project): (&str, &str, &str),
+        event: &NoticeEvent,
+        (what, next): (&str, String),
+        at: Timestamp,
+    ) -> Notice {
+        Notice {
             schema_version: SCHEMA_VERSION,
             event: event.word().to_owned(),
             loop_id: name.to_owned(),
             project: project.to_owned(),
-            mode: "refine".to_owned(),
+            mode: mode.to_owned(),
             title: title(project),
             what: what.to_owned(),
             why: String::new(),
-            next: match event {
-                NoticeEvent::Paused => format!("`ralph refine loop --id {name}` continues"),
-                _ => format!("`ralph refine status --id {name}` shows it"),
-            },
+            next,
             text: String::new(),
             ending: None,
             pause: None,
-            at: now,
-        };
-        notice.cleaned(clean)
+            at,
+        }
     }
 
     fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Notice {
@@ -280,6 +314,10 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
                 false => format!("{command} continues"),
             };
             (format!("{noun} paused at {position} ({})", pause.cause), pause.detail, next)
+        }
+        NoticeEvent::Awaits => {
+            let next = "`ralph ralplan approve`, `ralph ralplan adjust \"WORDS\"` or `ralph ralplan discard`";
+            (format!("{noun} awaits your decision at {position}"), String::new(), next.to_owned())
         }
         NoticeEvent::Limit { until } => {
             let why = format!("the run waits until {until} and then continues by itself");

@@ -26,7 +26,7 @@ use anyhow::{Context, Result, bail};
 use events::{Answer, criteria};
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
-use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, TaskStatus};
+use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
 use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{counted, dollars, lasted, tokens};
@@ -100,6 +100,8 @@ pub(crate) struct Builder<'a> {
     order: BuildOrder<'a>,
     /// The number of the current round, or of the last one.
     number: u32,
+    /// The file of the loop's plan, whose boxes are no part of the work.
+    plan: Option<PlanFile>,
     /// Fingerprint of the work tree at the start of the round; `None` without git.
     tree: Option<String>,
     /// True once the criteria have run for the first time.
@@ -153,7 +155,8 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(order: BuildOrder<'a>, interrupts: &'a Interrupts) -> Result<Builder<'a>> {
         let here = (order.here, Some(order.file));
         let runner = ClientRunner::one(here, interrupts, order.command)?;
-        Ok(Builder { runner, order, number: 0, tree: None, has_proof: false })
+        let plan = engine::last_state(order.here, order.file)?.plan_file;
+        Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false })
     }
 
     /// Runs the criteria before the first round. Returns the end of the run if that is it: all of them
@@ -223,8 +226,8 @@ impl<'a> Builder<'a> {
             None => return Ok(Err(RunEnd::Over)),
             Some(Err(pause)) => {
                 let why = match pause.detail.as_str() {
-                    "" => "you paused it",
-                    detail => detail,
+                    detail if !detail.is_empty() && pause.cause != PauseCause::Person => detail,
+                    _ => "you paused it",
                 };
                 return Ok(Err(RunEnd::rest(pause.cause, why, Exit::No)));
             }
@@ -345,7 +348,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the round, and judges what it finished. The loop may have ended in it.
-    fn end(&self, session: &str, why: &str, cost: f64) -> Result<EndedRound> {
+    fn end(&self, session: &str, why: &str) -> Result<EndedRound> {
         let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
         let facts = RoundFacts { has_changed, failed: self.failed_tasks(has_changed)? };
         let ended = self.order.file.update(|state| {
@@ -354,7 +357,6 @@ impl<'a> Builder<'a> {
                 (state.via.is_some(), rules::task_of_round(state).map(str::to_owned));
             let marked: Vec<String> =
                 rules::marked_done(state).iter().map(|task| task.id.clone()).collect();
-            state.usage.cost += cost;
             let told = rules::end(state, why, &facts);
             let is_done = |id: &String| {
                 let task = state.task_graph.iter().find(|task| task.id == *id);
@@ -490,7 +492,7 @@ impl<'a> Builder<'a> {
     }
 
     fn tree(&self) -> Option<String> {
-        tree::fingerprint(&self.runner.here.root).ok().flatten()
+        tree::fingerprint(&self.runner.here.root, self.plan.as_ref()).ok().flatten()
     }
 
     /// Prints the events of a round that is over.
@@ -525,7 +527,7 @@ impl<'a> Builder<'a> {
 
     fn could_not_start(&self, session: &str) {
         // The error of the start is the one to report.
-        drop(self.end(session, "it could not be started", 0.0));
+        drop(self.end(session, "it could not be started"));
     }
 }
 
@@ -578,7 +580,7 @@ impl<'a> Owner<'a> for Builder<'a> {
     fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
-        let mut ended = self.end(session, &why, came.cost)?;
+        let mut ended = self.end(session, &why)?;
         if let Some(state) = &ended.state {
             notice::call_if_judged(self.order.file, state);
         }

@@ -405,7 +405,9 @@ impl<'a, V> ClientRunner<'a, V> {
         };
         let ended = super::build::ENDED;
         let words = Words { command, members: "", ended, interrupted, failed };
-        Ok(ClientRunner { file, ..Self::begin(here, interrupts, words, (Screen::one(), &[]))? })
+        let folder: Vec<&Path> = file.map(LoopFile::folder).into_iter().collect();
+        let runner = Self::begin(here, interrupts, words, (Screen::one(), &folder))?;
+        Ok(ClientRunner { file, ..runner })
     }
 
     /// Several clients at once that work on no loop.
@@ -455,7 +457,8 @@ impl<'a, V> ClientRunner<'a, V> {
         order: &RoundOrder,
     ) -> Result<()> {
         self.n_rounds += usize::from(!order.is_continued());
-        let order = serde_json::to_vec(order).context("could not write the order of a round")?;
+        let order = order.in_loop(self.file);
+        let order = serde_json::to_vec(&order).context("could not write the order of a round")?;
         self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;
         self.screen.add(name, label, about);
         // Another may be due beside it.
@@ -498,7 +501,11 @@ impl<'a, V> ClientRunner<'a, V> {
 
     /// The loop as it is now. `None` once it is over, and in a run of one client at a time.
     pub(crate) fn look(&mut self) -> Result<Option<LoopState>> {
-        let Some(file) = self.file.filter(|_| self.is_many) else { return Ok(None) };
+        let Some(file) = self.file else { return Ok(None) };
+        if !self.is_many {
+            self.end_if_cancelled(file);
+            return Ok(None);
+        }
         let state = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
         let Some(state) = state.filter(|state| state.ending.is_none()) else {
             if self.asked < InterruptRequest::End && !self.crew.is_empty() && !self.may_finish(file)
@@ -514,6 +521,24 @@ impl<'a, V> ClientRunner<'a, V> {
             self.stop(RunEnd::Paused);
         }
         Ok(Some(state))
+    }
+
+    /// Ends the only client if the user has cancelled the loop: what it does from now on is not
+    /// wanted. An ending of its own needs its last words.
+    fn end_if_cancelled(&mut self, file: &LoopFile) {
+        let is_idle = self.crew.is_empty() || self.asked == InterruptRequest::End;
+        if is_idle || !self.take_news() {
+            return;
+        }
+        let Ok(Some((_, Loaded { state, .. }))) = lifecycle::read(&self.here.home, file.clone())
+        else {
+            return;
+        };
+        let is_cancelled = state.ending.is_some_and(|one| one.kind == EndingKind::Cancelled);
+        if is_cancelled && !state.let_finish {
+            self.screen.tell("the loop was cancelled: ending its client");
+            self.end_all();
+        }
     }
 
     /// True if the loop was ended so that running clients may finish.
@@ -573,7 +598,7 @@ impl<'a, V> ClientRunner<'a, V> {
         match self.told.remove(name) {
             Some(RoundMessage::Came(came)) => {
                 self.tokens = self.tokens.saturating_add(came.tokens.total());
-                self.cost += came.cost;
+                self.spend(came.cost);
                 MemberExit { came: *came, failed: None }
             }
             Some(RoundMessage::Failed { why, is_missing }) => {
@@ -584,6 +609,20 @@ impl<'a, V> ClientRunner<'a, V> {
                 let why = format!("its process ended without a word ({how})");
                 MemberExit { came: RoundResult::crashed(why), failed: None }
             }
+        }
+    }
+
+    /// Adds the cost of a client to the loop, which may have ended with it. A cost that cannot be
+    /// written stops no run.
+    fn spend(&mut self, cost: f64) {
+        self.cost += cost;
+        let Some(file) = self.file.filter(|_| cost > 0.0) else { return };
+        let add = |state: &mut LoopState| state.usage.cost += cost;
+        if !matches!(file.update(add), Ok(None)) {
+            return;
+        }
+        if let Ok(Some((archived, _))) = lifecycle::read(&self.here.home, file.clone()) {
+            let _ = archived.update(add);
         }
     }
 
@@ -652,12 +691,12 @@ impl<'a, V> ClientRunner<'a, V> {
     pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
         self.remove(name, came);
         self.screen.tell(&visible(became));
-        let Some((file, Ok(Some(loaded)))) = self.file.map(|file| (file, file.read())) else {
-            return;
-        };
+        // The loop may have ended with this client, and been archived.
+        let found = self.file.map(|file| lifecycle::read(&self.here.home, file.clone()));
+        let Some(Ok(Some((file, loaded)))) = found else { return };
         let why = options::with_denials(noted, came);
         let Words { command, ended, .. } = self.words;
-        note(self.here, file, &loaded.state, (command, ended), &why);
+        note(self.here, &file, &loaded.state, (command, ended), &why);
     }
 }
 

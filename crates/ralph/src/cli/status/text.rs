@@ -8,7 +8,7 @@ use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
 use ralph_core::state::{LoopState, Phase, Signal};
 use ralph_core::stop::progress;
-use ralph_core::text::plural::{lasted, rounded, tokens};
+use ralph_core::text::plural::{dollars, lasted, rounded, tokens, used_dollars};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages, views::phrases};
 
 pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
@@ -129,6 +129,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
             if state.usage.total() > 0 {
                 took.push_str(&format!(", {}", tokens(state.usage.total())));
             }
+            took.push_str(&dollars(state.usage.cost));
             rows.push(("took", took));
             rows.push(("achieved", messages::achieved(state)));
         }
@@ -255,11 +256,8 @@ fn used(one: &LoopView, now: Timestamp) -> String {
         (0, None) => {}
         (used, None) => parts.push(tokens(used)),
     }
-    match (one.state.usage.cost, limits.max_cost) {
-        (used, Some(limit)) => parts.push(format!("${used:.2} of ${limit:.2}")),
-        (used, None) if used > 0.0 => parts.push(format!("${used:.2}")),
-        _ => {}
-    }
+    parts.push(used_dollars(one.state.usage.cost, limits.max_cost));
+    parts.retain(|part| !part.is_empty());
     parts.join(", ")
 }
 

@@ -6,7 +6,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
-use crate::command::select_loop::FoundLoop;
+use crate::command::select_loop::{FoundLoop, LoopArgs};
 use crate::runs::client::{self, ClientRound};
 use crate::runs::engine::{self, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
@@ -32,7 +32,18 @@ use std::time::Duration;
 /// What `ralph run` and `ralph build` share on the command line.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunOptions {
-    /// Work on a branch of its own [default name: ralph/<loop>]
+    /// Maximum number of rounds before it pauses; 0: no limit
+    #[arg(
+        short = 'n',
+        value_name = "N",
+        default_value = "0",
+        value_parser = options::count,
+        allow_hyphen_values = true
+    )]
+    rounds: u32,
+    #[command(flatten)]
+    pub(crate) which: LoopArgs,
+    /// Work on a branch of its own [default name: the plan's, else ralph/run-<loop>]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     branch: Option<String>,
     /// Commit what each finished task or round changed
@@ -68,18 +79,16 @@ pub(crate) struct ReadyRun<'a> {
     how: &'a RunOptions,
     settings: RunSettings,
     logs: PathBuf,
-    /// The highest number of rounds; 0 means no limit.
-    rounds: u32,
     _tree: lock::Lock,
 }
 
 impl<'a> ReadyRun<'a> {
     /// Checks everything that can be checked before a loop is started or changed. `state` is the loop
-    /// that is continued.
+    /// that is continued, or that a plan would become.
     pub(crate) fn check(
         here: &'a Here,
         command: &'static str,
-        (how, rounds): (&'a RunOptions, u32),
+        how: &'a RunOptions,
         state: Option<&LoopState>,
     ) -> Result<ReadyRun<'a>> {
         client::client()?;
@@ -88,12 +97,12 @@ impl<'a> ReadyRun<'a> {
         }
         how.client.check(here, "build", &needs())?;
         let settings = how.settings(here);
-        keep::check(here, &settings)?;
+        keep::check(here, &settings, state)?;
         let logs = options::logs(here, command);
         let tree = alone_in_tree(here)?;
         user_files::make_folders(&logs, 0o700)?;
         keep::report_dirty(here, settings.commits());
-        Ok(ReadyRun { here, command, how, settings, logs, rounds, _tree: tree })
+        Ok(ReadyRun { here, command, how, settings, logs, _tree: tree })
     }
 
     /// Runs rounds for this loop until it ends, pauses or the user stops it.
@@ -117,7 +126,8 @@ impl<'a> ReadyRun<'a> {
             // The session of that round is gone, and nobody else removes its entry.
             lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
         }
-        let tree = tree::fingerprint(&here.root).ok().flatten();
+        let plan = found.state.plan_file.as_ref();
+        let tree = tree::fingerprint(&here.root, plan).ok().flatten();
         let state = take_up(here, found, self.command, |state| {
             change(state);
             self.how.client.bind(here, state);
@@ -143,7 +153,7 @@ impl<'a> ReadyRun<'a> {
             logs: self.logs.clone(),
             answer,
             commits,
-            rounds: self.rounds,
+            rounds: self.how.rounds,
         };
         engine::run(Builder::new(order, &interrupts)?)
     }
@@ -275,6 +285,7 @@ pub(crate) fn show_first(
     command: &str,
 ) -> Result<()> {
     let (mut state, now, client) = (state.clone(), clock::now(), &how.client);
+    client.keep(here, &state);
     let logs = options::logs(here, command);
     if rules::begin(&mut state, "ID", 1, now) == NextBuildStep::Criteria {
         rules::begin_for_goal(&mut state, "ID", 1);
