@@ -10,6 +10,7 @@ mod command;
 mod demo;
 mod driver;
 mod frozen_bounds;
+mod goal_rounds;
 mod graphs;
 mod ideate;
 mod killed;

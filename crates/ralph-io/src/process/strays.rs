@@ -4,10 +4,10 @@
 //! that by descent; if SIGKILL has ended that too, only the environment and the working folder show
 //! where the process comes from.
 
-use super::ancestry::{executable, is_client, read_stat, uid_of, value};
+use super::ancestry::is_client_line;
+use super::table::{self, CommandLine, ProcessTable};
 use crate::client::SANDBOXED;
 use ralph_core::protocol::registration::COMMAND_LINE;
-use std::fs;
 use std::path::Path;
 
 /// More ancestors than any process has.
@@ -16,33 +16,34 @@ const MOST: usize = 64;
 /// Ends every process of a client in this folder that neither a client nor a `ralph` is above.
 /// Returns their names.
 pub fn end_in(folder: &Path) -> Vec<String> {
+    let Some(table) = ProcessTable::read() else { return Vec::new() };
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let own = uid_of(std::process::id());
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let strays = pids.filter(|pid| own.is_some() && uid_of(*pid) == own && is_stray(*pid, &folder));
-    let names = strays.filter_map(|pid: u32| {
-        let name = read_stat(pid)?.name;
-        end(pid, &folder).then_some(name)
-    });
-    names.collect()
+    let Some(user) = table.own().and_then(|own| table.user(own)) else { return Vec::new() };
+    let mut rows = table.rows();
+    rows.retain(|row| table.user(row.pid) == Some(user) && is_stray(&table, row.pid, &folder));
+    rows.retain(|row| end(&table, row.pid, &folder));
+    rows.into_iter().map(|row| row.name).collect()
 }
 
-fn is_stray(pid: u32, folder: &Path) -> bool {
-    let is_here =
-        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-    let environment = || fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    is_here && value(&environment(), SANDBOXED).is_some() && is_orphan(pid)
+fn is_stray(table: &ProcessTable, pid: u32, folder: &Path) -> bool {
+    let is_here = table::working_folder(pid).is_some_and(|place| place.starts_with(folder));
+    let is_marked = |line: &CommandLine| {
+        let mut variables = line.environment.split('\0');
+        variables.any(|entry| entry.split('=').next() == Some(SANDBOXED))
+    };
+    is_here && table.command_lines(&[pid]).iter().any(is_marked) && is_orphan(table, pid)
 }
 
 /// True if neither it nor a process above it is a client or a `ralph`.
-fn is_orphan(pid: u32) -> bool {
+fn is_orphan(table: &ProcessTable, pid: u32) -> bool {
+    let is_ours =
+        |line: &CommandLine| is_client_line(line) || line.executable.ends_with(COMMAND_LINE);
     let mut pid = pid;
     for _ in 0..MOST {
-        if is_client(pid) || executable(pid).ends_with(COMMAND_LINE) {
+        if table.command_lines(&[pid]).iter().any(is_ours) {
             return false;
         }
-        match read_stat(pid).map(|stat| stat.parent) {
+        match table.row(pid).map(|row| row.parent) {
             Some(0) | None => return true,
             Some(parent) => pid = parent,
         }
@@ -52,13 +53,13 @@ fn is_orphan(pid: u32) -> bool {
 
 /// Only `/proc` shows strays.
 #[cfg(not(target_os = "linux"))]
-fn end(_: u32, _: &Path) -> bool {
+fn end(_: &ProcessTable, _: u32, _: &Path) -> bool {
     false
 }
 
 /// The number may have been given to another process, so it is judged again once it is held.
 #[cfg(target_os = "linux")]
-fn end(pid: u32, folder: &Path) -> bool {
+fn end(table: &ProcessTable, pid: u32, folder: &Path) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     /// How long a process may take to end after each signal.
@@ -69,7 +70,7 @@ fn end(pid: u32, folder: &Path) -> bool {
     else {
         return false;
     };
-    if !is_stray(pid.as_raw_nonzero().get().unsigned_abs(), folder) {
+    if !is_stray(table, pid.as_raw_nonzero().get().unsigned_abs(), folder) {
         return false;
     }
     for signal in [Signal::TERM, Signal::KILL] {
@@ -89,6 +90,7 @@ fn end(pid: u32, folder: &Path) -> bool {
 mod tests {
     use super::*;
     use rustix::process::{Pid, Signal};
+    use std::fs;
     use std::process::{Command, Stdio};
 
     /// The number of a `sleep` whose parent has ended.
