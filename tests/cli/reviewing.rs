@@ -59,6 +59,7 @@ fn client(world: World, reviews: &str) -> World {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
         r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
 say() {{ printf '%s\n' "$1"; }}
 for word; do case "$before" in --session-id) id=$word;; -p) prompt=$word;; esac; before=$word; done
 case "$RALPH_ROUND" in

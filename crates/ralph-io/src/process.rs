@@ -10,12 +10,14 @@ pub mod command;
 pub mod headless;
 pub mod interrupts;
 pub mod person;
+pub mod portable;
 pub mod process_pool;
 pub mod programs;
 pub mod random;
 pub mod run_once;
 #[cfg(test)]
 pub(crate) mod sandbox;
+pub(crate) mod table;
 pub mod wait_any;
 pub mod watch;
 
@@ -72,6 +74,10 @@ impl Running {
     /// The process group that the child leads.
     pub(crate) fn group(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Reads the output to its end and waits for the child.

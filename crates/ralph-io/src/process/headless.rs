@@ -129,6 +129,7 @@ fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
     command
         .args(start.args)
         .envs(start.env.iter().map(|(name, value)| (name, value)))
+        .envs(family::mark())
         // Nobody answers prompts: a program that asks reads the end of its input.
         .stdin(Stdio::null())
         .stdout(to_out)
