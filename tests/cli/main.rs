@@ -9,6 +9,8 @@ mod checkpoint;
 mod command;
 mod demo;
 mod driver;
+mod frozen_bounds;
+mod goal_rounds;
 mod graphs;
 mod ideate;
 mod killed;

@@ -1,12 +1,15 @@
 //! Ralph calls the user from the command line's own loops, and the lines of the guide work.
 
-use crate::world::World;
+use crate::executables::executables;
+use crate::world::{World, start};
+use crate::{parallel_run, plan, ralplan_run, session_run};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -18,12 +21,16 @@ const KEEPS: &str = "cat > \"$HOME/told.$$.part\"; mv \"$HOME/told.$$.part\" \"$
 /// A world whose user is called by this command, with these programs on `PATH`.
 fn world(command: &[&str], programs: &[&str]) -> World {
     let world = World::new().permissive();
+    set(&world, command, programs);
+    world
+}
+
+fn set(world: &World, command: &[&str], programs: &[&str]) {
     for program in ["sh", "cat", "mv", "date"].iter().chain(programs) {
         let _ = std::os::unix::fs::symlink(find(program).unwrap(), world.path("bin").join(program));
     }
     let settings = format!("[notify]\ncommand = {}\n", json!(command));
     world.set_user(&settings);
-    world
 }
 
 fn find(program: &str) -> Option<PathBuf> {
@@ -32,11 +39,16 @@ fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn client(world: &World, script: &str) {
-    let path = world.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
+    let path = world.write(
+        "bin/claude",
+        &format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
+        ),
+    );
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn plan(world: &World) {
+fn one_task(world: &World) {
     let graph =
         json!([{"id": "T-1", "name": "T-1", "deps": [], "completion_condition": "c", "files": []}]);
     let plan = json!({"prompt": "p", "acceptance_criteria": [], "task_graph": graph});
@@ -72,13 +84,19 @@ fn told(world: &World, n: usize) -> Vec<Value> {
     for line in &lines {
         assert_eq!(line["seen"]["command"], "sent", "{line}");
     }
-    let files = fs::read_dir(world.path("home")).unwrap().flatten();
-    let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("told."));
-    let told: Vec<Value> = files
-        .map(|file| serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap())
-        .collect();
+    let told = kept(world);
     assert_eq!((told.len(), lines.len()), (n, n), "{told:#?}");
     told
+}
+
+/// The documents that the command got.
+fn kept(world: &World) -> Vec<Value> {
+    let files = fs::read_dir(world.path("home")).unwrap().flatten();
+    let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("told."));
+    let files = files.filter(|file| !file.file_name().to_string_lossy().ends_with(".part"));
+    files
+        .map(|file| serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap())
+        .collect()
 }
 
 const INIT: &str = r#"printf '%s\n' '{"type":"system","subtype":"init","session_id":"s"}'"#;
@@ -87,7 +105,7 @@ const DONE: &str = r#"printf '%s\n' '{"type":"result","is_error":false,"result":
 #[test]
 fn a_build_that_pauses_calls_the_user_once_and_names_its_command() {
     let world = world(&["sh", "-c", KEEPS], &[]);
-    plan(&world);
+    one_task(&world);
     client(&world, &format!("{INIT}\n{DONE}"));
     assert_eq!(world.ralph(&["build"]).exit, 1);
     let told = &told(&world, 1)[0];
@@ -106,7 +124,7 @@ fn the_desktop_shows_it_as_arguments_and_a_desktop_that_is_missing_is_in_the_jou
             let path = world.write("bin/notify-send", shows);
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        plan(&world);
+        one_task(&world);
         client(&world, &format!("{INIT}\n{DONE}"));
         world.ralph(&["build"]);
         let line = wait("nobody was called", || journal(&world).pop());
@@ -130,7 +148,7 @@ fn the_desktop_shows_it_as_arguments_and_a_desktop_that_is_missing_is_in_the_jou
 #[test]
 fn a_build_that_ends_its_loop_calls_the_user_once() {
     let world = world(&["sh", "-c", KEEPS], &[]);
-    plan(&world);
+    one_task(&world);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let closes = "ralph task done T-1 --owner 'ralph build' --result x >/dev/null 2>&1";
     client(&world, &format!("{INIT}\n{closes}\n{DONE}"));
@@ -141,7 +159,7 @@ fn a_build_that_ends_its_loop_calls_the_user_once() {
 #[test]
 fn a_build_that_made_its_rounds_calls_the_user_and_a_user_who_pauses_or_cancels_is_not_called() {
     let world = world(&["sh", "-c", KEEPS], &[]);
-    plan(&world);
+    one_task(&world);
     client(&world, &format!("{INIT}\n{DONE}"));
     assert_eq!(world.ralph(&["build", "-n", "1"]).exit, 1);
     assert_eq!(told(&world, 1)[0]["why"], "as many rounds as were asked for");
@@ -153,7 +171,7 @@ fn a_build_that_made_its_rounds_calls_the_user_and_a_user_who_pauses_or_cancels_
 #[test]
 fn a_round_that_waits_for_the_usage_limit_calls_the_user() {
     let world = world(&["sh", "-c", KEEPS], &[]);
-    plan(&world);
+    one_task(&world);
     // In the second call the limit is gone.
     client(
         &world,
@@ -186,7 +204,7 @@ fn a_round_that_waits_for_the_usage_limit_calls_the_user() {
 #[test]
 fn an_event_is_told_once_however_often_it_is_noticed() {
     let world = world(&["sh", "-c", KEEPS], &[]);
-    plan(&world);
+    one_task(&world);
     client(&world, &format!("{INIT}\n{DONE}"));
     world.ralph(&["build"]);
     told(&world, 1);
@@ -203,6 +221,166 @@ fn an_event_is_told_once_however_often_it_is_noticed() {
     assert!(
         told(&world, 2).iter().any(|one| one["what"] == "review 1 is done: 2 findings, 1 major")
     );
+}
+
+#[test]
+fn the_end_and_the_pause_of_a_parallel_run_call_the_user_once_and_its_workers_do_not() {
+    let world = parallel_run::without_tasks(parallel_run::WORKS);
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    parallel_run::plan(&world, &[("a", &[]), ("b", &[])]);
+    assert_eq!(parallel_run::run(&world, &[]).exit, 0);
+    let ended = &told(&world, 1)[0];
+    assert_eq!((&ended["event"], &ended["ending"]), (&json!("ended"), &json!("complete")));
+
+    let world = parallel_run::without_tasks("exit 3");
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    parallel_run::plan(&world, &[("a", &[])]);
+    assert_eq!(parallel_run::run(&world, &[]).exit, 4);
+    let paused = &told(&world, 1)[0];
+    assert_eq!((&paused["event"], &paused["pause"]), (&json!("paused"), &json!("crashed")));
+    assert_eq!(paused["next"], "`ralph parallel run` continues");
+}
+
+/// A client at its usage limit.
+const LIMIT: &str = r#"say '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4102444800}}'
+say '{"type":"result","is_error":true,"api_error":"usage_limit_reached","api_error_status":429,"result":"limit"}'
+exit 1"#;
+
+#[test]
+fn a_usage_limit_at_which_a_parallel_run_pauses_calls_the_user() {
+    let world = parallel_run::without_tasks(LIMIT);
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    parallel_run::plan(&world, &[("a", &[])]);
+    assert_eq!(parallel_run::run(&world, &[]).exit, 4);
+    assert_eq!(told(&world, 1)[0]["pause"], "rate_limited");
+}
+
+#[test]
+fn the_end_and_the_pause_of_a_session_run_call_the_user_once() {
+    let world = session_run::world(session_run::TWO, "");
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    let printed = session_run::run(&world, session_run::TASK);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    let ended = &told(&world, 1)[0];
+    assert_eq!((&ended["event"], &ended["mode"]), (&json!("ended"), &json!("session")));
+
+    let world = session_run::world(session_run::TWO, &format!("before() {{ {LIMIT}; }}"));
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    let printed = session_run::run(&world, session_run::TASK);
+    assert_ne!(printed.exit, 0, "{printed:?}");
+    let paused = &told(&world, 1)[0];
+    assert_eq!((&paused["event"], &paused["pause"]), (&json!("paused"), &json!("rate_limited")));
+    assert_eq!(paused["next"], "`ralph session run` continues");
+}
+
+#[test]
+fn a_plan_that_awaits_a_decision_calls_the_user_once_and_the_decision_does_not() {
+    let world = ralplan_run::world("");
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    let child = ralplan_run::begin(&world, &["Add a login"]);
+    ralplan_run::asks(&world, 1);
+    let paused = &told(&world, 1)[0];
+    assert_eq!((&paused["event"], &paused["mode"]), (&json!("paused"), &json!("ralplan")));
+    assert_eq!(paused["what"], "planning awaits your decision at 0/5");
+    assert!(paused["next"].as_str().unwrap().contains("`ralph ralplan approve`"), "{paused}");
+    world.ralph(&["ralplan", "approve"]).done();
+    assert_eq!(world.finish(child, "").exit, 0);
+    told(&world, 1);
+}
+
+#[test]
+fn the_pause_of_a_ralplan_run_calls_the_user_once() {
+    let world = ralplan_run::world("metis() { exit 3; }");
+    set(&world, &["sh", "-c", KEEPS], &[]);
+    let child = ralplan_run::begin(&world, &["Add a login"]);
+    assert_ne!(world.finish(child, "").exit, 0);
+    let paused = &told(&world, 1)[0];
+    assert_eq!((&paused["event"], &paused["mode"]), (&json!("paused"), &json!("ralplan")));
+    assert_eq!(paused["next"], "`ralph ralplan run` continues");
+}
+
+#[test]
+fn the_end_of_planning_in_rounds_calls_the_user_and_so_does_a_failure() {
+    for (client, event, what, next) in [
+        (plan::NOTES, "ended", "1 task planned in ", "`ralph build` works through the tasks"),
+        ("exit 3", "paused", "1 of 1 round failed", "`ralph plan` continues"),
+    ] {
+        let world = plan::world(client);
+        set(&world, &["sh", "-c", KEEPS], &[]);
+        world.ralph(&["plan"]);
+        let kept = kept(&world);
+        assert_eq!(kept.len(), 1, "{kept:#?}");
+        let told = &kept[0];
+        assert_eq!(
+            (&told["event"], &told["mode"], &told["next"]),
+            (&json!(event), &json!("plan"), &json!(next))
+        );
+        assert!(told["what"].as_str().unwrap().contains(what), "{told}");
+        assert_eq!(told["loop_id"].as_str().unwrap().is_empty(), event == "paused");
+    }
+}
+
+/// A client in whose round the stop hook ends the loop at its limit of one iteration. Then it hangs.
+const ENDS_IN_ITS_ROUND: &str = r#"
+for word; do case "$before" in --session-id) sid=$word;; esac; before=$word; done
+stop() {
+  printf '{"session_id":"%s","hook_event_name":"Stop","prompt_id":"p","cwd":"%s","transcript_path":"/nowhere","last_assistant_message":"x"}' \
+    "$sid" "$PWD" | ralph-stop-hook settings >>"$HOME/answers"
+}
+stop; stop
+echo "$PPID $$" >"$HOME/pids"
+while :; do sleep 1; done"#;
+
+/// A build whose loop has ended in its round, with the process ids of its round and its client.
+fn ended_in_its_round() -> (World, Child, Vec<rustix::process::Pid>) {
+    let world = world(&["sh", "-c", KEEPS], &["sleep"]);
+    let hook = world.path("bin/ralph-stop-hook");
+    fs::remove_file(&hook).unwrap();
+    std::os::unix::fs::symlink(executables().join("ralph-stop-hook"), hook).unwrap();
+    one_task(&world);
+    world.change_state(|state| state["max_iterations"] = json!(1));
+    client(&world, &format!("{INIT}\n{ENDS_IN_ITS_ROUND}"));
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let child = start(command.arg("build"));
+    let pids = wait("the loop did not end", || {
+        let text = fs::read_to_string(world.path("home/pids")).ok()?;
+        text.ends_with('\n').then_some(text)
+    });
+    let pids = pids.split_whitespace().map(|pid| pid.parse().unwrap());
+    let pids = pids.map(|pid| rustix::process::Pid::from_raw(pid).unwrap()).collect();
+    assert!(world.loop_ids().is_empty(), "the hook has archived the loop");
+    assert_eq!(kept(&world).len(), 0, "the run is alive, and calls at its end");
+    (world, child, pids)
+}
+
+#[test]
+fn a_run_that_is_killed_after_its_loop_ended_in_a_round_still_calls_the_user_once() {
+    let (world, mut child, _) = ended_in_its_round();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(told(&world, 1)[0]["ending"], "max_iterations");
+    world.ralph(&["status"]).done();
+    told(&world, 1);
+}
+
+#[test]
+fn if_all_of_a_run_is_killed_the_next_command_that_sees_the_ending_calls_the_user_once() {
+    for command in [&["status"][..], &["run"], &["explain"]] {
+        let (world, mut child, pids) = ended_in_its_round();
+        // Stopped, so that it does not see the end of its round.
+        let run = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(run, rustix::process::Signal::STOP).unwrap();
+        for pid in pids {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(kept(&world).len(), 0);
+        world.ralph(command);
+        assert_eq!(told(&world, 1)[0]["ending"], "max_iterations");
+        world.ralph(&["status"]).done();
+        told(&world, 1);
+    }
 }
 
 /// The settings of the guide below this heading, with the address of a server on loopback.
@@ -286,7 +464,7 @@ fn smtp(mut stream: TcpStream) -> String {
 fn arrives(command: &[String], received: &Receiver<String>) -> String {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let world = world(&words, &["curl", "jq"]);
-    plan(&world);
+    one_task(&world);
     client(&world, &format!("{INIT}\n{DONE}"));
     world.ralph(&["build"]);
     let line = wait("nobody was called", || journal(&world).pop());

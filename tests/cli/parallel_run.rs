@@ -15,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What every client does first: `sid` is its session, `id` its task, `n` counts its attempts.
 const PRELUDE: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   test "$before" = --session-id && sid=$arg
@@ -32,11 +33,28 @@ say '{"type":"system","subtype":"init","session_id":"s"}'
 "#;
 
 /// Writes the file that its task is named after, and closes it.
-const WORKS: &str = "echo $id >$id; closes; ends";
+pub(crate) const WORKS: &str = "echo $id >$id; closes; ends";
 
 /// Tasks `(id, deps)`, each changing the file of its name, in a repository with one commit; a client
 /// that runs this script.
-fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
+pub(crate) fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
+    let world = without_tasks(client);
+    plan(&world, tasks);
+    world
+}
+
+pub(crate) fn plan(world: &World, tasks: &[(&str, &[&str])]) {
+    let last = tasks.last().unwrap().0;
+    let graph: Vec<Value> = tasks
+        .iter()
+        .map(|(id, deps)| json!({"id": id, "name": format!("write {id}"), "deps": deps, "completion_condition": "c", "files": [id]}))
+        .collect();
+    let criteria = json!([{"id": "AC-1", "description": "the last is there", "verification_command": format!("test -f {last}")}]);
+    let plan = json!({"prompt": "p", "acceptance_criteria": criteria, "task_graph": graph});
+    world.run("", &["task", "import", "-"], &plan.to_string()).done();
+}
+
+pub(crate) fn without_tasks(client: &str) -> World {
     let world = World::new().permissive().under_git();
     for tool in ["sh", "test", "touch", "sleep", "cat", "kill", "rm", "ls"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
@@ -49,14 +67,6 @@ fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
     git(&world, &["add", "-A"]);
     git(&world, &["commit", "-q", "-m", "first"]);
     script(&world, client);
-    let last = tasks.last().unwrap().0;
-    let graph: Vec<Value> = tasks
-        .iter()
-        .map(|(id, deps)| json!({"id": id, "name": format!("write {id}"), "deps": deps, "completion_condition": "c", "files": [id]}))
-        .collect();
-    let criteria = json!([{"id": "AC-1", "description": "the last is there", "verification_command": format!("test -f {last}")}]);
-    let plan = json!({"prompt": "p", "acceptance_criteria": criteria, "task_graph": graph});
-    world.run("", &["task", "import", "-"], &plan.to_string()).done();
     world
 }
 
@@ -126,7 +136,7 @@ fn statuses(world: &World) -> Vec<String> {
     tasks.iter().map(|task| task["status"].as_str().unwrap().to_owned()).collect()
 }
 
-fn run(world: &World, arguments: &[&str]) -> Printed {
+pub(crate) fn run(world: &World, arguments: &[&str]) -> Printed {
     world.ralph(&[&["parallel", "run"], arguments].concat())
 }
 
@@ -169,6 +179,35 @@ closes; ends"#;
     let folder = world.path("ralph/rounds");
     let logs = fs::read_dir(fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()).unwrap();
     assert_eq!(logs.count(), 6);
+}
+
+#[test]
+fn workers_have_branches_beside_one_that_is_named_after_their_loop() {
+    let world = world(&[("a", &[])], WORKS);
+    let id = world.loop_id();
+    git(&world, &["branch", &format!("ralph/{id}")]);
+    is_complete(&world, &run(&world, &[]));
+    let branches = git(&world, &["branch", "--list", "--format=%(refname:short)", "ralph/*"]);
+    assert_eq!(branches, format!("ralph/{id}\nralph/workers-{id}/a\n"));
+}
+
+#[test]
+fn the_box_of_a_task_is_ticked_when_its_work_is_merged() {
+    let client = format!(r#"cat "$HOME/../project/prd.json" >"$HOME/plan-$id"; {WORKS}"#);
+    let world = without_tasks(&client);
+    let story = |id: &str, after: &[&str]| json!({"id": id, "title": id, "acceptanceCriteria": ["it is"], "dependsOn": after, "passes": false});
+    let prd = json!({"userStories": [story("a", &[]), story("b", &["a"])], "verificationCommands": {"b": "test -f b"}});
+    world.write("project/prd.json", &prd.to_string());
+    world.ralph(&["task", "import", "prd.json"]).done();
+    is_complete(&world, &run(&world, &[]));
+    let passes = |name: &str| {
+        let plan: Value =
+            serde_json::from_str(&fs::read_to_string(world.path(name)).unwrap()).unwrap();
+        [0, 1].map(|at| plan["userStories"][at]["passes"] == true)
+    };
+    assert_eq!(passes("home/plan-a"), [false, false]);
+    assert_eq!(passes("home/plan-b"), [true, false], "the second worker saw the first one's tick");
+    assert_eq!(passes("project/prd.json"), [true, true]);
 }
 
 #[test]
@@ -497,4 +536,65 @@ fn inside_the_session_of_a_live_loop_it_is_for_a_person() {
     let refused = world.in_session("s", &["parallel", "run"], "");
     assert_eq!(refused.exit, 1);
     assert!(refused.stderr.contains("`ralph parallel run` is for a person only"), "{refused:?}");
+}
+
+/// A client that reviews as well: the criterion holds once both are merged, and one lens finds a defect
+/// in the merged tree.
+const REVIEWS: &str = r#"result() { say '{"type":"result","is_error":false,"total_cost_usd":0.5,"result":"'"$1"'"}'; }
+for arg; do
+  test "$before_prompt" = -p && prompt=$arg
+  before_prompt=$arg
+done
+if test "$RALPH_ROUND" = review; then
+  say '{"type":"system","subtype":"init","session_id":"'"$sid"'"}'
+  case "$prompt" in
+    *"The question:"*)
+      if test -e a && test -e b; then word=holds; else word=fails; fi
+      result '{\"verdict\":\"'$word'\",\"evidence\":[{\"file\":\"a\",\"line\":1,\"quote\":\"text of a\"}],\"why\":\"x\"}';;
+    *"one lens only, tests"*)
+      if test -e mended; then result '{\"findings\":[]}'
+      else result '{\"findings\":[{\"severity\":\"major\",\"file\":\"b\",\"line\":1,\"quote\":\"text of b\",\"what\":\"lacks a test\"}]}'; fi;;
+    *) result '{\"findings\":[]}';;
+  esac
+  exit 0
+fi
+case "$prompt" in *"lacks a test"*) touch mended; CLAUDE_CODE_SESSION_ID=$sid ralph task done T-1 --owner 'ralph build' --result x >/dev/null; ends; exit 0;; esac
+echo "text of $id" >$id; closes; ends"#;
+
+fn with_a_reviewed_criterion(world: &World) {
+    world.change_state(|state| {
+        let reviewed = json!({"id": "AC-2", "description": "clear", "verification_command": "",
+            "review": "do a and b belong together?"});
+        state["acceptance_criteria"].as_array_mut().unwrap().push(reviewed);
+    });
+}
+
+#[test]
+fn a_reviewed_criterion_is_judged_on_the_merged_tree_before_the_loop_is_complete() {
+    let world = world(&[("a", &[]), ("b", &[])], REVIEWS);
+    with_a_reviewed_criterion(&world);
+    let printed = run(&world, &[]);
+    is_complete(&world, &printed);
+    assert!(printed.stdout.contains("1 proven, 1 reviewed"), "{printed:#?}");
+    // A verdict against it keeps the loop from its end.
+    let world =
+        self::world(&[("a", &[]), ("b", &[])], &REVIEWS.replace("word=holds", "word=fails"));
+    with_a_reviewed_criterion(&world);
+    world.change_state(|state| state["max_iterations"] = json!(4));
+    let printed = run(&world, &[]);
+    assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert!(!printed.stdout.contains("Ralph: done"), "{printed:#?}");
+}
+
+#[test]
+fn a_parallel_run_reviews_its_merged_changes_if_the_user_says_so() {
+    let world = world(&[("a", &[]), ("b", &[])], REVIEWS);
+    let printed = run(&world, &["--review"]);
+    is_complete(&world, &printed);
+    assert!(
+        printed.stderr.contains("review 1: 1 major finding, 0 minor, 0 dropped"),
+        "{printed:#?}"
+    );
+    assert!(printed.stderr.contains("review 2: 0 major findings"), "{printed:#?}");
+    assert!(world.path("project/mended").exists());
 }

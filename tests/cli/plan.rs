@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// A project whose client notes what it was called with, and answers at once.
-fn world(client: &str) -> World {
+pub(crate) fn world(client: &str) -> World {
     let world = World::new();
     fs::create_dir_all(world.path("bin")).unwrap();
     for tool in ["sh", "cat", "date", "head"] {
@@ -14,13 +14,19 @@ fn world(client: &str) -> World {
         let _ = std::os::unix::fs::symlink(place, world.path("bin").join(tool));
     }
     let place = world.path("bin/claude");
-    fs::write(&place, format!("#!/bin/sh\n{client}\n")).unwrap();
+    fs::write(
+        &place,
+        format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{client}\n"
+        ),
+    )
+    .unwrap();
     fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
     world
 }
 
 /// A planner that hands one task over.
-const NOTES: &str = r#"echo "$RALPH_ROUND|$1|$2" >>"$HOME/called"
+pub(crate) const NOTES: &str = r#"echo "$RALPH_ROUND|$1|$2" >>"$HOME/called"
 printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"```jsonl\n{\"id\":\"T-1\",\"name\":\"one\"}\n```","session_id":"s"}'"#;
 
 fn called(world: &World) -> Vec<String> {

@@ -12,23 +12,31 @@ const RALPLAN: &str = include_str!("../fixtures/plans/ralplan.md");
 
 /// A project of Node, whose `npm` always succeeds, and a client that does each task it is told.
 fn world() -> World {
-    let world = World::new().permissive();
+    world_of(World::new(), r#"echo x >"made-$id""#)
+}
+
+/// The same with a client that does this for each task, and then marks it done.
+fn world_of(world: World, works: &str) -> World {
+    let world = world.permissive();
     for tool in ["sh", "date", "sed", "test", "touch"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
         let place = places.iter().find(|place| fs::exists(place).unwrap()).unwrap();
         symlink(place, world.path("bin").join(tool)).unwrap();
     }
     symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
-    let client = r#"#!/bin/sh
-say() { printf '%s\n' "$1"; }
-say '{"type":"system","subtype":"init","session_id":"s"}'
+    let client = format!(
+        r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+say() {{ printf '%s\n' "$1"; }}
+say '{{"type":"system","subtype":"init","session_id":"s"}}'
 id=$(printf '%s\n' "$2" | sed -n 's/^Your task: \([^ ]*\) .*/\1/p')
 echo "$id" >>"$HOME/called"
-echo x >"made-$id"
+{works}
 ralph task done "$id" --owner 'ralph build' --result "did $id" >/dev/null 2>&1
-say '{"type":"result","is_error":false,"result":"done"}'
-"#;
-    program(&world, "claude", client);
+say '{{"type":"result","is_error":false,"result":"done"}}'
+"#
+    );
+    program(&world, "claude", &client);
     program(&world, "npm", "#!/bin/sh\necho 'Tests: 1 passed, 1 total'\n");
     let scripts =
         json!({"scripts": {"test": "jest", "typecheck": "tsc --noEmit", "lint": "eslint"}});
@@ -168,6 +176,18 @@ fn a_box_that_a_killed_run_left_open_is_ticked_by_the_next() {
     assert_eq!(world.ralph(&["run"]).exit, 0);
     assert_eq!(text(&world, "plan.md"), "# New\n\n- [x] a\n- [x] b\n");
     assert_eq!(called(&world), "T-1", "no round was needed");
+}
+
+#[test]
+fn a_round_that_changes_only_the_plans_own_file_finishes_no_task() {
+    let works = "test -e \"$HOME/again\" && echo x >made || echo '- note' >>docs/plan.md; touch \"$HOME/again\"";
+    let world = world_of(World::new().under_git(), works);
+    world.write("project/docs/plan.md", "- [ ] a\n");
+    let printed = world.ralph(&["run", "--plan", "docs/plan.md"]).done();
+    let told = "T-1 is ready again; round 1: marked it done and changed no file";
+    assert!(printed.stderr.contains(told), "{printed:?}");
+    assert_eq!(called(&world), "T-1 T-1");
+    assert_eq!(text(&world, "docs/plan.md"), "- [x] a\n- note\n");
 }
 
 #[test]

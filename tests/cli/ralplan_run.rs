@@ -17,6 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What every client does: `sid` is its session, `agent` who it is, `n` counts its calls. Its report goes
 /// to the hook of its stop, whose answer is kept.
 const PRELUDE: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   case $before in --session-id|--resume) sid=$arg;; -p) prompt=$arg;; --agent) named=$arg;; esac
@@ -51,7 +52,7 @@ const PLAN: &str = "# Login\n\n## Summary\nAdd a form to `tracked`. ABOUT\n\n## 
     \"files\":[\"tracked\"],\"completion_condition\":\"the form is in the file\"}]}\n```\n";
 
 /// A project, and a client that does what these lines change of its usual part.
-fn world(changes: &str) -> World {
+pub(crate) fn world(changes: &str) -> World {
     let world = World::new();
     for tool in
         ["sh", "test", "touch", "sleep", "cat", "kill", "mkdir", "sed", "rm", "script", "env"]
@@ -73,7 +74,7 @@ fn world(changes: &str) -> World {
 }
 
 /// A run that goes on beside the test, without a terminal.
-fn begin(world: &World, arguments: &[&str]) -> Child {
+pub(crate) fn begin(world: &World, arguments: &[&str]) -> Child {
     let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
     start(command.args(["ralplan", "run"]).args(arguments))
 }
@@ -115,7 +116,7 @@ fn phase(world: &World) -> String {
 
 /// Waits until a person was asked for the time of this number.
 #[track_caller]
-fn asks(world: &World, n: usize) {
+pub(crate) fn asks(world: &World, n: usize) {
     let asked = || {
         let folders = fs::read_dir(world.path("ralph/loops")).into_iter().flatten().flatten();
         let texts =

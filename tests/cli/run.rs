@@ -1,6 +1,7 @@
 //! `ralph run` beside a client that is a script: the criteria and the tree decide, not its words.
 
 use crate::world::{Printed, World, start};
+use ralph_test_support::round::heard;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,12 +15,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const INIT: &str = r#"say '{"type":"system","subtype":"init","session_id":"s"}'"#;
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"RALPH_COMPLETE","total_cost_usd":0.5,"modelUsage":{"m":{"inputTokens":1000,"outputTokens":1}}}'"#;
 
-/// Keeps the number of the round in `$n` and the session of each round in `sessions`.
+/// Keeps the number of the round in `$n`, and the session and the prompt of each round in files.
 const COUNTS: &str = r#"n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n+1)); echo $n >"$HOME/n"
-for word; do case "$before" in --session-id) echo "$word" >>"$HOME/sessions";; esac; before=$word; done"#;
+for word; do
+  case "$before" in --session-id) echo "$word" >>"$HOME/sessions";; -p) printf '%s' "$word" >"$HOME/prompt$n";; esac
+  before=$word
+done"#;
 
 /// A project under git with one commit, and a client that runs this script.
-fn world(client: &str) -> World {
+pub(crate) fn world(client: &str) -> World {
     let world = World::new().permissive().under_git();
     for tool in ["sh", "date", "test", "touch", "cat", "sleep", "grep"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
@@ -28,7 +32,7 @@ fn world(client: &str) -> World {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
-        "#!/bin/sh\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
     );
     let path = world.write("bin/claude", &script);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -44,16 +48,16 @@ fn git(world: &World, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn lines(world: &World, name: &str) -> Vec<String> {
+pub(crate) fn lines(world: &World, name: &str) -> Vec<String> {
     let text = fs::read_to_string(world.path("home").join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-fn n_rounds(world: &World) -> usize {
+pub(crate) fn n_rounds(world: &World) -> usize {
     lines(world, "sessions").len()
 }
 
-fn ended(world: &World) -> Value {
+pub(crate) fn ended(world: &World) -> Value {
     let archive = world.path("ralph/archive");
     let folder = fs::read_dir(archive).unwrap().next().unwrap().unwrap().path();
     serde_json::from_slice(&fs::read(folder.join("state.json")).unwrap()).unwrap()
@@ -313,9 +317,62 @@ fn the_branch_is_made_before_the_first_round_and_settings_switch_it_on_as_well()
     let printed = world.ralph(&["run", "b", "--ac", "x=test -f file2"]).done();
     assert!(git(&world, &["branch", "--show-current"]).starts_with("ralph/"), "{printed:?}");
     assert_eq!(git(&world, &["log", "-1", "--format=%s"]), "b (round 1)\n");
-    let printed = world.ralph(&["run", "c", "--ac", "x=test -f none", "--branch=a..b"]);
-    assert_eq!(printed.exit, 1);
-    assert!(printed.stderr.contains("`a..b` cannot name a branch"), "{printed:?}");
+}
+
+#[test]
+fn a_branch_that_cannot_be_is_refused_before_anything_is_planned() {
+    let world = world(":");
+    git(&world, &["branch", "taken"]);
+    git(&world, &["branch", "deep/er"]);
+    world.write("project/prd.json", &prd("-x"));
+    let bare = ["run", "c", "--ac", "x=test -f none"];
+    for (arguments, told) in [
+        (&[&bare[..], &["--branch=a..b"]].concat(), "`a..b` cannot name a branch"),
+        (&[&bare[..], &["--branch=taken/x"]].concat(), "`taken/x` beside `taken`; give another"),
+        (&[&bare[..], &["--branch=deep"]].concat(), "`deep` beside `deep/er`; give another"),
+        (&vec!["run", "--plan", "prd.json", "--branch"], "`-x` cannot name a branch"),
+    ] {
+        let printed = world.ralph(arguments);
+        assert_eq!((printed.exit, n_rounds(&world)), (1, 0), "{printed:?}");
+        assert!(printed.stderr.contains(told), "{printed:?}");
+        assert!(world.loop_ids().is_empty(), "{printed:?}");
+    }
+    assert_eq!(git(&world, &["branch", "--show-current"]), "main\n");
+}
+
+fn prd(branch: &str) -> String {
+    let story =
+        json!({"id": "T-1", "title": "a", "acceptanceCriteria": ["it is"], "passes": false});
+    json!({"branchName": branch, "userStories": [story], "verificationCommands": {"it": "test -f file1"}})
+        .to_string()
+}
+
+#[test]
+fn the_branch_that_a_plan_names_is_the_default_of_the_flag() {
+    let world = world(&format!("echo $n >file$n\n{CLOSES}"));
+    world.write("project/prd.json", &prd("ralph/attempts"));
+    world.ralph(&["run", "--plan", "prd.json", "--branch"]).done();
+    assert_eq!(git(&world, &["branch", "--show-current"]), "ralph/attempts\n");
+    world.write("project/prd.json", &prd("ralph/attempts"));
+    git(&world, &["switch", "-q", "main"]);
+    fs::remove_file(world.path("project/file1")).unwrap();
+    fs::remove_file(world.path("home/n")).unwrap();
+    world.ralph(&["run", "--plan", "prd.json"]).done();
+    assert_eq!(git(&world, &["branch", "--show-current"]), "main\n", "without the flag");
+}
+
+#[test]
+fn a_loops_own_branch_leaves_room_for_those_of_workers_and_an_older_one_is_kept() {
+    let world = world("echo $n >file$n");
+    let run = ["run", "b", "--ac", "x=test -f file3", "--branch", "-n", "1"];
+    world.ralph(&run);
+    let id = world.loop_id();
+    assert_eq!(git(&world, &["branch", "--show-current"]), format!("ralph/run-{id}\n"));
+    git(&world, &["branch", &format!("ralph/{id}/T-1")]);
+    git(&world, &["branch", "-D", "-q", &format!("ralph/{id}/T-1")]);
+    git(&world, &["branch", &format!("ralph/{id}")]);
+    world.ralph(&["run", "--branch", "-n", "1"]);
+    assert_eq!(git(&world, &["branch", "--show-current"]), format!("ralph/{id}\n"));
 }
 
 #[test]
@@ -328,7 +385,7 @@ fn settings_of_a_project_that_nobody_trusts_neither_branch_nor_commit() {
 }
 
 #[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
@@ -336,7 +393,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-fn ralph(world: &World, arguments: &[&str]) -> Command {
+pub(crate) fn ralph(world: &World, arguments: &[&str]) -> Command {
     let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
     command.args(arguments);
     command
@@ -364,14 +421,13 @@ fn a_second_run_in_the_same_work_tree_is_refused_while_the_first_is_live() {
 #[test]
 fn ctrl_c_pauses_the_loop_with_130_and_run_continues_it() {
     let world = world(HANGS);
-    let first = start(&mut ralph(&world, &["run", "a", "--ac", "x=test -f file2"]));
+    let mut first = start(&mut ralph(&world, &["run", "a", "--ac", "x=test -f file2"]));
     wait_for("the first round", || world.path("project/file1").exists());
-    let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).unwrap()).unwrap();
-    // The second one ends the client at once.
-    for _ in 0..2 {
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        std::thread::sleep(Duration::from_millis(300));
-    }
+    let pid = rustix::process::Pid::from_child(&first);
+    let interrupt = || rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    interrupt();
+    heard(&mut first, "Ctrl-C again ends");
+    interrupt();
     let printed = world.finish(first, "");
     assert_eq!(printed.exit, 130, "{printed:?}");
     assert!(printed.stdout.contains("ended by Ctrl-C; `ralph run` continues"), "{printed:?}");

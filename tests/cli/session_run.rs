@@ -23,6 +23,7 @@ const ID: &str = "260131-120000";
 /// What every client does: `sid` is its session, `agent` who it is, `mode` and `task` what it is called for,
 /// `n` counts the calls of these two.
 const PRELUDE: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   case $before in --session-id|--resume) sid=$arg;; -p) prompt=$arg;; --agent) named=$arg;; esac
@@ -89,10 +90,10 @@ const SIX: &[(&str, &str)] = &[
     ("task-6", "task-3"),
 ];
 
-const TWO: &[(&str, &str)] = &[("task-1", ""), ("task-2", "task-1")];
+pub(crate) const TWO: &[(&str, &str)] = &[("task-1", ""), ("task-2", "task-1")];
 
 /// A project, and a client that does what these lines change of its usual part.
-fn world(tasks: &[(&str, &str)], changes: &str) -> World {
+pub(crate) fn world(tasks: &[(&str, &str)], changes: &str) -> World {
     let world = World::new().permissive();
     for tool in ["sh", "test", "touch", "sleep", "cat", "kill", "mkdir", "sed", "rm", "mv", "cp"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
@@ -131,9 +132,9 @@ fn task_file(id: &str, on: &str) -> String {
     )
 }
 
-const TASK: &[&str] = &["Build a door", "--id", ID];
+pub(crate) const TASK: &[&str] = &["Build a door", "--id", ID];
 
-fn run(world: &World, arguments: &[&str]) -> Printed {
+pub(crate) fn run(world: &World, arguments: &[&str]) -> Printed {
     world.ralph(&[&["session", "run"], arguments].concat())
 }
 

@@ -148,6 +148,29 @@ fn at_work() -> World {
 }
 
 #[test]
+fn a_run_for_a_goal_is_shown_with_its_rounds_and_its_cost() {
+    let world = crate::run::world("echo $n >file$n");
+    let run = ["run", "make it", "--ac", "two=test -f file2", "-n", "1"];
+    assert_eq!(world.ralph(&run).exit, 1);
+    let Some(screen) = Screen::of(world, &[]) else { return };
+    screen.watch((100, 30), "");
+    screen.shows("q quit");
+    for part in [
+        "make it",
+        "paused",
+        "cost         $0.50",
+        "round 1: 0 of 1 criterion holds",
+        "AC-1  failed",
+    ] {
+        screen.shows(part);
+    }
+    // What a run in another terminal does is seen.
+    screen.world.ralph(&["run"]).done();
+    screen.shows("ended: complete");
+    screen.shows("$1.00");
+}
+
+#[test]
 fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
     let Some(screen) = Screen::of(at_work(), &[]) else { return };
     let id = screen.world.loop_id();

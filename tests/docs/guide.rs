@@ -155,7 +155,8 @@ fn the_settings_of_the_client_and_of_runs_are_shown_and_can_be_used() {
     assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
     assert_eq!(settings.client().unattended, Some(true));
     let run = settings.run();
-    assert_eq!((run.branch_name("L").as_deref(), run.commits()), (Some("ralph/L"), true));
+    let own = run.branch_name("L", "");
+    assert_eq!((own.as_deref(), run.commits()), (Some("ralph/run-L"), true));
     let review = settings.review();
     assert_eq!((review.is_enabled(), review.most_rounds()), (true, 3));
     let guide = read(&root().join("docs/sandbox.md"));

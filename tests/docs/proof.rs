@@ -1,4 +1,4 @@
-//! The counts that `docs/proof.md` gives for the security tests are those that the tests assert.
+//! The counts that `SECURITY.md` gives for the security tests are those that the tests assert.
 
 use super::{read, root};
 use std::fs;
@@ -22,7 +22,7 @@ fn tests() -> Vec<(String, String)> {
 
 #[test]
 fn the_counts_of_the_security_tests_are_those_that_they_assert() {
-    let guide = read(&root().join("docs/proof.md"));
+    let guide = read(&root().join("SECURITY.md"));
     let section = guide.split("## What the security tests try").nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let tests = tests();

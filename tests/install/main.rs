@@ -3,10 +3,12 @@
 #![allow(clippy::disallowed_methods, reason = "a test starts programs itself")]
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod apple;
 mod cargo;
 mod doctor;
 mod example;
 mod install;
+mod macho;
 mod packages;
 mod plugin;
 mod prebuilt;

@@ -1,18 +1,22 @@
 //! What a release has for `cargo binstall`, Homebrew and npm: names, checksums, and the launcher.
 
-use crate::release::{TARGET, archive, packed, short_executables};
+use crate::release::{TARGET, archive, packed_for, short_executables};
 use crate::world::{HOOKS, World, repository, said};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A release of short executables in `out`; `None` where a tool is missing.
 fn release(world: &World) -> Option<PathBuf> {
+    release_for(world, TARGET)
+}
+
+fn release_for(world: &World, target: &str) -> Option<PathBuf> {
     short_executables(world);
-    packed(world, "short", "out", &[])?.exit(0);
+    packed_for(world, target, "short", "out", &[])?.exit(0);
     Some(world.path("out"))
 }
 
@@ -30,12 +34,12 @@ fn names_in(world: &World, archive: &str) -> BTreeSet<String> {
 }
 
 /// Replaces the variables of a template by the rules of cargo-binstall's SUPPORT.md.
-fn expand(template: &str, package: &str, bin: &str) -> String {
+fn expand(template: &str, target: &str, package: &str, bin: &str) -> String {
     let variables = [
         ("name", package),
         ("version", VERSION),
         ("repo", env!("CARGO_PKG_REPOSITORY")),
-        ("target", TARGET),
+        ("target", target),
         ("bin", bin),
         ("binary-ext", ""),
         ("archive-suffix", ".tar.gz"),
@@ -49,30 +53,37 @@ fn expand(template: &str, package: &str, bin: &str) -> String {
 
 #[test]
 fn cargo_binstall_is_led_to_the_archive_and_to_each_executable_in_it() {
-    let world = World::new();
-    let Some(out) = release(&world) else { return };
-    let mut found = BTreeSet::new();
-    for package in ["ralph", "ralph-hooks"] {
-        let text =
-            fs::read_to_string(repository().join(format!("crates/{package}/Cargo.toml"))).unwrap();
-        let manifest: toml::Value = toml::from_str(&text).unwrap();
-        let metadata = &manifest["package"]["metadata"]["binstall"];
-        let of = |key: &str| metadata[key].as_str().unwrap();
-        assert_eq!(of("pkg-fmt"), "tgz");
-        let url = expand(of("pkg-url"), package, "");
-        let place = format!("https://github.com/ralph-loop/ralph/releases/download/v{VERSION}/");
-        let file = url.strip_prefix(&place).unwrap();
-        assert!(out.join(file).is_file(), "{url}");
-        let names = names_in(&world, file);
-        for bin in manifest["bin"].as_array().unwrap() {
-            let bin = bin["name"].as_str().unwrap();
-            let path = expand(of("bin-dir"), package, bin);
-            assert!(names.contains(&path), "{path} is not among {names:?}");
-            found.insert(bin.to_owned());
+    for target in [TARGET, "aarch64-apple-darwin"] {
+        let world = World::new();
+        let Some(out) = release_for(&world, target) else { return };
+        let mut found = BTreeSet::new();
+        for package in ["ralph", "ralph-hooks"] {
+            found.extend(led_to(&world, &out, target, package));
         }
+        let all: BTreeSet<String> = HOOKS.iter().chain(&["ralph"]).map(|&n| n.into()).collect();
+        assert_eq!(found, all);
     }
-    let all: BTreeSet<String> = HOOKS.iter().chain(&["ralph"]).map(|&name| name.into()).collect();
-    assert_eq!(found, all);
+}
+
+/// The executables of a package that its metadata leads to in the archive for a target.
+fn led_to(world: &World, out: &Path, target: &str, package: &str) -> Vec<String> {
+    let manifest = repository().join(format!("crates/{package}/Cargo.toml"));
+    let manifest: toml::Value = toml::from_str(&fs::read_to_string(manifest).unwrap()).unwrap();
+    let metadata = &manifest["package"]["metadata"]["binstall"];
+    let of = |key: &str| metadata[key].as_str().unwrap();
+    assert_eq!(of("pkg-fmt"), "tgz");
+    let url = expand(of("pkg-url"), target, package, "");
+    let place = format!("https://github.com/ralph-loop/ralph/releases/download/v{VERSION}/");
+    let file = url.strip_prefix(&place).unwrap();
+    assert!(out.join(file).is_file(), "{url}");
+    let names = names_in(world, file);
+    let bins = manifest["bin"].as_array().unwrap().iter();
+    let bins = bins.map(|bin| bin["name"].as_str().unwrap().to_owned());
+    bins.inspect(|bin| {
+        let path = expand(of("bin-dir"), target, package, bin);
+        assert!(names.contains(&path), "{path} is not among {names:?}");
+    })
+    .collect()
 }
 
 #[test]
@@ -128,31 +139,39 @@ fn a_formula_of_four_archives_has_a_block_for_each_system_and_processor() {
 
 #[test]
 fn npm_gets_one_package_for_each_platform_and_one_that_names_them_as_optional() {
-    let world = World::new();
-    let Some(out) = release(&world) else { return };
-    if !out.join(format!("ralph-loop-ralph-{VERSION}.tgz")).exists() {
-        return eprintln!("SKIPPED: could not start `npm`");
+    for (target, system, processor) in
+        [(TARGET, "linux", "x64"), ("aarch64-apple-darwin", "darwin", "arm64")]
+    {
+        let world = World::new();
+        let Some(out) = release_for(&world, target) else { return };
+        if !out.join(format!("ralph-loop-ralph-{VERSION}.tgz")).exists() {
+            return eprintln!("SKIPPED: could not start `npm`");
+        }
+        let package = format!("ralph-{system}-{processor}");
+        let of = |package: &str| -> Value {
+            serde_json::from_str(&in_package(&world, package, "package.json")).unwrap()
+        };
+        let (main, platform) = (of("ralph"), of(&package));
+        assert_eq!(main["name"], "@ralph-loop/ralph");
+        let optional = json!({ format!("@ralph-loop/{package}"): VERSION });
+        assert_eq!(main["optionalDependencies"], optional);
+        assert_eq!((&main["os"], &main["scripts"]), (&json!(["linux", "darwin"]), &Value::Null));
+        for name in HOOKS.iter().chain(&["ralph"]) {
+            assert_eq!(main["bin"][name], format!("bin/{name}"));
+            assert_eq!(
+                in_package(&world, "ralph", &format!("bin/{name}")),
+                fs::read_to_string(repository().join("packaging/npm/launch")).unwrap()
+            );
+            assert_eq!(
+                in_package(&world, &package, &format!("bin/{name}")),
+                world.read(&format!("short/{name}"))
+            );
+        }
+        let name = format!("@ralph-loop/{package}");
+        let expected = json!([name, VERSION, [system], [processor], null, null]);
+        let found = ["name", "version", "os", "cpu", "libc", "scripts"].map(|key| &platform[key]);
+        assert_eq!(json!(found), expected);
     }
-    let main: Value = serde_json::from_str(&in_package(&world, "ralph", "package.json")).unwrap();
-    assert_eq!(main["name"], "@ralph-loop/ralph");
-    assert_eq!(main["optionalDependencies"], json!({"@ralph-loop/ralph-linux-x64": VERSION}));
-    assert_eq!((&main["os"], &main["scripts"]), (&json!(["linux", "darwin"]), &Value::Null));
-    for name in HOOKS.iter().chain(&["ralph"]) {
-        assert_eq!(main["bin"][name], format!("bin/{name}"));
-        assert_eq!(
-            in_package(&world, "ralph", &format!("bin/{name}")),
-            fs::read_to_string(repository().join("packaging/npm/launch")).unwrap()
-        );
-        assert_eq!(
-            in_package(&world, "ralph-linux-x64", &format!("bin/{name}")),
-            world.read(&format!("short/{name}"))
-        );
-    }
-    let platform = in_package(&world, "ralph-linux-x64", "package.json");
-    let platform: Value = serde_json::from_str(&platform).unwrap();
-    let expected = json!(["@ralph-loop/ralph-linux-x64", VERSION, ["linux"], ["x64"], null, null]);
-    let found = ["name", "version", "os", "cpu", "libc", "scripts"].map(|key| &platform[key]);
-    assert_eq!(json!(found), expected);
 }
 
 /// The machine's own package, beside the launcher or above it, as the managers of packages lay it out.

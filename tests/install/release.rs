@@ -40,12 +40,23 @@ pub(crate) fn script(
 
 /// Packs the executables of a folder into another one, from a temporary folder of its own.
 pub(crate) fn packed(world: &World, bin: &str, out: &str, set: &[(&str, &str)]) -> Option<Said> {
+    packed_for(world, TARGET, bin, out, set)
+}
+
+/// As [`packed`], as the executables of another target.
+pub(crate) fn packed_for(
+    world: &World,
+    target: &str,
+    bin: &str,
+    out: &str,
+    set: &[(&str, &str)],
+) -> Option<Said> {
     let bin = world.path(bin).display().to_string();
     let place = world.path(out).display().to_string();
     let tmp = world.path(&format!("tmp-{out}"));
     fs::create_dir_all(&tmp).unwrap();
     let set = [set, &[("TMPDIR", tmp.to_str().unwrap())]].concat();
-    script(world, "release", &["--out", &place, "--executables", &bin, TARGET], &set)
+    script(world, "release", &["--out", &place, "--executables", &bin, target], &set)
 }
 
 /// A command line that is short, and quick to pack several times, and hooks of one line, in `short`.
@@ -61,7 +72,11 @@ pub(crate) fn short_executables(world: &World) {
 }
 
 pub(crate) fn archive() -> String {
-    format!("ralph-{}-{TARGET}", env!("CARGO_PKG_VERSION"))
+    archive_of(TARGET)
+}
+
+pub(crate) fn archive_of(target: &str) -> String {
+    format!("ralph-{}-{target}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Unpacks it and returns the folder that was in it.
@@ -190,16 +205,21 @@ fn a_release_stands_the_trial_of_someone_who_downloads_it() {
 }
 
 #[test]
-fn a_release_for_a_processor_of_which_nothing_is_known_is_left_out_and_said() {
+fn a_release_for_another_system_or_an_unknown_processor_is_left_out_with_the_reason() {
     let world = World::new();
-    let name = format!("ralph-{}-s390x-unknown-linux-musl.tar.gz", env!("CARGO_PKG_VERSION"));
-    world.write(&format!("out/{name}"), "");
+    let targets = ["s390x-unknown-linux-musl", "x86_64-apple-darwin"];
+    let names = targets.map(|target| format!("{}.tar.gz", archive_of(target)));
     let mut sums = world.command("sha256sum");
-    let sums = said(&sums.arg(&name).current_dir(world.path("out")).output().unwrap()).exit(0);
+    for name in &names {
+        world.write(&format!("out/{name}"), "");
+        sums.arg(name);
+    }
+    let sums = said(&sums.current_dir(world.path("out")).output().unwrap()).exit(0);
     world.write("out/SHA256SUMS", &sums.stdout);
     let out = world.path("out").display().to_string();
     let Some(said) = script(&world, "try-release", &[&out], &[]) else { return };
-    said.exit(4).says("nothing is known of its processor").says("no archive could be tried");
+    let said = said.exit(4).says("s390x-unknown-linux-musl.tar.gz: nothing is known of its");
+    said.says("x86_64-apple-darwin.tar.gz: it is for another").says("no archive could be tried");
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

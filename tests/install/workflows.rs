@@ -37,6 +37,22 @@ fn the_checks_run_everything_on_linux_and_the_tests_and_the_client_on_macos() {
     }
 }
 
+/// `.ci/run` installs packages as root only, which a runner is not.
+#[test]
+fn the_checks_on_linux_install_what_the_steps_need() {
+    // Programs that the image of the runner has, or another action brings.
+    const AT_HAND: [&str; 7] = ["git", "unshare", "cc", "c++", "node", "npm", "chromium"];
+    let steps = fs::read_to_string(repository().join(".ci/run")).unwrap();
+    let tools = steps.split("\ntools=(").nth(1).unwrap().split("\n)").next().unwrap();
+    let text = workflow("ci.yml");
+    let (linux, _) = text.split_once("\n  macos:").unwrap();
+    for tool in tools.split_whitespace() {
+        let (program, package) = tool.split_once(':').unwrap();
+        let installed = linux.split_whitespace().any(|word| word == package);
+        assert!(installed || AT_HAND.contains(&program), "{package}");
+    }
+}
+
 #[test]
 fn a_release_is_tried_before_it_is_signed_and_signed_before_it_is_published() {
     let text = workflow("release.yml");
@@ -44,6 +60,7 @@ fn a_release_is_tried_before_it_is_signed_and_signed_before_it_is_published() {
         "tags: [\"v*\"]",
         "run: scripts/release --out release",
         "run: scripts/try-release release",
+        "run: cargo test --workspace --locked --test install apple",
         "uses: actions/attest-build-provenance@",
         "gh release create",
         "npm publish",

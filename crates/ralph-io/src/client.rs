@@ -9,6 +9,7 @@ pub mod stdin;
 pub mod transcript;
 
 use crate::process::table;
+use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,11 @@ pub fn plugin_root() -> Option<String> {
 /// The client's name and version, for example `claude-code_2-1-328_harness`.
 pub fn ai_agent() -> String {
     variable("AI_AGENT").unwrap_or_default()
+}
+
+/// The version of the client that started this process; `None` if `AI_AGENT` does not tell it.
+pub fn version() -> Option<ClientVersion> {
+    ClientVersion::of_agent(&ai_agent())
 }
 
 /// The kind of round that a headless driver started this client for.

@@ -215,6 +215,11 @@ impl World {
             ("permission_mode".to_owned(), json!("bypassPermissions")),
             ("hook_event_name".to_owned(), json!(event)),
         ]);
+        if event == "Stop" {
+            payload.extend(
+                ["background_tasks", "session_crons"].map(|name| (name.to_owned(), json!([]))),
+            );
+        }
         payload.extend(members.as_object().unwrap().clone());
         Value::Object(payload)
     }

@@ -127,6 +127,21 @@ impl Bounds {
         bounds
     }
 
+    /// The bounds of a worker of this loop. `own` are those of its work tree without any setting:
+    /// what the settings allow was frozen with this loop.
+    pub fn of_worker(&self, own: Bounds) -> Bounds {
+        let mut bounds = own;
+        // The first one is this loop's own work tree, which is not the worker's.
+        for folder in self.write.iter().skip(1) {
+            add(&mut bounds.write, folder);
+        }
+        bounds.read_deny.extend(self.read_deny.iter().cloned());
+        bounds.read_deny.sort();
+        bounds.read_deny.dedup();
+        let Bounds { hosts, ports, sockets, .. } = self.clone();
+        Bounds { hosts, ports, sockets, ..bounds }
+    }
+
     /// What commands can write, cannot read, and can reach: three lines for the start of a run.
     pub fn lines(&self) -> [String; 3] {
         let project = self.write.first().map_or("", String::as_str);
@@ -280,6 +295,32 @@ mod tests {
         assert_eq!(lines[2], "can reach: example.com, 127.0.0.1:5432, /run/x.sock");
         let json = serde_json::to_value(&bounds).unwrap();
         assert_eq!(Bounds::deserialize(json).unwrap(), bounds);
+    }
+
+    #[test]
+    fn a_worker_has_its_own_work_tree_and_what_was_frozen_with_the_loop_above() {
+        let settings = SandboxSettings {
+            write: vec!["~/.cache/x".to_owned()],
+            read_deny: vec!["/secret".to_owned()],
+            hosts: vec!["example.com".to_owned()],
+            ports: vec![5432],
+            sockets: vec!["/run/x.sock".to_owned()],
+        };
+        let above = Bounds::of(&BoundsInput { settings, ..input() });
+        let git = GitFolders {
+            own: "/home/u/p/.git/worktrees/w",
+            common: "/home/u/p/.git",
+            hooks_path: None,
+        };
+        let own = Bounds::of(&BoundsInput { project_root: "/w", git: Some(git), ..input() });
+        let worker = above.of_worker(own.clone());
+        assert_eq!(worker.write, ["/w", "/home/u/p/.git", "/home/u/.cache/x"]);
+        assert_eq!(worker.write_deny, own.write_deny);
+        assert!(denies(&worker.read_deny, "/secret"));
+        assert_eq!(
+            (worker.hosts, worker.ports, worker.sockets),
+            (above.hosts, above.ports, above.sockets)
+        );
     }
 
     #[test]

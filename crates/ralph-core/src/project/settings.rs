@@ -402,10 +402,15 @@ mod tests {
         let project = set(json!({"branch": true, "commit": true}));
         let user = || set(json!({"branch": "work", "commit": false}));
         let merged = project.clone().of_untrusted_project().over(user()).run();
-        assert_eq!((merged.branch_name("L").as_deref(), merged.commits()), (Some("work"), false));
+        assert_eq!(
+            (merged.branch_name("L", "p").as_deref(), merged.commits()),
+            (Some("work"), false)
+        );
         let merged = project.over(user()).run();
-        assert_eq!((merged.branch_name("L").as_deref(), merged.commits()), (Some("ralph/L"), true));
-        assert_eq!(set(json!({"branch": false})).run().branch_name("L"), None);
+        let own = merged.branch_name("L", "");
+        assert_eq!((own.as_deref(), merged.commits()), (Some("ralph/run-L"), true));
+        assert_eq!(merged.branch_name("L", "plan").as_deref(), Some("plan"));
+        assert_eq!(set(json!({"branch": false})).run().branch_name("L", "p"), None);
         let refused = |section| set(section).refused().unwrap_or_default();
         assert_eq!(refused(json!({"branch": "x"})), "");
         assert!(refused(json!({"branches": "x"})).starts_with("`[run]`: unknown field"));

@@ -107,6 +107,8 @@ pub struct BriefBlocked {
 #[serde(default)]
 pub struct BriefUsage {
     pub tokens: Tokens,
+    /// In US dollars; 0 if no client reported it.
+    pub cost: f64,
 }
 
 /// The part of [`super::RalplanState`] that is shown.

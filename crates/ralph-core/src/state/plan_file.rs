@@ -29,6 +29,9 @@ pub struct PlanFile {
     pub path: String,
     /// The form of the plan.
     pub format: PlanFormat,
+    /// The branch that the plan names for its work; empty if it names none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub branch: String,
     /// The tasks that have something to tick.
     pub tasks: Vec<PlannedTask>,
     /// Members that this version does not know.
@@ -56,5 +59,5 @@ pub struct PlannedTask {
     pub extra: Extra,
 }
 
-from_json!(PlanFile { path, format, tasks; extra });
+from_json!(PlanFile { path, format, branch, tasks; extra });
 from_json!(PlannedTask { task, section, title, boxes; extra });

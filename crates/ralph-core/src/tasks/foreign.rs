@@ -28,6 +28,8 @@ pub struct ForeignPlan {
     pub format: PlanFormat,
     /// The goal, the tasks and the criteria.
     pub plan: Plan,
+    /// The branch that the plan names for its work; empty if it names none.
+    pub branch: String,
     /// Where the boxes of the tasks are.
     pub tasks: Vec<PlannedTask>,
     /// What the user should know before it starts.
@@ -58,6 +60,7 @@ impl ForeignPlan {
         PlanFile {
             path: path.to_owned(),
             format: self.format.clone(),
+            branch: self.branch.clone(),
             tasks: self.tasks.clone(),
             ..PlanFile::default()
         }

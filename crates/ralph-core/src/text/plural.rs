@@ -44,10 +44,20 @@ pub fn tokens(number: u64) -> String {
 
 /// `, $0.31` behind another amount; empty if no client reported a cost.
 pub fn dollars(cost: f64) -> String {
-    match cost {
-        cost if cost <= 0.0 => String::new(),
-        cost if cost < 0.005 => ", less than $0.01".to_owned(),
-        cost => format!(", ${cost:.2}"),
+    match used_dollars(cost, None) {
+        none if none.is_empty() => none,
+        some => format!(", {some}"),
+    }
+}
+
+/// `$0.31`, or `$0.31 of $2.00` with a limit; empty if no client reported a cost and nothing limits
+/// it.
+pub fn used_dollars(cost: f64, most: Option<f64>) -> String {
+    match (cost, most) {
+        (cost, Some(most)) => format!("${cost:.2} of ${most:.2}"),
+        (cost, None) if cost <= 0.0 => String::new(),
+        (cost, None) if cost < 0.005 => "less than $0.01".to_owned(),
+        (cost, None) => format!("${cost:.2}"),
     }
 }
 

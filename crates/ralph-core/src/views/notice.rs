@@ -3,9 +3,10 @@
 //! An event that the user caused, or learns of at the keyboard, calls nobody. The loop of a worker
 //! calls nobody either: the loop above it does.
 
+use crate::evidence::review;
 use crate::modes::mode;
 use crate::project::settings::NotifySettings;
-use crate::state::{EndingKind, LoopState, Pause, PauseCause, Phase};
+use crate::state::{Criterion, EndingKind, LoopState, Pause, PauseCause, Phase};
 use crate::views::messages;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ pub enum NoticeEvent {
     Ended,
     /// The loop pauses.
     Paused,
+    /// A run waits for the user's decision about a plan.
+    Awaits,
     /// A run waits until the usage limit is reset; until when, as people write it.
     Limit { until: String },
     /// A review is done.
@@ -30,15 +33,22 @@ pub enum NoticeEvent {
         /// What it found, in one line.
         what: String,
     },
+    /// The review of criteria is done.
+    Judged {
+        /// When the reviewers were started.
+        at: Timestamp,
+        /// What they decided, in one line.
+        what: String,
+    },
 }
 
 impl NoticeEvent {
     fn word(&self) -> &'static str {
         match self {
             NoticeEvent::Ended => "ended",
-            NoticeEvent::Paused => "paused",
+            NoticeEvent::Paused | NoticeEvent::Awaits => "paused",
             NoticeEvent::Limit { .. } => "limit",
-            NoticeEvent::Reviewed { .. } => "reviewed",
+            NoticeEvent::Reviewed { .. } | NoticeEvent::Judged { .. } => "reviewed",
         }
     }
 
@@ -48,10 +58,15 @@ impl NoticeEvent {
         let suffix = match self {
             NoticeEvent::Ended => state.ending.as_ref().map(|_| String::new())?,
             NoticeEvent::Paused => state.pause.as_ref()?.at.as_nanosecond().to_string(),
+            NoticeEvent::Awaits => {
+                let plan = state.ralplan().filter(|_| state.awaits_decision())?;
+                plan.plan_hash.chars().filter(char::is_ascii_alphanumeric).take(16).collect()
+            }
             NoticeEvent::Limit { until } => {
                 until.chars().filter(char::is_ascii_alphanumeric).collect()
             }
             NoticeEvent::Reviewed { number, .. } => number.to_string(),
+            NoticeEvent::Judged { at, .. } => format!("at-{}", at.as_nanosecond()),
         };
         Some(format!("{}-{suffix}", self.word()).trim_end_matches('-').to_owned())
     }
@@ -87,6 +102,20 @@ pub fn at_end_of_run(state: &LoopState) -> Option<NoticeEvent> {
     }
 }
 
+/// The event of the last review of criteria that a hook or a driver asked for. The user learns of
+/// the others at the keyboard.
+pub fn judged(state: &LoopState) -> Option<NoticeEvent> {
+    let started = |one: &Criterion| {
+        let receipt = one.receipt.as_ref().filter(|it| it.review.is_some() && it.by.proves());
+        receipt.and_then(|receipt| receipt.started_at)
+    };
+    let at = state.acceptance_criteria.iter().filter_map(started).max();
+    let at = at.filter(|_| state.parent.is_none())?;
+    let last = state.acceptance_criteria.iter().filter(|one| started(one) == Some(at));
+    let what: Vec<String> = last.filter_map(review::outcome).collect();
+    Some(NoticeEvent::Judged { at, what: what.join("; ") })
+}
+
 fn is_users_own(pause: &Pause) -> bool {
     pause.attended
         || match pause.cause {
@@ -120,13 +149,14 @@ fn is_users_decision(kind: &EndingKind) -> bool {
 pub struct Notice {
     /// Schema version of this document.
     pub schema_version: u32,
-    /// `ended`, `paused`, `limit` (a run waits for the usage limit) or `reviewed`.
+    /// `ended`, `paused` (also by a plan that awaits your decision), `limit` (a run waits for the
+    /// usage limit) or `reviewed`.
     pub event: String,
     /// Id of the loop; the name of a refinement that runs without a session.
     pub loop_id: String,
     /// Absolute path of the project.
     pub project: String,
-    /// The kind of loop: `loop`, `ralplan`, `session`, `refine`.
+    /// The kind of loop: `loop`, `ralplan`, `session`, `refine`; `plan` for `ralph plan`.
     pub mode: String,
     /// A title of a few words.
     pub title: String,
@@ -162,7 +192,10 @@ impl Notice {
         let (ending, pause) = match event {
             NoticeEvent::Ended => (state.ending.as_ref(), None),
             NoticeEvent::Paused => (None, state.pause.as_ref()),
-            NoticeEvent::Limit { .. } | NoticeEvent::Reviewed { .. } => (None, None),
+            NoticeEvent::Awaits
+            | NoticeEvent::Limit { .. }
+            | NoticeEvent::Reviewed { .. }
+            | NoticeEvent::Judged { .. } => (None, None),
         };
         let at = ending.map(|ending| ending.at).or(pause.map(|pause| pause.at));
         let notice = Notice {
@@ -191,25 +224,51 @@ impl Notice {
         now: Timestamp,
         clean: impl Fn(&str) -> String,
     ) -> Notice {
-        let notice = Notice {
+        let next = match event {
+            NoticeEvent::Paused => format!("`ralph refine loop --id {name}` continues"),
+            _ => format!("`ralph refine status --id {name}` shows it"),
+        };
+        Notice::without_loop(("refine", name, project), event, (what, next), now).cleaned(clean)
+    }
+
+    /// The notice at the end of `ralph plan`, which runs no loop. `loop_id` is that of the planned
+    /// loop; empty if nothing was planned.
+    pub fn of_planning(
+        (loop_id, project): (&str, &str),
+        event: &NoticeEvent,
+        what: &str,
+        now: Timestamp,
+        clean: impl Fn(&str) -> String,
+    ) -> Notice {
+        let next = match event {
+            NoticeEvent::Paused => "`ralph plan` continues",
+            _ => "`ralph build` works through the tasks",
+        };
+        let about = (what, next.to_owned());
+        Notice::without_loop(("plan", loop_id, project), event, about, now).cleaned(clean)
+    }
+
+    fn without_loop(
+        (mode, name, project): (&str, &str, &str),
+        event: &NoticeEvent,
+        (what, next): (&str, String),
+        at: Timestamp,
+    ) -> Notice {
+        Notice {
             schema_version: SCHEMA_VERSION,
             event: event.word().to_owned(),
             loop_id: name.to_owned(),
             project: project.to_owned(),
-            mode: "refine".to_owned(),
+            mode: mode.to_owned(),
             title: title(project),
             what: what.to_owned(),
             why: String::new(),
-            next: match event {
-                NoticeEvent::Paused => format!("`ralph refine loop --id {name}` continues"),
-                _ => format!("`ralph refine status --id {name}` shows it"),
-            },
+            next,
             text: String::new(),
             ending: None,
             pause: None,
-            at: now,
-        };
-        notice.cleaned(clean)
+            at,
+        }
     }
 
     fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Notice {
@@ -256,6 +315,10 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
             };
             (format!("{noun} paused at {position} ({})", pause.cause), pause.detail, next)
         }
+        NoticeEvent::Awaits => {
+            let next = "`ralph ralplan approve`, `ralph ralplan adjust \"WORDS\"` or `ralph ralplan discard`";
+            (format!("{noun} awaits your decision at {position}"), String::new(), next.to_owned())
+        }
         NoticeEvent::Limit { until } => {
             let why = format!("the run waits until {until} and then continues by itself");
             (format!("usage limit reached at {position}"), why, String::new())
@@ -263,13 +326,16 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
         NoticeEvent::Reviewed { number, what } => {
             (format!("review {number} is done: {what}"), String::new(), String::new())
         }
+        NoticeEvent::Judged { what, .. } => {
+            (format!("a review is done: {what}"), String::new(), String::new())
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::BuildRound;
+    use crate::state::{BuildRound, CriterionRunner, Receipt, ReviewReceipt};
     use serde_json::json;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -395,6 +461,33 @@ mod tests {
         );
         let review = NoticeEvent::Reviewed { number: 1, what: "2 findings, 1 major".to_owned() };
         assert_eq!(told(&running(), &review, None).text, "review 1 is done: 2 findings, 1 major");
+    }
+
+    #[test]
+    fn the_last_review_of_criteria_that_proves_is_an_event_and_one_at_the_keyboard_is_none() {
+        let judged_by = |by: CriterionRunner, second: i64, passed: bool| Criterion {
+            id: format!("AC-{second}"),
+            receipt: Some(Receipt {
+                passed,
+                by,
+                started_at: Some(Timestamp::from_second(second).unwrap()),
+                review: Some(ReviewReceipt { why: "it says so".to_owned(), ..Default::default() }),
+                ..Receipt::default()
+            }),
+            ..Criterion::default()
+        };
+        let mut state = running();
+        state.acceptance_criteria = vec![
+            judged_by(CriterionRunner::Hook, 1, true),
+            judged_by(CriterionRunner::Driver, 2, false),
+            judged_by(CriterionRunner::Command, 3, true),
+        ];
+        let event = judged(&state).unwrap();
+        let text = "a review is done: AC-2 failed its review: it says so";
+        assert_eq!(told(&state, &event, None).text, text);
+        assert_eq!(event.key(&state).unwrap(), "reviewed-at-2000000000");
+        state.parent = Some("above".to_owned());
+        assert_eq!(judged(&state), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::phrases::{self, spaced};
 use crate::state::{Brief, EndingTone, Mode, Phase};
-use crate::text::plural::{lasted, rounded, tokens};
+use crate::text::plural::{lasted, rounded, tokens, used_dollars};
 use crate::text::sanitize;
 use jiff::Timestamp;
 
@@ -71,6 +71,9 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
         (0, None) => {}
         (used, None) => add(tokens(used), Tone::Plain),
     }
+    let (cost, most) = (state.usage.cost, state.limits.max_cost);
+    let is_near = most.is_some_and(|most| cost * 10.0 >= most * 9.0);
+    add(used_dollars(cost, most), if is_near { Tone::Waits } else { Tone::Plain });
     parts
 }
 
@@ -238,5 +241,10 @@ mod tests {
         assert_eq!((near(89, 100), near(90, 100)), (Tone::Plain, Tone::Waits));
         let state = json!({"phase": "implementation", "usage": {"tokens": {"input": 1_250_000}}});
         check(state, "Ralph 0/25 | 1.2 M tokens");
+        let mut state =
+            json!({"phase": "implementation", "usage": {"tokens": {"input": 9}, "cost": 1.855}});
+        check(state.clone(), "Ralph 0/25 | 9 tokens | $1.85");
+        state["limits"] = json!({"max_cost": 2.0});
+        check(state, "Ralph 0/25 | 9 tokens | $1.85 of $2.00");
     }
 }

@@ -17,29 +17,75 @@ pub enum BranchSwitch {
     Stayed,
 }
 
+/// Why the work tree cannot switch to this branch, with what to do; `None` if nothing known stands
+/// in the way. A file that the switch would overwrite shows only when git tries.
+///
+/// # Errors
+/// If git cannot be asked.
+pub fn refusal(top: &Path, name: &str) -> Result<Option<String>> {
+    let mut check = git::command(top);
+    if !git::agreed(check.args(["check-ref-format", "--branch", name]))? || name.starts_with('-') {
+        return Ok(Some(format!("`{name}` cannot name a branch; give another after --branch=")));
+    }
+    if is_current(top, name)? {
+        return Ok(None);
+    }
+    if let Some(other) = in_the_way(top, name)? {
+        return Ok(Some(format!(
+            "git cannot have the branch `{name}` beside `{other}`; give another after --branch="
+        )));
+    }
+    Ok(merge::in_progress(top)?.map(|what| {
+        format!("{what} is in progress, so the branch cannot change; finish or abort it (see `git status`)")
+    }))
+}
+
+/// True if the repository has this branch.
+///
+/// # Errors
+/// If git cannot be asked.
+pub fn exists(top: &Path, name: &str) -> Result<bool> {
+    let full = format!("refs/heads/{name}");
+    git::agreed(git::command(top).args(["show-ref", "--verify", "--quiet", &full]))
+}
+
+/// A branch beside which git cannot have this one: it is a part of this one's path, or lies below it.
+///
+/// # Errors
+/// If git cannot be asked.
+pub fn in_the_way(top: &Path, name: &str) -> Result<Option<String>> {
+    for (at, _) in name.match_indices('/') {
+        if exists(top, &name[..at])? {
+            return Ok(Some(name[..at].to_owned()));
+        }
+    }
+    let below = format!("refs/heads/{name}/");
+    let mut listed = git::command(top);
+    listed.args(["for-each-ref", "--count=1", "--format=%(refname)", &below]);
+    let listed = git::output(&mut listed)?;
+    let first = String::from_utf8_lossy(&listed).trim_end().to_owned();
+    Ok(first.strip_prefix("refs/heads/").map(str::to_owned))
+}
+
+fn is_current(top: &Path, name: &str) -> Result<bool> {
+    let mut current = git::command(top);
+    let (_, current) = git::answer(current.args(["symbolic-ref", "--quiet", "--short", "HEAD"]))?;
+    Ok(current.strip_suffix(b"\n").unwrap_or(&current) == name.as_bytes())
+}
+
 /// Switches to the branch, which is created at `HEAD` if it does not exist. `Ok(Err(_))` has why
 /// it cannot be done, with what to do.
 ///
 /// # Errors
 /// If git cannot be asked.
 pub fn switch(top: &Path, name: &str) -> Result<std::result::Result<BranchSwitch, String>> {
-    let mut check = git::command(top);
-    if !git::agreed(check.args(["check-ref-format", "--branch", name]))? || name.starts_with('-') {
-        return Ok(Err(format!("`{name}` cannot name a branch; give another after --branch=")));
+    if let Some(why) = refusal(top, name)? {
+        return Ok(Err(why));
     }
-    let mut current = git::command(top);
-    let (_, current) = git::answer(current.args(["symbolic-ref", "--quiet", "--short", "HEAD"]))?;
-    if current.strip_suffix(b"\n").unwrap_or(&current) == name.as_bytes() {
+    if is_current(top, name)? {
         return Ok(Ok(BranchSwitch::Stayed));
     }
-    if let Some(what) = merge::in_progress(top)? {
-        return Ok(Err(format!(
-            "{what} is in progress, so the branch cannot change; finish or abort it (see `git status`)"
-        )));
-    }
-    let mut known = git::command(top);
-    let full = format!("refs/heads/{name}");
-    let is_known = git::agreed(known.args(["show-ref", "--verify", "--quiet", &full]))?;
+    let is_known = exists(top, name)?;
     let mut switch = git::command(top);
     switch.args(["switch", "--quiet", "--no-guess"]);
     if !is_known {
@@ -84,6 +130,11 @@ mod tests {
         assert_eq!(std::fs::read(at.path("file")).unwrap(), b"mine");
         for bad in ["-x", "a..b", "a b", ""] {
             assert!(switch(&top, bad).unwrap().unwrap_err().contains("cannot name a branch"));
+        }
+        at.git("branch a/b");
+        for bad in ["a", "a/b/c"] {
+            let why = switch(&top, bad).unwrap().unwrap_err();
+            assert!(why.contains(&format!("the branch `{bad}` beside `a/b`")), "{why}");
         }
         at.write(".git/MERGE_HEAD", "x");
         assert!(switch(&top, "new").unwrap().unwrap_err().contains("a merge is in progress"));

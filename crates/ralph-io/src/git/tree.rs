@@ -2,13 +2,14 @@
 //! it lists.
 //!
 //! The fingerprint changes with `HEAD`, a tracked file or an untracked file, and with nothing else:
-//! not with staging, touching or ignored files. Beyond a bound of files and bytes, size and time
-//! stand for content.
+//! not with staging, touching or ignored files. The file of the loop's plan is left out: ticking a
+//! box is no work. Beyond a bound of files and bytes, size and time stand for content.
 
 use crate::git;
 use crate::git::litter;
 use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
+use ralph_core::state::PlanFile;
 use ralph_core::stop::progress;
 use rustix::fs::{Mode, OFlags};
 use std::os::unix::ffi::OsStrExt;
@@ -34,14 +35,18 @@ const MOST_LISTED: usize = 256 << 20;
 #[derive(Debug)]
 pub struct Pending {
     root: PathBuf,
+    /// The paths of the plan's file below the root.
+    plan: Vec<PathBuf>,
     status: Running,
 }
 
-/// Starts `git status` in the repository that holds `folder`; `None` if there is none.
+/// Starts `git status` in the repository that holds `folder`; `None` if there is none. `plan` is the
+/// file in that folder from which the loop was made.
 ///
 /// Separate from `finish`, so that other work can be done while git runs.
-pub fn begin(folder: &Path) -> Result<Option<Pending>> {
+pub fn begin(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<Pending>> {
     let Some(root) = repository_root(folder) else { return Ok(None) };
+    let plan = plan.map(|plan| paths_of(&root, &folder.join(&plan.path))).unwrap_or_default();
     let mut command = Command::new("git");
     command
         .arg("-C")
@@ -59,7 +64,15 @@ pub fn begin(folder: &Path) -> Result<Option<Pending>> {
     }
     git::never_fetches(&mut command);
     git::without_filters(&mut command, &root);
-    Ok(Some(Pending { root, status: process::start(&mut command)? }))
+    Ok(Some(Pending { root, plan, status: process::start(&mut command)? }))
+}
+
+/// A file as git lists it: under its own name, and under that of the file to which it links.
+fn paths_of(root: &Path, file: &Path) -> Vec<PathBuf> {
+    let named = file.strip_prefix(root).ok().map(Path::to_owned);
+    let real = file.canonicalize().ok().zip(root.canonicalize().ok());
+    let real = real.and_then(|(file, root)| Some(file.strip_prefix(root).ok()?.to_owned()));
+    named.into_iter().chain(real).collect()
 }
 
 impl Pending {
@@ -72,13 +85,14 @@ impl Pending {
         if !finished.status.success() || finished.capped {
             bail!("`git status` failed in `{}`", self.root.display());
         }
-        Ok(digest(&self.root, &finished.stdout))
+        Ok(digest(&self.root, &self.plan, &finished.stdout))
     }
 }
 
-/// The fingerprint of the repository that holds `folder`; `None` if there is no repository.
-pub fn fingerprint(folder: &Path) -> Result<Option<String>> {
-    begin(folder)?.map(Pending::finish).transpose().context("could not take the fingerprint")
+/// The fingerprint of the repository that holds `folder`, without the file of the plan; `None` if
+/// there is no repository.
+pub fn fingerprint(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<String>> {
+    begin(folder, plan)?.map(Pending::finish).transpose().context("could not take the fingerprint")
 }
 
 /// The nearest folder upwards that contains a `.git`: a folder, or a file in a linked worktree.
@@ -89,7 +103,7 @@ pub fn repository_root(folder: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-fn digest(root: &Path, listing: &[u8]) -> String {
+fn digest(root: &Path, plan: &[PathBuf], listing: &[u8]) -> String {
     let mut hash = Xxh3Default::new();
     let mut changes: Vec<PathChange<'_>> = Vec::new();
     for record in listing.split(|byte| *byte == 0) {
@@ -98,7 +112,10 @@ fn digest(root: &Path, listing: &[u8]) -> String {
             None => {
                 let change = PathChange::parse(record);
                 changes.extend(change.filter(|change| {
-                    record.first() != Some(&b'?') || !litter::is_litter(root, change.path)
+                    let is_plan =
+                        plan.iter().any(|plan| plan.as_os_str().as_bytes() == change.path);
+                    let is_untracked = record.first() == Some(&b'?');
+                    !(is_plan || is_untracked && litter::is_litter(root, change.path))
                 }));
             }
         }
@@ -245,7 +262,7 @@ mod tests {
         }
 
         fn value(&self) -> String {
-            fingerprint(self.folder.path()).unwrap().unwrap()
+            fingerprint(self.folder.path(), None).unwrap().unwrap()
         }
 
         #[track_caller]
@@ -315,13 +332,35 @@ mod tests {
     }
 
     #[test]
+    fn the_file_of_the_plan_leaves_it_by_its_name_and_through_a_link() {
+        let at = Repository::new();
+        at.write("sub/docs/plan.md", "- [ ] a");
+        std::os::unix::fs::symlink("docs/plan.md", at.folder.path().join("sub/link.md")).unwrap();
+        let value = |path: &str| {
+            let plan = PlanFile { path: path.to_owned(), ..PlanFile::default() };
+            fingerprint(&at.folder.path().join("sub"), Some(&plan)).unwrap().unwrap()
+        };
+        let values = || ["docs/plan.md", "link.md", "other.md"].map(value);
+        let before = values();
+        at.write("sub/docs/plan.md", "- [x] a");
+        let after = values();
+        assert_eq!(after[..2], before[..2]);
+        assert_ne!(after[2], before[2], "the file of another plan");
+        at.git("add .");
+        at.write("sub/docs/plan.md", "- [x] b");
+        assert_eq!(values()[..2], before[..2], "a staged one");
+        at.write("sub/docs/work", "1");
+        assert_ne!(values()[0], before[0]);
+    }
+
+    #[test]
     fn it_is_the_same_from_a_subfolder_and_absent_outside_a_repository() {
         let at = Repository::new();
         at.write("sub/file", "x");
-        let sub = fingerprint(&at.folder.path().join("sub")).unwrap().unwrap();
+        let sub = fingerprint(&at.folder.path().join("sub"), None).unwrap().unwrap();
         assert_eq!(sub, at.value());
         let bare = tempfile::tempdir().unwrap();
-        assert_eq!(fingerprint(bare.path()).unwrap(), None);
+        assert_eq!(fingerprint(bare.path(), None).unwrap(), None);
     }
 
     #[test]
@@ -330,7 +369,7 @@ mod tests {
         at.git("init -q");
         at.check("first file", true, |r| r.write("a", "a"));
         at.write(".git/HEAD", "nonsense");
-        assert!(fingerprint(at.folder.path()).is_err());
+        assert!(fingerprint(at.folder.path(), None).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 mod leftovers;
 mod log;
 
-pub use log::{Log, without_secrets};
+pub use log::{Log, read_log, without_secrets};
 
 use crate::process::command::{adopt_orphans, family};
 use crate::process::interrupts::{InterruptRequest, Interrupts};

@@ -7,12 +7,12 @@
 use crate::project::confined;
 use crate::project::user_files::{self, TextFile};
 use anyhow::{Context, Result};
-use ralph_core::state::{LoopState, TaskStatus};
+use ralph_core::state::{LoopState, Task, TaskStatus, Worker};
 use ralph_core::tasks::foreign;
 use std::path::{Component, Path};
 
 /// Brings the boxes of the plan's file up to date with the state, and returns the ids of the done
-/// tasks that could not be found in it. Does nothing for a loop without such a file; doing it twice
+/// tasks that could not be found in it. A worker's task is done once it is merged. Does nothing for a loop without such a file; doing it twice
 /// changes nothing, so a process that was killed in between is made up for by the next one.
 ///
 /// # Errors
@@ -20,7 +20,9 @@ use std::path::{Component, Path};
 pub fn tick(root: &Path, state: &LoopState) -> Result<Vec<String>> {
     let Some(plan) = &state.plan_file else { return Ok(Vec::new()) };
     let is_done = |id: &str| {
-        state.task_graph.iter().any(|task| task.id == id && task.status == TaskStatus::Done)
+        let is_done = |task: &Task| task.id == id && task.status == TaskStatus::Done;
+        let is_apart = |worker: &Worker| worker.task == id && worker.awaits_merge();
+        state.task_graph.iter().any(is_done) && !state.workers.iter().any(is_apart)
     };
     if !plan.tasks.iter().any(|planned| is_done(&planned.task)) {
         return Ok(Vec::new());
@@ -61,7 +63,7 @@ pub fn path_in_project(root: &Path, file: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
-    use ralph_core::state::{PlanFile, PlannedTask, Task};
+    use ralph_core::state::{PlanFile, PlannedTask, WorkerStanding};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn state(path: &str) -> LoopState {
@@ -106,6 +108,26 @@ mod tests {
         assert_eq!(tick(&at.path("top"), &state).unwrap(), ["T-1"]);
         std::fs::remove_file(&plan).unwrap();
         assert!(tick(&at.path("top"), &state).is_err());
+    }
+
+    #[test]
+    fn the_task_of_a_worker_is_ticked_once_it_is_merged() {
+        let at = Sandbox::folder();
+        at.write("top/plan.md", "- [ ] a");
+        let mut state = state("plan.md");
+        state.workers.push(Worker {
+            task: "T-1".to_owned(),
+            standing: WorkerStanding::Done,
+            files: vec!["x".to_owned()],
+            ..Worker::default()
+        });
+        let ticked = |state: &LoopState| {
+            tick(&at.path("top"), state).unwrap();
+            std::fs::read_to_string(at.path("top/plan.md")).unwrap()
+        };
+        assert_eq!(ticked(&state), "- [ ] a");
+        state.workers[0].merged = "commit".to_owned();
+        assert_eq!(ticked(&state), "- [x] a");
     }
 
     #[test]

@@ -5,10 +5,9 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::journal::note;
 use crate::command::plan_import;
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_loop::{self, FoundLoop, LoopFilter};
 use crate::command::{number, screen};
 use crate::runs::build::{self, ReadyRun, RunOptions};
-use crate::runs::options as round_options;
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{ArgumentError, LoopRequest, Options};
 use ralph_core::state::{LoopState, Mode, StartedBy};
@@ -39,17 +38,6 @@ pub(crate) struct Args {
     /// Limit of the cost in US dollars, where the client reports it
     #[arg(long, value_name = "USD", value_parser = number::max_cost)]
     max_cost: Option<f64>,
-    /// Maximum number of rounds before it pauses; 0: no limit
-    #[arg(
-        short = 'n',
-        value_name = "N",
-        default_value = "0",
-        value_parser = round_options::count,
-        allow_hyphen_values = true
-    )]
-    rounds: u32,
-    #[command(flatten)]
-    which: LoopArgs,
     #[command(flatten)]
     how: RunOptions,
 }
@@ -89,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// Starts a loop for this task, and runs its rounds.
 fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
-    if args.which.is_named() {
+    if args.how.which.is_named() {
         let message =
             "a task starts a new loop, and --loop and --session name an old one; give one of them";
         return Err(refused(Exit::Usage, message));
@@ -114,7 +102,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
         build::show_first(here, (None, &begin::preview(&asked)?), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    let ready = ReadyRun::check(here, "run", (&args.how, args.rounds), None)?;
+    let ready = ReadyRun::check(here, "run", &args.how, None)?;
     let state = match begin::begin(&asked)? {
         StartOutcome::Planned(state) => state,
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
@@ -126,7 +114,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
 
 /// Makes a loop of a plan, shows what it will do, and runs its rounds.
 fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
-    if args.which.is_named() {
+    if args.how.which.is_named() {
         let message =
             "a plan starts a new loop, and --loop and --session name an old one; give one of them";
         return Err(refused(Exit::Usage, message));
@@ -153,7 +141,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
         build::show_first(here, (None, &state), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    let ready = ReadyRun::check(here, "run", (&args.how, args.rounds), None)?;
+    let ready = ReadyRun::check(here, "run", &args.how, Some(&state))?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, ("run", "planned"), &format!("from {plan}"));
     ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
@@ -161,7 +149,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
 
 /// Continues this project's loop, or starts the planned one.
 fn go_on(args: &Args, here: &Here) -> Result<Exit> {
-    let found = select_loop::if_any(here, &args.which, LoopFilter::WithTasks)?;
+    let found = select_loop::if_any(here, &args.how.which, LoopFilter::WithTasks)?;
     let found = found.ok_or_else(|| refused(Exit::No, NOTHING))?;
     let options = args.options();
     if !options.criteria.is_empty() && found.state.started_at.is_some() {
@@ -175,8 +163,7 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
         build::show_first(here, (Some(&found.file), &state), &args.how, "run")?;
         return Ok(Exit::Done);
     }
-    ReadyRun::check(here, "run", (&args.how, args.rounds), Some(&found.state))?
-        .work_on(&found, fill)
+    ReadyRun::check(here, "run", &args.how, Some(&found.state))?.work_on(&found, fill)
 }
 
 fn read(file: &Path) -> Result<String> {

@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use ralph_core::modes::mode;
 use ralph_core::state::{LoopState, Phase};
 use ralph_io::store::loop_file::{Loaded, LoopFile};
-use ralph_io::{project, store::lifecycle};
+use ralph_io::{project, store::lifecycle, store::notice};
 use std::path::Path;
 
 /// The loop that a command acts on.
@@ -175,7 +175,10 @@ pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
     let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
     match recent.map_err(bad_state)? {
-        Some((file, Some(loaded))) => Ok(FoundLoop::at(file, loaded)),
+        Some((file, Some(loaded))) => {
+            notice::call_for_killed_run(&file, &loaded.state);
+            Ok(FoundLoop::at(file, loaded))
+        }
         _ => Err(refused(Exit::No, nothing(here, "there is no loop"))),
     }
 }
@@ -189,6 +192,7 @@ pub(crate) fn last_ended(here: &Here) -> Option<FoundLoop> {
     let file = lifecycle::of_project(&here.home, &here.root).ok()??;
     let loaded = file.read().ok()??;
     let ending = loaded.state.ending.as_ref()?;
+    notice::call_for_killed_run(&file, &loaded.state);
     (here.now.duration_since(ending.at) < SHOWN_FOR).then(|| FoundLoop::at(file, loaded))
 }
 
@@ -295,7 +299,9 @@ fn next_of(here: &Here, mut planned: Vec<FoundLoop>) -> Result<Option<FoundLoop>
             return Ok(Some(planned.swap_remove(at)));
         }
         // An unreadable loop may be the planned one, so report the error instead of ignoring it.
-        next.read().map_err(bad_state)?;
+        if let Some(loaded) = next.read().map_err(bad_state)? {
+            notice::call_for_killed_run(&next, &loaded.state);
+        }
     }
     match planned.len() {
         0 => Ok(None),

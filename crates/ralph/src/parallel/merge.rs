@@ -6,6 +6,7 @@
 
 use super::bench;
 use super::criteria::Criteria;
+use crate::command::plan_import;
 use crate::verify::Watcher;
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::ReceiptStatus;
@@ -343,7 +344,7 @@ fn write_down(order: &MergeOrder<'_>, head: &str, ones: &mut [WorkerMerge]) -> R
         let of =
             |one: &WorkerMerge| rules::record(state, &one.call, (&one.commit, head), &one.outcome);
         let became: Vec<Option<String>> = ones.iter().map(of).collect();
-        (became, state.position())
+        (became, state.clone())
     };
     let updated = match order.file.update(change)? {
         Some(updated) => Some(updated),
@@ -352,7 +353,9 @@ fn write_down(order: &MergeOrder<'_>, head: &str, ones: &mut [WorkerMerge]) -> R
             None => None,
         },
     };
-    let (became, position) = updated.context("the loop is gone; its branch has what was merged")?;
+    let (became, after) = updated.context("the loop is gone; its branch has what was merged")?;
+    plan_import::tick(&after, &[]);
+    let position = after.position();
     for (one, became) in ones.iter_mut().zip(became) {
         one.became = became;
         note(order, one, &position);

@@ -8,7 +8,8 @@ pub(crate) mod events;
 pub(crate) mod keep;
 
 pub(crate) use begin::{
-    ReadyRun, RunOptions, alone, announcement, needs, nobody_works, show_first, take_up,
+    ReadyRun, RunOptions, alone, announcement, ask_for_review, needs, nobody_works, note_start,
+    show_first, take_up,
 };
 
 use crate::command::context_dir::Here;
@@ -25,19 +26,19 @@ use anyhow::{Context, Result, bail};
 use events::{Answer, criteria};
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
-use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, TaskStatus};
-use ralph_core::stop::progress;
+use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
+use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{counted, dollars, lasted, tokens};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::{delegate, signals};
 use ralph_io::git::tree;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::{process::clock, process::random, store::journal};
+use ralph_io::{process::clock, process::random, store::journal, store::notice};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -99,6 +100,8 @@ pub(crate) struct Builder<'a> {
     order: BuildOrder<'a>,
     /// The number of the current round, or of the last one.
     number: u32,
+    /// The file of the loop's plan, whose boxes are no part of the work.
+    plan: Option<PlanFile>,
     /// Fingerprint of the work tree at the start of the round; `None` without git.
     tree: Option<String>,
     /// True once the criteria have run for the first time.
@@ -152,24 +155,28 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(order: BuildOrder<'a>, interrupts: &'a Interrupts) -> Result<Builder<'a>> {
         let here = (order.here, Some(order.file));
         let runner = ClientRunner::one(here, interrupts, order.command)?;
-        Ok(Builder { runner, order, number: 0, tree: None, has_proof: false })
+        let plan = engine::last_state(order.here, order.file)?.plan_file;
+        Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false })
     }
 
-    /// Runs the criteria before the first round. Returns true if that ends the loop: all of them
-    /// hold, and no task is open.
-    fn prove_first(&mut self) -> Result<bool> {
+    /// Runs the criteria before the first round. Returns the end of the run if that is it: all of them
+    /// hold and no task is open, or the review could not be made.
+    fn prove_first(&mut self) -> Result<Option<BuildEnd>> {
         let state = self.order.file.read().map_err(bad_state)?;
-        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(false) };
+        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(None) };
         // A run that was killed may have left a box open. Before the criteria run: a receipt holds for
         // the tree as it then is.
         plan_import::tick(&state, &[]);
         if state.acceptance_criteria.is_empty() || state.ending.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
         let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
         let is_over = match !state.task_graph.is_empty() && is_open {
             true => self.prove().map(|_| false)?,
-            false => self.settle()?.is_over(),
+            false => match self.settle()? {
+                Settled::Rest(end) => return Ok(Some(end)),
+                settled => settled.is_over(),
+            },
         };
         let state = engine::last_state(self.runner.here, self.order.file)?;
         match is_over {
@@ -181,7 +188,7 @@ impl<'a> Builder<'a> {
             false => self.runner.screen.tell(&holding(&state)),
         }
         self.order.answer.event("criteria", &state, criteria(&state))?;
-        Ok(is_over)
+        Ok(is_over.then_some(RunEnd::Over))
     }
 
     /// The end of the run once all requested rounds are done. Criteria that only have to run need
@@ -191,8 +198,12 @@ impl<'a> Builder<'a> {
             return Ok(RunEnd::Over);
         };
         let summary = graph::summary(&loaded.state.task_graph, clock::now());
-        if summary.all_done() && loaded.state.ending.is_none() && self.settle()?.is_over() {
-            return Ok(RunEnd::Over);
+        if summary.all_done() && loaded.state.ending.is_none() {
+            match self.settle()? {
+                Settled::Over => return Ok(RunEnd::Over),
+                Settled::Rest(end) => return Ok(end),
+                Settled::Open | Settled::Reviewed => {}
+            }
         }
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
@@ -215,8 +226,8 @@ impl<'a> Builder<'a> {
             None => return Ok(Err(RunEnd::Over)),
             Some(Err(pause)) => {
                 let why = match pause.detail.as_str() {
-                    "" => "you paused it",
-                    detail => detail,
+                    detail if !detail.is_empty() && pause.cause != PauseCause::Person => detail,
+                    _ => "you paused it",
                 };
                 return Ok(Err(RunEnd::rest(pause.cause, why, Exit::No)));
             }
@@ -268,10 +279,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs the criteria that are due, in a process of their own, which can take on the recorded
-    /// environment.
-    fn prove(&self) -> Result<Proof> {
-        let proof = delegate::prove(self.order.file, A_DAY)?;
-        if proof.trees.is_empty() && !proof.problem.is_empty() {
+    /// environment. `None` if the user ended it.
+    fn prove(&self) -> Result<Option<Proof>> {
+        let interrupts = self.runner.interrupts;
+        let proof = delegate::prove_unless_ended(self.order.file, A_DAY, interrupts)?;
+        if let Some(proof) = &proof
+            && proof.trees.is_empty()
+            && !proof.problem.is_empty()
+        {
             bail!("could not run the criteria: {}", proof.problem);
         }
         Ok(proof)
@@ -280,35 +295,17 @@ impl<'a> Builder<'a> {
     /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
     /// remains.
     fn settle(&self) -> Result<Settled> {
-        let mut proof = self.prove()?;
-        let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
-        if let Some(number) = state.and_then(|state| rules::review::due(&state, &proof)) {
-            let (here, file) = (self.runner.here, self.order.file);
-            self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
-            let client = self.order.client;
-            let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
-            if let Reviewed::Clean(told) | Reviewed::Tasks(told) = &reviewed {
-                self.runner.screen.tell(told);
-                let state = engine::last_state(here, file)?;
-                let round = state.reviews.last().map(|round| json!({"review": round}));
-                self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
-            }
-            match reviewed {
-                Reviewed::Clean(_) => {}
-                Reviewed::Tasks(_) => return Ok(Settled::Reviewed),
-                Reviewed::Failed(why) => {
-                    let why = format!("the changes could not be reviewed: {why}");
-                    let end = RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram);
-                    return Ok(Settled::Rest(end));
-                }
-                Reviewed::Interrupted => {
-                    let end =
-                        RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
-                    return Ok(Settled::Rest(end));
-                }
+        let Some(mut proof) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+        loop {
+            let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+            let due = state.and_then(|state| rules::review::due(&state, &proof));
+            let Some(number) = due else { break };
+            if let Some(settled) = self.review(number)? {
+                return Ok(settled);
             }
             // A file may have changed meanwhile.
-            proof = self.prove()?;
+            let Some(again) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+            proof = again;
         }
         let now = clock::now();
         let settled =
@@ -321,8 +318,37 @@ impl<'a> Builder<'a> {
         Ok(Settled::Open)
     }
 
+    /// Has the changes reviewed. `None` if nothing that it found is in the way of the end.
+    fn review(&self, number: u32) -> Result<Option<Settled>> {
+        let (here, file) = (self.runner.here, self.order.file);
+        self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
+        let client = self.order.client;
+        let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
+        if let Reviewed::Clean(told) | Reviewed::Tasks(told) | Reviewed::Spent(told) = &reviewed {
+            self.runner.screen.tell(told);
+            let state = engine::last_state(here, file)?;
+            let round = state.reviews.last().map(|round| json!({"review": round}));
+            self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
+        }
+        Ok(match reviewed {
+            Reviewed::Clean(_) => None,
+            Reviewed::Tasks(_) => Some(Settled::Reviewed),
+            Reviewed::Spent(_) => {
+                let now = clock::now();
+                file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+                engine::put_away(here, file, &engine::last_state(here, file)?)?;
+                Some(Settled::Over)
+            }
+            Reviewed::Failed(why) => {
+                let why = format!("the changes could not be reviewed: {why}");
+                Some(Settled::Rest(RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram)))
+            }
+            Reviewed::Interrupted => Some(Settled::Rest(interrupted())),
+        })
+    }
+
     /// Ends the round, and judges what it finished. The loop may have ended in it.
-    fn end(&self, session: &str, why: &str, cost: f64) -> Result<EndedRound> {
+    fn end(&self, session: &str, why: &str) -> Result<EndedRound> {
         let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
         let facts = RoundFacts { has_changed, failed: self.failed_tasks(has_changed)? };
         let ended = self.order.file.update(|state| {
@@ -331,7 +357,6 @@ impl<'a> Builder<'a> {
                 (state.via.is_some(), rules::task_of_round(state).map(str::to_owned));
             let marked: Vec<String> =
                 rules::marked_done(state).iter().map(|task| task.id.clone()).collect();
-            state.usage.cost += cost;
             let told = rules::end(state, why, &facts);
             let is_done = |id: &String| {
                 let task = state.task_graph.iter().find(|task| task.id == *id);
@@ -405,7 +430,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs the criteria after a round for the goal, and counts the round. Returns what holds now.
-    fn count_goal_round(&self) -> Result<String> {
+    fn count_goal_round(&mut self) -> Result<String> {
         let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
             return Ok(String::new());
         };
@@ -415,8 +440,11 @@ impl<'a> Builder<'a> {
             Settled::Reviewed => {
                 return Ok("all criteria hold; the review found something to fix".to_owned());
             }
-            // The next step asks for the review again, and reports why it fails.
-            Settled::Rest(_) => return Ok("all criteria hold".to_owned()),
+            Settled::Rest(end) => {
+                let why = end.why().to_owned();
+                self.runner.stop(end);
+                return Ok(why);
+            }
             Settled::Open => {}
         }
         let (tree_after, now) = (self.tree(), clock::now());
@@ -464,7 +492,7 @@ impl<'a> Builder<'a> {
     }
 
     fn tree(&self) -> Option<String> {
-        tree::fingerprint(&self.runner.here.root).ok().flatten()
+        tree::fingerprint(&self.runner.here.root, self.plan.as_ref()).ok().flatten()
     }
 
     /// Prints the events of a round that is over.
@@ -499,7 +527,7 @@ impl<'a> Builder<'a> {
 
     fn could_not_start(&self, session: &str) {
         // The error of the start is the one to report.
-        drop(self.end(session, "it could not be started", 0.0));
+        drop(self.end(session, "it could not be started"));
     }
 }
 
@@ -511,9 +539,14 @@ impl<'a> Owner<'a> for Builder<'a> {
     }
 
     fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
-        if !std::mem::replace(&mut self.has_proof, true) && self.prove_first()? {
-            self.runner.stop(RunEnd::Over);
-            return Ok(Then::Again);
+        if !std::mem::replace(&mut self.has_proof, true) {
+            let end = self.prove_first()?;
+            let is_over = end.is_some();
+            end.into_iter().for_each(|end| self.runner.stop(end));
+            // The user may have ended it meanwhile.
+            if is_over || self.runner.interrupts.asked() != InterruptRequest::Nothing {
+                return Ok(Then::Again);
+            }
         }
         if self.order.rounds > 0 && self.number >= self.order.rounds {
             let end = self.after_its_rounds()?;
@@ -547,7 +580,10 @@ impl<'a> Owner<'a> for Builder<'a> {
     fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
-        let mut ended = self.end(session, &why, came.cost)?;
+        let mut ended = self.end(session, &why)?;
+        if let Some(state) = &ended.state {
+            notice::call_if_judged(self.order.file, state);
+        }
         let is_turn = matches!(came.outcome, RoundOutcome::Finished { .. });
         let kept = match is_turn {
             true => self.commit(&ended)?,
@@ -645,6 +681,11 @@ impl<'a> LoopOwner<'a> for Builder<'a> {
     fn say(&mut self, text: &str) -> Result<()> {
         self.order.answer.say(text)
     }
+}
+
+/// The user has ended the run while criteria ran or reviewers read.
+fn interrupted() -> BuildEnd {
+    RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted)
 }
 
 fn stuck(state: &LoopState) -> String {

@@ -5,11 +5,12 @@ use super::client::{self, ClientRound, Policy, Preflight, RoundOutcome, RoundRes
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
-use crate::command::{number, screen};
+use crate::command::{client_version, number, screen};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::permission::{Need, arguments};
 use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
 use ralph_core::state::{LoopState, PauseCause};
@@ -68,9 +69,9 @@ impl ClientOptions {
         self.decided(here).map(|both| &both.0)
     }
 
-    /// As [`ClientOptions::bounds`], for a loop that works in a worktree of the project.
+    /// As [`ClientOptions::bounds`], for a worker in a worktree of the project.
     pub(crate) fn bounds_in(&self, here: &Here, folder: &Path) -> Option<Bounds> {
-        self.bounds(here).map(|_| client::sandbox::bounds(here, folder))
+        self.bounds(here).map(|above| client::sandbox::bounds_of_worker(here, folder, above))
     }
 
     /// The bounds of this loop from now on. Those of an earlier run stay, unless this one has no
@@ -83,9 +84,9 @@ impl ClientOptions {
     }
 
     /// Takes the bounds that an earlier run of this loop has frozen. Called before anything asks.
+    /// Settings that switch the sandbox off later change nothing; only the flag does.
     pub(crate) fn keep(&self, here: &Here, state: &LoopState) {
-        let is_on = || settings::read(&here.home, &here.root).0.client().is_sandboxed();
-        if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox && is_on()) {
+        if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox) {
             let reach = client::sandbox::reach(here, &bounds);
             // Only the first decision counts.
             let _ = self.sandbox.set(Some(Box::new((bounds, reach))));
@@ -122,6 +123,9 @@ impl ClientOptions {
     /// Refuses a run whose rounds could not make these calls, with the command that would work:
     /// in print mode nobody can grant a permission. Otherwise prints the mode.
     pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
+        let mut features = vec![ClientFeature::Headless];
+        features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
+        client_version::check(&features)?;
         self.check_sandbox(here)?;
         let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
         if preflight.is_denied() && !is_elsewhere {
@@ -154,6 +158,11 @@ impl ClientOptions {
         let Some(bounds) = self.bounds(here) else { return };
         for line in bounds.lines() {
             screen::tell(&screen::visible(&line));
+        }
+        if client::sandbox::bounds(here, &here.root) != *bounds {
+            screen::tell(
+                "these are the bounds of the loop's start; changed settings count for a new loop",
+            );
         }
         if matches!(mode, "bypassPermissions" | "auto") {
             screen::tell(&format!(

@@ -215,7 +215,7 @@ impl DriveState<'_> {
             n_tasks,
             words,
             tokens: state.usage.total(),
-            cost: 0.0,
+            cost: state.usage.cost,
         });
         for finding in step.findings.iter().filter(|one| one.weight != Weight::Notice) {
             let text = finding.to_string();

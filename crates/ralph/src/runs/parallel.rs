@@ -207,7 +207,7 @@ impl ParallelState<'_> {
             n_tasks,
             words,
             tokens: state.usage.total(),
-            cost: 0.0,
+            cost: state.usage.cost,
         });
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
+use crate::command::notify;
 use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs};
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
@@ -17,7 +18,10 @@ use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::text::plural::counted;
+use ralph_core::views::notice::{Notice, NoticeEvent};
+use ralph_io::process::clock;
 use ralph_io::process::interrupts::Interrupts;
+use ralph_io::project::settings;
 use std::path::{Path, PathBuf};
 
 /// The options of a `ralph plan` run.
@@ -115,6 +119,33 @@ impl Planner<'_> {
             stops: None,
         };
         engine::work(&mut run)?;
+        let was_asked = run.runner.was_asked();
+        let planned = self.conclude(run);
+        if !was_asked {
+            self.call_user(&planned);
+        }
+        screen::say(&planned?)?;
+        Ok(Exit::Done)
+    }
+
+    /// Calls the user, who may have left: planning takes long.
+    fn call_user(&self, planned: &Result<String>) {
+        let set = settings::read(&self.here.home, &self.here.root).0.notify();
+        let (event, what) = match planned {
+            Ok(what) => (NoticeEvent::Ended, what.clone()),
+            Err(error) => (NoticeEvent::Paused, format!("{error:#}")),
+        };
+        let found = select_loop::to_plan(self.here, &LoopArgs::default()).ok().flatten();
+        let loop_id = found.map(|found| found.state.loop_id).unwrap_or_default();
+        let of = (loop_id.as_str(), &*self.here.root.to_string_lossy());
+        let notice = Notice::of_planning(of, &event, &what, clock::now(), notify::clean);
+        for delivery in notify::send(&set, &notice).iter().filter(|one| one.outcome.is_err()) {
+            screen::tell(&format!("the notification {}", delivery.describe()));
+        }
+    }
+
+    /// The last line of the run, or why it failed.
+    fn conclude(&self, run: PlanRounds<'_>) -> Result<String> {
         let used = run.runner.used().unwrap_or_default();
         let PlanRounds { number, failed, idle, stops, .. } = run;
         let asked = (number < self.rounds).then(|| "as you asked".to_owned());
@@ -130,8 +161,7 @@ impl Planner<'_> {
                 let n_tasks = found.map_or(0, |found| found.state.task_graph.len());
                 let tasks = counted(n_tasks, "task", "tasks");
                 let next = "`ralph build` works through them";
-                screen::say(&format!("{tasks} planned in {used}; {next}"))?;
-                Ok(Exit::Done)
+                Ok(format!("{tasks} planned in {used}; {next}"))
             }
             (failed, Some(why)) => {
                 let rounds = counted(self.rounds as usize, "round", "rounds");

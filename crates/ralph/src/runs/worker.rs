@@ -7,14 +7,16 @@
 use super::client::{self, ClientRound, Policy, RoundResult};
 use super::display::RoundDisplay;
 use crate::command::exit::{self, Exit, refused};
-use crate::command::screen;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_io::client::given;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::lock;
+use ralph_io::store::home::Home;
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::store::{lifecycle, lock, notice};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(crate) const COMMAND: &str = "round";
@@ -28,25 +30,46 @@ pub(crate) fn run() -> Result<Exit> {
     let came = order.hold().and_then(|_alone| {
         client::run_at(&order.round, &interrupts, &order.policy(), &Wire::default())
     });
-    tell(&match came {
+    let is_heard = tell(&match came {
         Ok(came) => RoundMessage::Came(Box::new(came)),
         Err(error) => RoundMessage::failed(&error),
     });
+    if !is_heard {
+        order.call_for_killed_run()?;
+    }
     Ok(Exit::Done)
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RoundOrder {
     round: ClientRound,
     /// True if the round waits for a usage limit to be reset.
     waits_for_limits: bool,
     /// The lock to hold while any process of the round is alive.
     alone: PathBuf,
+    /// The state file of the loop; `None` in a run without one.
+    state: Option<PathBuf>,
 }
 
 impl RoundOrder {
     pub(crate) fn new(round: ClientRound, policy: &Policy, alone: &Path) -> RoundOrder {
-        RoundOrder { round, waits_for_limits: policy.waits_for_limits, alone: alone.to_owned() }
+        let waits_for_limits = policy.waits_for_limits;
+        RoundOrder { round, waits_for_limits, alone: alone.to_owned(), state: None }
+    }
+
+    /// The same for a round of this loop.
+    #[must_use]
+    pub(crate) fn in_loop(&self, file: Option<&LoopFile>) -> RoundOrder {
+        RoundOrder { state: file.map(|file| file.path().to_owned()), ..self.clone() }
+    }
+
+    /// The run is gone, so nobody else calls the user if the loop has ended in this round.
+    fn call_for_killed_run(&self) -> Result<()> {
+        let Some(state) = &self.state else { return Ok(()) };
+        if let Some((file, loaded)) = lifecycle::read(&Home::from_env()?, LoopFile::at(state))? {
+            notice::call_for_killed_run(&file, &loaded.state);
+        }
+        Ok(())
     }
 
     /// True if the round continues the conversation of an earlier one.
@@ -93,12 +116,12 @@ impl RoundMessage {
     }
 }
 
-/// Sends a message and ignores a write error: if the reader is gone, this process is being ended
-/// anyway.
-fn tell(told: &RoundMessage) {
-    if let Ok(line) = serde_json::to_string(told) {
-        let _ = screen::print_bytes(line.as_bytes());
-    }
+/// Sends a message. Returns false if the reader is gone: this process is being ended then.
+fn tell(told: &RoundMessage) -> bool {
+    let Ok(mut line) = serde_json::to_vec(told) else { return false };
+    line.push(b'\n');
+    let mut to = std::io::stdout().lock();
+    to.write_all(&line).and_then(|()| to.flush()).is_ok()
 }
 
 /// Displays a round by sending messages to the parent process.
@@ -112,17 +135,18 @@ impl RoundDisplay for Wire {
     fn now(&self, what: &str, tokens: Option<u64>) {
         let told = RoundMessage::Now { what: what.to_owned(), tokens };
         if self.last.borrow().as_ref() != Some(&told) {
-            tell(&told);
+            // A reader that is gone is noticed at the end of the round.
+            let _ = tell(&told);
             self.last.replace(Some(told));
         }
     }
 
     fn say(&self, words: &str) {
-        tell(&RoundMessage::Say(words.to_owned()));
+        let _ = tell(&RoundMessage::Say(words.to_owned()));
     }
 
     fn limited(&self, until: Timestamp) {
-        tell(&RoundMessage::Limit(until));
+        let _ = tell(&RoundMessage::Limit(until));
     }
 
     // The parent process passed the interrupt on, so it knows.

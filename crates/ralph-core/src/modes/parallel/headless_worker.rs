@@ -153,13 +153,20 @@ fn close(above: &mut LoopState, word: &Task) -> String {
     format!("{} {}{}", word.id, word.status, result.unwrap_or_default())
 }
 
+/// The folders of a loop's worker branches, the usual one first. Git cannot have a branch below
+/// another one: the first folder that is no branch, and lies below none, can be used.
+pub fn branch_folders(loop_id: &str) -> [String; 3] {
+    let loop_id = safe(loop_id);
+    [format!("ralph/{loop_id}"), format!("ralph/workers-{loop_id}"), format!("ralph-{loop_id}")]
+}
+
 /// Names for a worker's worktree and branch. Older ones of the same loop and task may still exist,
 /// so the attempt, counted from 1, makes the names unique.
-pub fn names(loop_id: &str, task: &str, attempt: u32) -> (String, String) {
+pub fn names((loop_id, branches): (&str, &str), task: &str, attempt: u32) -> (String, String) {
     let (loop_id, task) = (safe(loop_id), safe(task));
     let short = loop_id.rsplit('-').next().filter(|part| !part.is_empty()).unwrap_or(&loop_id);
     let again = if attempt > 1 { format!("-{attempt}") } else { String::new() };
-    (format!("ralph-{short}-{task}{again}"), format!("ralph/{loop_id}/{task}{again}"))
+    (format!("ralph-{short}-{task}{again}"), format!("{branches}/{task}{again}"))
 }
 
 /// Keeps only characters that a folder name and every part of a branch name allow.
@@ -337,7 +344,10 @@ mod tests {
 
     #[test]
     fn names_are_fit_for_git_whatever_the_task_is_called() {
-        let named = |task: &str, attempt| names("20260131-235959-1f3a", task, attempt);
+        const LOOP: &str = "20260131-235959-1f3a";
+        let [branches, others @ ..] = branch_folders(LOOP);
+        assert_eq!(others, [format!("ralph/workers-{LOOP}"), format!("ralph-{LOOP}")]);
+        let named = |task: &str, attempt| names((LOOP, &branches), task, attempt);
         let (folder, branch) = named("T-1", 1);
         assert_eq!(folder, "ralph-1f3a-T-1");
         assert_eq!(branch, "ralph/20260131-235959-1f3a/T-1");

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSettings {
-    /// True for the branch `ralph/<loop>`, or the name of a branch to switch to before the first
-    /// round.
+    /// True for the branch that the plan names, else `ralph/run-<loop>`; or the name of a branch to
+    /// switch to before the first round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<RunBranch>,
     /// True to commit what each finished task or round changed.
@@ -21,10 +21,16 @@ pub struct RunSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RunBranch {
-    /// True for `ralph/<loop>`, false for the present branch.
+    /// True for the plan's branch, else [`own_branch`]; false for the present branch.
     Own(bool),
     /// This branch.
     Named(String),
+}
+
+/// The branch of a loop without a name from the user. Workers have theirs below `ralph/<loop>/`, so
+/// a branch `ralph/<loop>` could not exist beside them.
+fn own_branch(loop_id: &str) -> String {
+    format!("ralph/run-{loop_id}")
 }
 
 impl RunSettings {
@@ -34,11 +40,13 @@ impl RunSettings {
         RunSettings { branch: self.branch.or(below.branch), commit: self.commit.or(below.commit) }
     }
 
-    /// The branch to switch to; `None` to stay on the present one.
-    pub fn branch_name(&self, loop_id: &str) -> Option<String> {
+    /// The branch to switch to; `None` to stay on the present one. `planned` is the branch that the
+    /// loop's plan names; empty if it names none.
+    pub fn branch_name(&self, loop_id: &str, planned: &str) -> Option<String> {
         match self.branch.as_ref()? {
             RunBranch::Own(false) => None,
-            RunBranch::Own(true) => Some(format!("ralph/{loop_id}")),
+            RunBranch::Own(true) if planned.is_empty() => Some(own_branch(loop_id)),
+            RunBranch::Own(true) => Some(planned.to_owned()),
             RunBranch::Named(name) => Some(name.clone()),
         }
     }

@@ -61,7 +61,8 @@ pub(super) fn read(
     }
     collector.notes.sort();
     let plan = Plan { prompt: goal(&outline, path), criteria, tasks, ..Plan::default() };
-    Ok(ForeignPlan { format, plan, tasks: planned, notes: collector.notes })
+    let (branch, notes) = (String::new(), collector.notes);
+    Ok(ForeignPlan { format, plan, branch, tasks: planned, notes })
 }
 
 /// The task as the plan's file names it.

@@ -66,11 +66,13 @@ pub(super) fn read(
     let planned = planned.collect();
     let title = document.get("project").and_then(Value::as_str).unwrap_or_default();
     let about = document.get("description").and_then(Value::as_str).unwrap_or_default();
+    let branch = document.get("branchName").and_then(Value::as_str).unwrap_or_default().trim();
     let prompt = told(title, &bounded(about, 600), path);
     collector.notes.sort();
     Ok(ForeignPlan {
         format: PlanFormat::Prd,
         plan: Plan { prompt, criteria, tasks, ..Plan::default() },
+        branch: branch.to_owned(),
         tasks: planned,
         notes: collector.notes,
     })

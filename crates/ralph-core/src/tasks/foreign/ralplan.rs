@@ -20,7 +20,8 @@ pub(super) fn is_plan(block: &str) -> bool {
 pub(super) fn read(text: &str) -> Result<ForeignPlan, Vec<Problem>> {
     let plan = plan::parse(text)?;
     let tasks = boxes(text, &plan.tasks);
-    Ok(ForeignPlan { format: PlanFormat::Ralplan, plan, tasks, notes: Vec::new() })
+    let (format, branch) = (PlanFormat::Ralplan, String::new());
+    Ok(ForeignPlan { format, plan, branch, tasks, notes: Vec::new() })
 }
 
 /// The tasks that have boxes in the text.

@@ -13,6 +13,7 @@ use crate::evidence::review;
 use crate::modes::refine::state::Refinement;
 use crate::state::{Criterion, EndingKind, EndingTone, Finding, LoopState, Phase, Task};
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
+use crate::text::plural::used_dollars;
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
 use jiff::Timestamp;
 
@@ -218,6 +219,24 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
             let of = String::new();
             gauges.push(Gauge { label: "Tokens", value, of, share: None, tone: Tone::Quiet });
         }
+    }
+    let value = used_dollars(state.usage.cost, None);
+    if !value.is_empty() {
+        let cost =
+            Gauge { label: "Cost", value, of: String::new(), share: None, tone: Tone::Quiet };
+        gauges.push(match state.limits.max_cost {
+            Some(most) => {
+                let cents = |dollars: f64| (dollars * 100.0) as u64;
+                let limited = bounded(cents(state.usage.cost), cents(most), |_| String::new());
+                Gauge {
+                    of: format!("of ${most:.2}"),
+                    share: limited.share,
+                    tone: limited.tone,
+                    ..cost
+                }
+            }
+            None => cost,
+        });
     }
     gauges
 }

@@ -5,7 +5,7 @@
 //! and the main working tree does not change.
 
 use crate::git::worker_base::NoBase;
-use crate::git::{command, line, output};
+use crate::git::{branch, command, line, output};
 use crate::{git::tree, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -61,8 +61,21 @@ impl Base {
     /// # Errors
     /// If git cannot be asked.
     pub fn has_branch(&self, name: &str) -> Result<bool> {
-        let reference = format!("refs/heads/{name}");
-        crate::git::agreed(command(&self.top).args(["show-ref", "--verify", "--quiet", &reference]))
+        branch::exists(&self.top, name)
+    }
+
+    /// The first of these folders below which git can have branches; the last one if there is none.
+    ///
+    /// # Errors
+    /// If git cannot be asked.
+    pub fn branch_folder<'a>(&self, folders: &'a [String; 3]) -> Result<&'a str> {
+        let [preferred @ .., last] = folders;
+        for folder in preferred {
+            if branch::in_the_way(&self.top, &format!("{folder}/task"))?.is_none() {
+                return Ok(folder);
+            }
+        }
+        Ok(last)
     }
 
     /// Creates a worktree with a new branch at the commit.

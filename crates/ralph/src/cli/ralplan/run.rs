@@ -38,6 +38,9 @@ pub(crate) struct Args {
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     super::is_a_person(here)?;
     let logs = options::logs(here, "ralplan");
+    if let Some(found) = super::of_project(here) {
+        args.client.keep(here, &found.state);
+    }
     if args.client.dry_run {
         return show(here, args, &logs);
     }
@@ -52,7 +55,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     };
     let _alone = alone(&found.file)?;
     wait_for_earlier(&held_by_client(&found.file))?;
-    let state = if is_new { found.state.clone() } else { take_up(here, &found)? };
+    let state = if is_new { bind(here, &found, args)? } else { take_up(here, &found, args)? };
     user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&format!(
         "planning {} at iteration {}; logs in {}\nTask: {}",
@@ -135,8 +138,17 @@ fn alone(file: &LoopFile) -> Result<lock::Lock> {
         .map_err(|_| refused(Exit::No, "another `ralph ralplan run` drives this planning"))
 }
 
+/// Freezes the bounds of a new planning.
+fn bind(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
+    let bound = found.file.update(|state| {
+        args.client.bind(here, state);
+        state.clone()
+    });
+    bound.map_err(bad_state)?.context("the planning is gone")
+}
+
 /// Continues a planning that a session or another driver left.
-fn take_up(here: &Here, found: &FoundLoop) -> Result<LoopState> {
+fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
     let state = &found.state;
     // The hooks of that session guard the planning, and would stop doing so while it is open.
     if state.round.is_none() && state.client.as_ref().is_some_and(client::is_alive) {
@@ -151,6 +163,7 @@ fn take_up(here: &Here, found: &FoundLoop) -> Result<LoopState> {
     let now = clock::now();
     let taken = found.file.update(|state| {
         rules::take_up(state, now);
+        args.client.bind(here, state);
         state.clone()
     });
     let state = taken.map_err(bad_state)?.context("the planning is gone")?;

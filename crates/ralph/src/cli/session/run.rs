@@ -22,6 +22,7 @@ use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::Criterion;
 use ralph_hooks::begin;
+use ralph_hooks::modes::orchestration::driving;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::{client, client::given, process::clock, project::user_files};
 use std::path::{Path, PathBuf};
@@ -60,6 +61,9 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let task = task(args)?;
     task.as_deref().map_or(Ok(()), super::new::is_new)?;
     let logs = options::logs(here, "session");
+    if task.is_none() {
+        keep(place, args);
+    }
     if args.client.dry_run {
         return show(place, args, task.as_deref(), &logs);
     }
@@ -87,6 +91,16 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let plan = OrchestrationRun { place, id, file: found.file, client: &args.client, logs, prefix };
     let interrupts = Interrupts::catch()?;
     orchestration::all(&plan, &interrupts)
+}
+
+/// Keeps to the bounds of the loop that drives the orchestration already.
+fn keep(place: &OrchestrationContext, args: &Args) {
+    let here = &place.here;
+    // Without an orchestration, the run refuses later by itself.
+    let Ok(id) = place.find(args.which.id.as_deref()) else { return };
+    if let Some((_, state)) = driving(&here.home, &here.root, &id) {
+        args.client.keep(here, &state);
+    }
 }
 
 fn task(args: &Args) -> Result<Option<String>> {

@@ -6,9 +6,10 @@ use crate::command::screen::{self, visible};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::state::{LoopState, Phase, Signal};
 use ralph_core::stop::progress;
-use ralph_core::text::plural::{lasted, rounded, tokens};
+use ralph_core::text::plural::{dollars, lasted, rounded, tokens, used_dollars};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages, views::phrases};
 
 pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
@@ -129,6 +130,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
             if state.usage.total() > 0 {
                 took.push_str(&format!(", {}", tokens(state.usage.total())));
             }
+            took.push_str(&dollars(state.usage.cost));
             rows.push(("took", took));
             rows.push(("achieved", messages::achieved(state)));
         }
@@ -154,6 +156,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
         ("signals", signals(one)),
         ("checkpoint", checkpoint(one)),
         ("note", messages::warnings(state)),
+        ("client", client(one)),
         ("next", next(one)),
         ("criteria", count(one)),
     ]);
@@ -165,6 +168,18 @@ fn idle(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
         format!("{cause}; {} in its session continues", mode::of(&one.state.mode).resume_command())
     })
+}
+
+/// What the client of the session lacks; empty if nothing is known to be missing.
+fn client(one: &LoopView) -> String {
+    let row = ClientFeature::Conversation.row();
+    if let Some(version) = one.client().filter(|version| *version < row.since) {
+        let without = row.without;
+        return format!(
+            "{version} is too old ({without}); type `claude update` and resume the session"
+        );
+    }
+    messages::reported_missing(&one.state).last().unwrap_or_default().to_owned()
 }
 
 /// Which orchestration the loop drives, and which agents are at work in it.
@@ -255,11 +270,8 @@ fn used(one: &LoopView, now: Timestamp) -> String {
         (0, None) => {}
         (used, None) => parts.push(tokens(used)),
     }
-    match (one.state.usage.cost, limits.max_cost) {
-        (used, Some(limit)) => parts.push(format!("${used:.2} of ${limit:.2}")),
-        (used, None) if used > 0.0 => parts.push(format!("${used:.2}")),
-        _ => {}
-    }
+    parts.push(used_dollars(one.state.usage.cost, limits.max_cost));
+    parts.retain(|part| !part.is_empty());
     parts.join(", ")
 }
 

@@ -12,7 +12,7 @@ use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::modes::mode;
 use ralph_core::state::{self, EndingTone, LoopState, Phase, Task};
 use ralph_core::tasks::graph::Graph;
-use ralph_core::text::plural::{counted, rounded};
+use ralph_core::text::plural::{counted, rounded, used_dollars};
 use ralph_core::{evidence::completion_feedback, tasks::graph, views::messages, views::phrases};
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::store::mailbox::Mailbox;
@@ -125,6 +125,7 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
     let (word, tone) = standing(state);
     let mut rows = vec![("task", at_work(state, here.now))];
     rows.extend(text::rows(&one, here.now));
+    rows.insert(1, ("cost", used_dollars(state.usage.cost, state.limits.max_cost)));
     if state.limits.max_tokens.is_none() && state.usage.total() > 0 {
         rows.insert(1, ("tokens", rounded(state.usage.total())));
     }

@@ -6,12 +6,13 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
-use crate::command::select_loop::FoundLoop;
+use crate::command::select_loop::{FoundLoop, LoopArgs};
 use crate::runs::client::{self, ClientRound};
 use crate::runs::engine::{self, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::{self, held_by_client};
 use crate::runs::review;
+use crate::verify::since_start;
 use anyhow::{Context, Result};
 use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
 use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
@@ -31,7 +32,18 @@ use std::time::Duration;
 /// What `ralph run` and `ralph build` share on the command line.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunOptions {
-    /// Work on a branch of its own [default name: ralph/<loop>]
+    /// Maximum number of rounds before it pauses; 0: no limit
+    #[arg(
+        short = 'n',
+        value_name = "N",
+        default_value = "0",
+        value_parser = options::count,
+        allow_hyphen_values = true
+    )]
+    rounds: u32,
+    #[command(flatten)]
+    pub(crate) which: LoopArgs,
+    /// Work on a branch of its own [default name: the plan's, else ralph/run-<loop>]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     branch: Option<String>,
     /// Commit what each finished task or round changed
@@ -67,18 +79,16 @@ pub(crate) struct ReadyRun<'a> {
     how: &'a RunOptions,
     settings: RunSettings,
     logs: PathBuf,
-    /// The highest number of rounds; 0 means no limit.
-    rounds: u32,
     _tree: lock::Lock,
 }
 
 impl<'a> ReadyRun<'a> {
     /// Checks everything that can be checked before a loop is started or changed. `state` is the loop
-    /// that is continued.
+    /// that is continued, or that a plan would become.
     pub(crate) fn check(
         here: &'a Here,
         command: &'static str,
-        (how, rounds): (&'a RunOptions, u32),
+        how: &'a RunOptions,
         state: Option<&LoopState>,
     ) -> Result<ReadyRun<'a>> {
         client::client()?;
@@ -86,17 +96,13 @@ impl<'a> ReadyRun<'a> {
             how.client.keep(here, state);
         }
         how.client.check(here, "build", &needs())?;
-        if how.review && tree::repository_root(&here.root).is_none() {
-            let message = "--review needs a git repository, to know what changed; type `git init`";
-            return Err(refused(Exit::No, message));
-        }
         let settings = how.settings(here);
-        keep::check(here, &settings)?;
+        keep::check(here, &settings, state)?;
         let logs = options::logs(here, command);
         let tree = alone_in_tree(here)?;
         user_files::make_folders(&logs, 0o700)?;
         keep::report_dirty(here, settings.commits());
-        Ok(ReadyRun { here, command, how, settings, logs, rounds, _tree: tree })
+        Ok(ReadyRun { here, command, how, settings, logs, _tree: tree })
     }
 
     /// Runs rounds for this loop until it ends, pauses or the user stops it.
@@ -120,22 +126,15 @@ impl<'a> ReadyRun<'a> {
             // The session of that round is gone, and nobody else removes its entry.
             lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
         }
-        let tree = tree::fingerprint(&here.root).ok().flatten();
-        let lenses = review::lenses_of(&here.root);
+        let plan = found.state.plan_file.as_ref();
+        let tree = tree::fingerprint(&here.root, plan).ok().flatten();
         let state = take_up(here, found, self.command, |state| {
             change(state);
             self.how.client.bind(here, state);
             rules::free(state, tree.as_deref());
-            // Frozen with the loop: what it does to the lenses later changes nothing.
-            let reviews = Settings::of(state).review();
-            if self.how.review || (reviews.is_enabled() && state.review.is_none()) {
-                steps::ask_for(state, reviews.most_rounds(), lenses);
-            }
+            ask_for_review(here, state, self.how.review);
         })?;
-        if checks::start_of(found.file.folder()).is_none() {
-            // A plan that was imported has no start yet. Without git it gets none.
-            let _ = checks::note_start(found.file.folder(), &here.root);
-        }
+        note_start(here, &found.file, &state)?;
         let what = if self.command == "build" { "building" } else { "running" };
         screen::tell(&screen::visible_lines(&announcement(&state, &self.logs, what)));
         let answer = Answer::of(self.how.json);
@@ -154,10 +153,35 @@ impl<'a> ReadyRun<'a> {
             logs: self.logs.clone(),
             answer,
             commits,
-            rounds: self.rounds,
+            rounds: self.how.rounds,
         };
         engine::run(Builder::new(order, &interrupts)?)
     }
+}
+
+/// Has the changes reviewed if the user says so here or in the settings. The lenses are frozen with
+/// the loop: what it does to their files later changes nothing.
+pub(crate) fn ask_for_review(here: &Here, state: &mut LoopState, is_asked_for: bool) {
+    let reviews = Settings::of(state).review();
+    if is_asked_for || (reviews.is_enabled() && state.review.is_none()) {
+        steps::ask_for(state, reviews.most_rounds(), review::lenses_of(&here.root));
+    }
+}
+
+/// Notes the tree from which the loop starts. A plan that was imported has no start yet, and without
+/// git only a review needs one.
+///
+/// # Errors
+/// If a review could not tell later what changed.
+pub(crate) fn note_start(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if state.review.is_some() {
+        return since_start::note_start(file.folder(), state)
+            .map_err(|error| refused(Exit::No, format!("{error:#}; nothing was reviewed or run")));
+    }
+    if checks::start_of(file.folder()).is_none() {
+        let _ = checks::note_start(file.folder(), &here.root);
+    }
+    Ok(())
 }
 
 /// Locks the work tree, so that two runs do not change the same files.
@@ -261,6 +285,7 @@ pub(crate) fn show_first(
     command: &str,
 ) -> Result<()> {
     let (mut state, now, client) = (state.clone(), clock::now(), &how.client);
+    client.keep(here, &state);
     let logs = options::logs(here, command);
     if rules::begin(&mut state, "ID", 1, now) == NextBuildStep::Criteria {
         rules::begin_for_goal(&mut state, "ID", 1);

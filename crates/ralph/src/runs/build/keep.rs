@@ -4,8 +4,8 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
 use anyhow::{Context, Result, anyhow};
-use ralph_core::project::settings::RunSettings;
-use ralph_core::state::LoopState;
+use ralph_core::project::settings::{RunBranch, RunSettings};
+use ralph_core::state::{LoopState, PlanFile};
 use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::branch::{self, BranchSwitch};
@@ -29,8 +29,14 @@ const SUBJECT: usize = 72;
 
 /// Switches the work tree as `--branch` or the settings say, before the first round.
 pub(crate) fn switch(here: &Here, run: &RunSettings, state: &LoopState) -> Result<()> {
-    let Some(name) = run.branch_name(&state.loop_id) else { return Ok(()) };
+    let Some(name) = branch_of(run, &state.loop_id, state.plan_file.as_ref()) else {
+        return Ok(());
+    };
     let top = repository(here, "--branch")?;
+    // The name of a loop's own branch until version 0.1.
+    let former = format!("ralph/{}", state.loop_id);
+    let is_former = run.branch == Some(RunBranch::Own(true)) && branch::exists(&top, &former)?;
+    let name = if is_former { former } else { name };
     match branch::switch(&top, &name)? {
         Err(why) => return Err(refused(Exit::No, why)),
         Ok(BranchSwitch::Stayed) => screen::tell(&format!("on branch {}", screen::visible(&name))),
@@ -44,10 +50,19 @@ pub(crate) fn switch(here: &Here, run: &RunSettings, state: &LoopState) -> Resul
     Ok(())
 }
 
-/// Refuses `--branch` and `--commit` outside of a repository, before anything starts.
-pub(crate) fn check(here: &Here, run: &RunSettings) -> Result<()> {
-    if run.branch.is_some() && run.branch_name("x").is_some() {
-        repository(here, "--branch")?;
+fn branch_of(run: &RunSettings, loop_id: &str, plan: Option<&PlanFile>) -> Option<String> {
+    run.branch_name(loop_id, plan.map_or("", |plan| &plan.branch))
+}
+
+/// Refuses `--branch` and `--commit` outside of a repository, and a branch to which the work tree
+/// cannot switch, before anything starts. A loop that is new has no id yet.
+pub(crate) fn check(here: &Here, run: &RunSettings, state: Option<&LoopState>) -> Result<()> {
+    let loop_id = state.map_or("new", |state| state.loop_id.as_str());
+    if let Some(name) = branch_of(run, loop_id, state.and_then(|state| state.plan_file.as_ref())) {
+        let top = repository(here, "--branch")?;
+        if let Some(why) = branch::refusal(&top, &name)? {
+            return Err(refused(Exit::No, why));
+        }
     }
     if run.commits() {
         repository(here, "--commit")?;

@@ -4,17 +4,28 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use anyhow::Result;
 use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders, is_below};
+use ralph_core::project::settings::SandboxSettings;
 use ralph_core::protocol::sandbox::{self, SandboxReach};
 use ralph_io::client::{self, given};
 use ralph_io::git::{hooks_folder, repository, tree};
 use ralph_io::process::programs;
-use ralph_io::project::{identity, settings};
+use ralph_io::project::identity;
+use ralph_io::project::settings::{self, user_folder};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The bounds of a loop that works in this folder of the project, from the settings as they are now.
 pub(crate) fn bounds(here: &Here, root: &Path) -> Bounds {
+    with_settings(here, root, settings::read(&here.home, &here.root).0.sandbox())
+}
+
+/// The bounds of a worker in this folder, below a loop with these bounds.
+pub(crate) fn bounds_of_worker(here: &Here, folder: &Path, above: &Bounds) -> Bounds {
+    above.of_worker(with_settings(here, folder, SandboxSettings::default()))
+}
+
+fn with_settings(here: &Here, root: &Path, settings: SandboxSettings) -> Bounds {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let text = |path: &Path| real(path).to_string_lossy().into_owned();
     let root = real(root);
@@ -22,7 +33,7 @@ pub(crate) fn bounds(here: &Here, root: &Path) -> Bounds {
     let hooks = repository.as_ref().and_then(|it| hooks_folder(&it.top)).map(|path| text(&path));
     let git = repository.map(|it| (text(it.own()), text(it.common())));
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let config = settings::user_folder().unwrap_or_default();
+    let config = user_folder().unwrap_or_default();
     Bounds::of(&BoundsInput {
         project_root: &text(&root),
         git: git.as_ref().map(|(own, common)| GitFolders {
@@ -34,7 +45,7 @@ pub(crate) fn bounds(here: &Here, root: &Path) -> Bounds {
         ralph_home: &text(here.home.root()),
         ralph_config: &text(&config),
         client_config: &text(&client::config_dir().unwrap_or_default()),
-        settings: settings::read(&here.home, &here.root).0.sandbox(),
+        settings,
     })
 }
 

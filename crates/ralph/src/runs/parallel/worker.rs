@@ -3,6 +3,7 @@
 use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
+use crate::command::plan_import;
 use crate::runs::client::{ClientRound, sandbox};
 use crate::runs::engine::MemberExit;
 use crate::runs::worker::RoundOrder;
@@ -47,8 +48,10 @@ impl WorktreeLayout {
     fn choose(here: &Here, loop_id: &str, task: &str) -> Result<WorktreeLayout> {
         let base = make::base(&here.root)?;
         let base = base.map_err(|why| anyhow::anyhow!("{why}"))?;
+        let folders = headless_worker::branch_folders(loop_id);
+        let branches = base.branch_folder(&folders)?;
         for attempt in 1..MOST_KEPT {
-            let (folder, branch) = headless_worker::names(loop_id, task, attempt);
+            let (folder, branch) = headless_worker::names((loop_id, branches), task, attempt);
             let worktree = here.root.join(make::FOLDER).join(folder);
             if worktree.symlink_metadata().is_err() && !base.has_branch(&branch)? {
                 return Ok(WorktreeLayout { base, worktree, branch });
@@ -200,6 +203,10 @@ impl ParallelState<'_> {
             came.tokens,
             &came.outcome.why("its client ended without closing it"),
         )?;
+        if let Some(above) = self.plan.file.read().map_err(bad_state)? {
+            // What has nothing to merge is done now.
+            plan_import::tick(&above.state, &[]);
+        }
         // Needed as well if the loop above has ended and no longer lists any worker.
         put_away_by_id(self.plan.here, &worker.below, &told)?;
         let told =

@@ -10,11 +10,13 @@ use crate::command::screen;
 use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PlanPhase};
+use ralph_core::views::notice::NoticeEvent;
 use ralph_hooks::modes::ralplan::{self, Decided, DecisionRequest};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::process::person::{self, WaitEnd};
 use ralph_io::process::watch::Watch;
 use ralph_io::store::lifecycle::ManifestFate;
+use ralph_io::store::notice;
 use ralph_io::store::plan_files;
 use std::path::Path;
 
@@ -59,6 +61,8 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<GateO
             ask(asks, ASKS)?;
             note(here, driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
             shown = true;
+            // Planning takes long, and the user may have left.
+            notice::call(driver.file, &state, &NoticeEvent::Awaits);
         }
         match person::wait(interrupts, &watch, asks)? {
             WaitEnd::Changed => continue,
