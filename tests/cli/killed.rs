@@ -1,6 +1,7 @@
 //! A driver that is killed leaves no client at work, and the next run goes on.
 
 use crate::world::{World, start};
+use ralph_test_support::is_running;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -62,8 +63,8 @@ fn pids(world: &World) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn is_gone(pid: &String) -> bool {
-    !Path::new("/proc").join(pid).exists()
+fn is_gone(pid: &str) -> bool {
+    !is_running(pid.parse().unwrap())
 }
 
 /// Kills the command in the middle of its round, and waits until nothing of its client is alive.
@@ -75,7 +76,9 @@ fn killed(world: &World, command: &[&str]) {
     assert!(!pids(world).iter().any(is_gone), "{command:?}");
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_for(&format!("{command:?}: the end of its client"), || pids(world).iter().all(is_gone));
+    wait_for(&format!("{command:?}: the end of its client"), || {
+        pids(world).iter().all(|pid| is_gone(pid))
+    });
 }
 
 fn planned(world: &World) {

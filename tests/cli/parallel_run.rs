@@ -2,6 +2,7 @@
 //! what they leave.
 
 use crate::world::{Printed, World, start};
+use ralph_test_support::is_running;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -114,7 +115,7 @@ fn open(world: &World, gate: &str) {
 fn all_are_gone(world: &World) {
     let pids = fs::read_to_string(world.path("home/pids")).unwrap();
     wait_for("the end of all clients", || {
-        pids.lines().all(|pid| !Path::new("/proc").join(pid).exists())
+        pids.lines().all(|pid| !is_running(pid.trim().parse().unwrap()))
     });
 }
 

@@ -6,6 +6,7 @@ use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
 use ralph_core::modes::orchestration::progress;
 use ralph_core::modes::orchestration::state::State;
+use ralph_test_support::is_running;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -189,9 +190,7 @@ fn most(world: &World, mode: &str) -> usize {
 #[track_caller]
 fn all_are_gone(world: &World) {
     let pids = lines(world, "pids");
-    wait_for("the end of all clients", || {
-        pids.iter().all(|pid| !Path::new("/proc").join(pid).exists())
-    });
+    wait_for("the end of all clients", || pids.iter().all(|pid| !is_running(pid.parse().unwrap())));
 }
 
 fn session(world: &World, name: &str) -> String {

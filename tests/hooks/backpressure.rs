@@ -2,6 +2,7 @@
 //! new. The tools are small scripts; the real ones have tests of their own.
 
 use crate::world::{Ran, World};
+use ralph_test_support::is_running;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -132,7 +133,7 @@ fn a_check_that_hangs_is_ended_in_time_and_named_and_what_finished_is_told() {
     assert!(said.contains("\nhangs did not finish (it was ended after "), "{said}");
     let pids = fs::read_to_string(world.root().join("home/pids")).unwrap();
     for pid in pids.lines() {
-        assert!(!fs::exists(format!("/proc/{pid}")).unwrap(), "{pid} is alive");
+        assert!(!is_running(pid.parse().unwrap()), "{pid} is alive");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::world::World;
 use ralph_io::store::journal;
+use ralph_test_support::is_running;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -165,9 +166,7 @@ fn a_command_that_hangs_delays_no_hook_and_is_ended() {
     wait("the journal does not tell", || !notified(&world).is_empty());
     let why = "failed: `/bin/sh` did not finish within 10 seconds and was ended";
     assert_eq!(notified(&world)[0]["seen"]["command"], why);
-    if fs::exists("/proc/self").unwrap() {
-        wait("it still runs", || !fs::exists(format!("/proc/{group}")).unwrap());
-    }
+    wait("it still runs", || !is_running(group.parse().unwrap()));
     let explained = world.elsewhere(&["explain"]).text;
     assert!(explained.contains("loop ended"), "the decision comes first: {explained}");
     assert!(explained.contains("did not finish within 10 seconds"), "{explained}");

@@ -30,7 +30,7 @@ pub use executables::{BIN_DIR_VARIABLE, executables};
 pub use portable::portable;
 pub use probe::Probe;
 pub use run::Run;
-pub use terminal::{Terminal, wait_until};
+pub use terminal::{Terminal, is_running, wait_until};
 pub use world::World;
 
 use std::time::Duration;

@@ -143,8 +143,8 @@ impl Drop for Terminal {
     }
 }
 
-/// A zombie counts as ended: its new parent may never reap it.
-fn is_running(id: i32) -> bool {
+/// True if a process runs. A zombie counts as ended: its new parent may never reap it.
+pub fn is_running(id: i32) -> bool {
     let status = Command::new("ps").args(["-o", "stat=", "-p", &id.to_string()]).output();
     let status = status.map(|output| output.stdout).unwrap_or_default();
     !status.is_empty() && !status.trim_ascii_start().starts_with(b"Z")

@@ -22,7 +22,11 @@ const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 /// Decides who gave this command, for a loop whose client is `of`: the person if that client has
 /// ended; unseen inside a sandbox that may hide the client, or shows no processes at all.
 pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
-    let Some(table) = ProcessTable::read() else { return Speaker::Unseen };
+    speaker_in(ProcessTable::read(), of, session_id)
+}
+
+fn speaker_in(table: Option<ProcessTable>, of: &ClientProcess, session_id: &str) -> Speaker {
+    let Some(table) = table else { return Speaker::Unseen };
     if is_alive(&table, of) {
         return speaker::of_command(&line(&table), of, session_id);
     }
@@ -112,7 +116,7 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     if !is_alive(&table, of) {
         return true;
     }
-    let line = line(&table);
+    let line = line_for_event(&table, of);
     let executable = |pid: u32| table.command_lines(&[pid]).remove(0).executable;
     // The model can set the variable that `drives` comes from, but not its client's executable.
     let drives = drives && executable(of.pid).ends_with(COMMAND_LINE);
@@ -127,6 +131,18 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     let by_socket =
         table.is_exact() && speaker::answers_by_socket(&executable(of.pid).to_string_lossy());
     speaker::is_from_client(&line, &of, input, by_socket)
+}
+
+/// Without command lines where they take two more runs of `ps`, and the client is an ancestor.
+fn line_for_event(table: &ProcessTable, of: &ClientProcess) -> ProcessLine {
+    if !table.is_exact() {
+        let (rows, top) = rows_to_the_top(table);
+        let bare = described(table, rows, |pids| vec![CommandLine::default(); pids.len()], top);
+        if bare.processes.iter().any(|one| one.pid == of.pid) {
+            return bare;
+        }
+    }
+    line(table)
 }
 
 /// The client that this driver started: the first process below it that is not Ralph's own.
@@ -181,8 +197,17 @@ fn maker_of_input() -> Option<u32> {
 /// This process and its ancestors.
 fn line(table: &ProcessTable) -> ProcessLine {
     let (rows, top) = rows_to_the_top(table);
+    described(table, rows, |pids| table.command_lines(pids), top)
+}
+
+fn described(
+    table: &ProcessTable,
+    rows: Vec<ProcessRow>,
+    command_lines: impl Fn(&[u32]) -> Vec<CommandLine>,
+    top: Top,
+) -> ProcessLine {
     let pids: Vec<u32> = rows.iter().map(|row| row.pid).collect();
-    let lines = table.command_lines(&pids);
+    let lines = command_lines(&pids);
     let user = table.own().and_then(|own| table.user(own));
     let processes = rows.into_iter().zip(lines).map(|(row, line)| Process {
         is_foreign: table.user(row.pid) != user,
@@ -269,6 +294,14 @@ mod tests {
         assert!(line.processes.len() > 1, "{line:?}");
         assert!(matches!(line.top, Top::First | Top::Outside | Top::Hidden), "{line:?}");
         assert!(line.processes.windows(2).all(|pair| pair[0].started >= pair[1].started));
+    }
+
+    #[test]
+    fn without_a_process_table_nobody_counts_as_a_person() {
+        let us = client::this_process();
+        let dead = ClientProcess { pid: us.pid, started: "1".to_owned() };
+        assert_eq!(speaker_in(None, &us, "s"), Speaker::Unseen);
+        assert_eq!(speaker_in(None, &dead, "s"), Speaker::Unseen);
     }
 
     #[test]

@@ -204,6 +204,14 @@ mod tests {
     }
 
     #[test]
+    fn a_daemon_without_a_readable_environment_is_lost_without_adoption() {
+        let us = std::process::id();
+        let all = [process(us, 1), process(us + 1, 1)];
+        assert_eq!(pids(family(&all, &[], Some((us + 2, &[])))), [] as [u32; 0]);
+        assert_eq!(pids(family(&all, &[], Some((us + 2, &[us + 1])))), [us + 1]);
+    }
+
+    #[test]
     fn without_adoption_the_group_and_the_session_find_whose_parent_has_ended() {
         let us = std::process::id();
         let [group, session, left, marked] = [1, 2, 3, 6].map(|more| us + more);
