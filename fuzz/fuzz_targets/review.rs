@@ -28,7 +28,8 @@ fuzz_target!(|data: &[u8]| {
         }
         Err(why) => assert!(!why.is_empty()),
     }
-    if let Ok(mut findings) = review::findings(&text, "tests") {
+    if let Ok(review::Findings { found: mut findings, .. }) = review::findings(&text, "tests") {
+        assert!(findings.len() <= 100);
         let changed = ["a".to_owned()];
         let has = |file: &str, text: &str| {
             (1..3).any(|at| line_of(file, at).is_ok_and(|line| line.contains(text)))

@@ -20,10 +20,8 @@ impl Running {
     }
 
     fn as_client(&self) -> Value {
-        let pid = self.0.id();
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-        json!({"pid": pid, "started": started})
+        let client = ralph_io::client::of(self.0.id());
+        json!({"pid": client.pid, "started": client.started})
     }
 }
 

@@ -22,7 +22,7 @@ fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
-        "#!/bin/sh\nsay() {{ printf '%s\\n' \"$1\"; }}\necho called >>\"$HOME/called\"\n{client}\n"
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\necho called >>\"$HOME/called\"\n{client}\n"
     );
     fs::write(world.path("bin/claude"), script).unwrap();
     fs::set_permissions(world.path("bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -170,6 +170,24 @@ fn without_a_plan_or_a_client_nothing_is_begun() {
         (world.state()["phase"].clone(), statuses(&world)),
         (json!("planned"), vec!["pending".to_owned()])
     );
+}
+
+#[test]
+fn a_client_below_the_floor_begins_nothing_and_is_asked_for_its_version_once() {
+    let world = world(&[("T-1", &[])], "exit 0");
+    let old = "#!/bin/sh\necho \"$1\" >>\"$HOME/called\"\necho '2.1.139 (Claude Code)'\n";
+    fs::write(world.path("bin/claude"), old).unwrap();
+    let printed = world.ralph(&["build"]);
+    assert_eq!(printed.exit, 4, "{printed:?}");
+    for part in [
+        "Claude Code 2.1.139 is too old for headless rounds",
+        "`claude update`",
+        "nothing was started",
+    ] {
+        assert!(printed.stderr.contains(part), "{printed:?}");
+    }
+    assert_eq!(fs::read_to_string(world.path("home/called")).unwrap(), "--version\n");
+    assert_eq!(world.state()["phase"], "planned");
 }
 
 #[test]

@@ -55,6 +55,7 @@ impl Place {
         command.arg("demo").args(args).current_dir(self.root.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.at("home")).env("TMPDIR", self.at("tmp"));
+        command.envs(ralph_test_support::portable());
         // A session that is running must not be mistaken for one of the demo's.
         command.env("CLAUDE_CODE_SESSION_ID", "someone-elses").env("RALPH_MANIFEST", "/nowhere");
         Run::of(command, "", PATIENCE)

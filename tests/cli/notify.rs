@@ -39,7 +39,12 @@ fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn client(world: &World, script: &str) {
-    let path = world.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
+    let path = world.write(
+        "bin/claude",
+        &format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
+        ),
+    );
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -339,7 +344,7 @@ fn ended_in_its_round() -> (World, Child, Vec<rustix::process::Pid>) {
     let child = start(command.arg("build"));
     let pids = wait("the loop did not end", || {
         let text = fs::read_to_string(world.path("home/pids")).ok()?;
-        text.ends_with('\n').then(|| text)
+        text.ends_with('\n').then_some(text)
     });
     let pids = pids.split_whitespace().map(|pid| pid.parse().unwrap());
     let pids = pids.map(|pid| rustix::process::Pid::from_raw(pid).unwrap()).collect();

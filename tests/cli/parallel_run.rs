@@ -14,6 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What every client does first: `sid` is its session, `id` its task, `n` counts its attempts.
 const PRELUDE: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   test "$before" = --session-id && sid=$arg
@@ -534,4 +535,65 @@ fn inside_the_session_of_a_live_loop_it_is_for_a_person() {
     let refused = world.in_session("s", &["parallel", "run"], "");
     assert_eq!(refused.exit, 1);
     assert!(refused.stderr.contains("`ralph parallel run` is for a person only"), "{refused:?}");
+}
+
+/// A client that reviews as well: the criterion holds once both are merged, and one lens finds a defect
+/// in the merged tree.
+const REVIEWS: &str = r#"result() { say '{"type":"result","is_error":false,"total_cost_usd":0.5,"result":"'"$1"'"}'; }
+for arg; do
+  test "$before_prompt" = -p && prompt=$arg
+  before_prompt=$arg
+done
+if test "$RALPH_ROUND" = review; then
+  say '{"type":"system","subtype":"init","session_id":"'"$sid"'"}'
+  case "$prompt" in
+    *"The question:"*)
+      if test -e a && test -e b; then word=holds; else word=fails; fi
+      result '{\"verdict\":\"'$word'\",\"evidence\":[{\"file\":\"a\",\"line\":1,\"quote\":\"text of a\"}],\"why\":\"x\"}';;
+    *"one lens only, tests"*)
+      if test -e mended; then result '{\"findings\":[]}'
+      else result '{\"findings\":[{\"severity\":\"major\",\"file\":\"b\",\"line\":1,\"quote\":\"text of b\",\"what\":\"lacks a test\"}]}'; fi;;
+    *) result '{\"findings\":[]}';;
+  esac
+  exit 0
+fi
+case "$prompt" in *"lacks a test"*) touch mended; CLAUDE_CODE_SESSION_ID=$sid ralph task done T-1 --owner 'ralph build' --result x >/dev/null; ends; exit 0;; esac
+echo "text of $id" >$id; closes; ends"#;
+
+fn with_a_reviewed_criterion(world: &World) {
+    world.change_state(|state| {
+        let reviewed = json!({"id": "AC-2", "description": "clear", "verification_command": "",
+            "review": "do a and b belong together?"});
+        state["acceptance_criteria"].as_array_mut().unwrap().push(reviewed);
+    });
+}
+
+#[test]
+fn a_reviewed_criterion_is_judged_on_the_merged_tree_before_the_loop_is_complete() {
+    let world = world(&[("a", &[]), ("b", &[])], REVIEWS);
+    with_a_reviewed_criterion(&world);
+    let printed = run(&world, &[]);
+    is_complete(&world, &printed);
+    assert!(printed.stdout.contains("1 proven, 1 reviewed"), "{printed:#?}");
+    // A verdict against it keeps the loop from its end.
+    let world =
+        self::world(&[("a", &[]), ("b", &[])], &REVIEWS.replace("word=holds", "word=fails"));
+    with_a_reviewed_criterion(&world);
+    world.change_state(|state| state["max_iterations"] = json!(4));
+    let printed = run(&world, &[]);
+    assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert!(!printed.stdout.contains("Ralph: done"), "{printed:#?}");
+}
+
+#[test]
+fn a_parallel_run_reviews_its_merged_changes_if_the_user_says_so() {
+    let world = world(&[("a", &[]), ("b", &[])], REVIEWS);
+    let printed = run(&world, &["--review"]);
+    is_complete(&world, &printed);
+    assert!(
+        printed.stderr.contains("review 1: 1 major finding, 0 minor, 0 dropped"),
+        "{printed:#?}"
+    );
+    assert!(printed.stderr.contains("review 2: 0 major findings"), "{printed:#?}");
+    assert!(world.path("project/mended").exists());
 }

@@ -14,7 +14,13 @@ pub(crate) fn world(client: &str) -> World {
         let _ = std::os::unix::fs::symlink(place, world.path("bin").join(tool));
     }
     let place = world.path("bin/claude");
-    fs::write(&place, format!("#!/bin/sh\n{client}\n")).unwrap();
+    fs::write(
+        &place,
+        format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{client}\n"
+        ),
+    )
+    .unwrap();
     fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
     world
 }

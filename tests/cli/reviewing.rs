@@ -1,10 +1,16 @@
 //! `ralph run --review` beside a client that is a script: what reviewers find, and what Ralph makes of it.
 
-use crate::world::{Printed, World};
+use crate::world::{Printed, World, start};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// Reached only by a test that fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"Done."}'"#;
 
@@ -31,8 +37,21 @@ fn finding(severity: &str, quote: &str, what: &str) -> Value {
 /// A project under git, a client that works in rounds, and reviewers that run `reviews`, in which
 /// `$lens` begins with the name of the lens.
 fn world(reviews: &str) -> World {
-    let world = World::new().permissive().under_git();
-    for tool in ["sh", "date", "test", "touch", "cat", "grep"] {
+    let world = client(World::new().permissive().under_git(), reviews);
+    for arguments in [
+        &["config", "user.name", "n"][..],
+        &["config", "user.email", "n@example.com"],
+        &["commit", "-q", "--allow-empty", "-m", "begin"],
+    ] {
+        let output = world.command(Path::new("git"), "").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    world
+}
+
+/// The same in any project.
+fn client(world: World, reviews: &str) -> World {
+    for tool in ["sh", "date", "test", "touch", "cat", "grep", "sleep", "mv"] {
         let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
         let place = places.iter().find(|place| fs::exists(place).unwrap()).unwrap();
         let _ = std::os::unix::fs::symlink(place, world.path("bin").join(tool));
@@ -40,6 +59,7 @@ fn world(reviews: &str) -> World {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
         r#"#!/bin/sh
+[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
 say() {{ printf '%s\n' "$1"; }}
 for word; do case "$before" in --session-id) id=$word;; -p) prompt=$word;; esac; before=$word; done
 case "$RALPH_ROUND" in
@@ -54,14 +74,6 @@ esac
     );
     let path = world.write("bin/claude", &script);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    for arguments in [
-        &["config", "user.name", "n"][..],
-        &["config", "user.email", "n@example.com"],
-        &["commit", "-q", "--allow-empty", "-m", "begin"],
-    ] {
-        let output = world.command(Path::new("git"), "").args(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-    }
     world
 }
 
@@ -193,4 +205,294 @@ fn a_review_that_nobody_answers_pauses_the_loop_and_the_next_run_goes_on() {
     let printed = world.ralph(&["run"]);
     assert_eq!(printed.exit, 0, "{printed:?}");
     assert_eq!(ended(&world)["reviews"].as_array().unwrap().len(), 1);
+}
+
+#[track_caller]
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A reviewer that has used 35 tokens and hangs, until the file `well` is there. Then it answers.
+fn hangs(answer: &str) -> String {
+    let row = json!({"type": "assistant", "message": {"id": "m", "content": [],
+        "usage": {"input_tokens": 30, "output_tokens": 5}}});
+    format!(
+        "test -e \"$HOME/well\" || {{ say '{row}'; echo $$ >>\"$HOME/pids\"; exec sleep 600; }}\n{answer}"
+    )
+}
+
+fn pids(world: &World) -> Vec<String> {
+    let text = fs::read_to_string(world.path("home/pids")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn are_gone(world: &World) -> bool {
+    pids(world).iter().all(|pid| !Path::new("/proc").join(pid).exists())
+}
+
+/// What a reviewer of a criterion prints that judges so.
+fn judges(word: &str, quote: &str) -> String {
+    let evidence = json!([{"file": "code.txt", "line": 1, "quote": quote}]);
+    let verdict = json!({"verdict": word, "evidence": evidence, "why": "it is there"});
+    let row = json!({"type": "result", "is_error": false, "total_cost_usd": 0.5,
+        "modelUsage": {"m": {"inputTokens": 90, "outputTokens": 10}},
+        "result": verdict.to_string()});
+    format!("say '{row}'")
+}
+
+const REVIEW: &[&str] = &["--review"];
+const CRITERION: &[&str] = &["--ac", "clear=review: is code.txt clear?"];
+
+/// A run whose reviewers hang: `n` of them at once.
+fn begin(world: &World, more: &[&str], n: usize) -> Child {
+    let arguments = ["run", "Greet by name", "--ac", "made=test -e done"];
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let run = start(command.args(arguments).args(more));
+    wait_for("the reviewers", || pids(world).len() == n);
+    run
+}
+
+/// The next run reviews again and completes; the lost reviewers, `n` of them, are counted as well.
+#[track_caller]
+fn the_next_run_reviews_again(world: &World, n: usize, n_asked: usize) {
+    wait_for("the end of the reviewers", || are_gone(world));
+    let state = world.state();
+    assert_eq!(state.get("ending"), None, "{state:#}");
+    assert_eq!(state.get("reviews"), None, "{state:#}");
+    let criteria = state["acceptance_criteria"].as_array().unwrap();
+    let is_met = |one: &Value| one["review"].is_string() && one["verified"] == true;
+    assert!(!criteria.iter().any(is_met), "{state:#}");
+    world.write("home/well", "");
+    let printed = world.ralph(&["run"]);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    let state = ended(world);
+    assert_eq!(state["ending"]["kind"], "complete");
+    assert_eq!(state.get("reviewers"), None, "{state:#}");
+    let tokens = &state["usage"]["tokens"];
+    let used = tokens["input"].as_u64().unwrap() + tokens["output"].as_u64().unwrap();
+    assert_eq!(used, (n * 35 + n_asked * 100) as u64, "{state:#}");
+    let cost = state["usage"]["cost"].as_f64().unwrap();
+    assert!((cost - n_asked as f64 * 0.5).abs() < 1e-9, "{cost}");
+}
+
+#[test]
+fn a_review_that_is_killed_leaves_no_client_counts_nothing_and_is_made_again() {
+    let nothing = finds(json!([]));
+    let holds = judges("holds", "eval the name");
+    for (more, answer, n, n_asked) in [(REVIEW, nothing, 3, 5), (CRITERION, holds, 1, 1)] {
+        let world = world(&hangs(&answer));
+        let mut run = begin(&world, more, n);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        the_next_run_reviews_again(&world, n, n_asked);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_review_pauses_the_loop_and_the_next_run_reviews_again() {
+    let nothing = finds(json!([]));
+    let holds = judges("holds", "eval the name");
+    for (more, answer, n, n_asked) in [(REVIEW, nothing, 3, 5), (CRITERION, holds, 1, 1)] {
+        let world = world(&hangs(&answer));
+        let run = begin(&world, more, n);
+        let pid = Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
+        // The first lets those at work finish.
+        kill_process(pid, Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!are_gone(&world), "{more:?}");
+        kill_process(pid, Signal::INT).unwrap();
+        let printed = world.finish(run, "");
+        assert_eq!(printed.exit, 130, "{printed:?}");
+        assert!(printed.stdout.contains("ended by Ctrl-C; `ralph run` continues"), "{printed:?}");
+        assert_eq!(world.state()["phase"], "paused");
+        the_next_run_reviews_again(&world, n, n_asked);
+    }
+}
+
+#[test]
+fn a_finished_review_calls_the_user_and_so_does_a_judged_criterion() {
+    const KEEPS: &str = "cat > \"$HOME/told.$$.part\"; mv \"$HOME/told.$$.part\" \"$HOME/told.$$\"";
+    let settings = format!("[notify]\ncommand = {}\n", json!(["sh", "-c", KEEPS]));
+    let fails = judges("fails", "eval the name");
+    let cases = [
+        (REVIEW, finds_the_defect(), "review 1 is done: 1 major finding, 1 minor, 0 dropped"),
+        (
+            CRITERION,
+            format!("if grep -q eval code.txt; then {fails}; else exit 3; fi"),
+            "a review is done: AC-2 failed its review: it is there (code.txt:1)",
+        ),
+    ];
+    for (more, reviews, what) in cases {
+        let world = world(&reviews);
+        world.set_user(&settings);
+        run(&world, &[more, &["-n", "1"]].concat());
+        let texts = || {
+            let files = fs::read_dir(world.path("home")).unwrap().flatten();
+            let told = files.filter(|file| {
+                let name = file.file_name().to_string_lossy().into_owned();
+                name.starts_with("told.") && !name.ends_with(".part")
+            });
+            let read = |path: &Path| fs::read_to_string(path).unwrap();
+            let told = told.map(|file| serde_json::from_str::<Value>(&read(&file.path())).unwrap());
+            told.filter(|one| one["event"] == "reviewed").collect::<Vec<Value>>()
+        };
+        wait_for(what, || texts().iter().any(|one| one["what"] == what));
+        let told = texts();
+        assert_eq!(told.iter().filter(|one| one["what"] == what).count(), 1, "{told:#?}");
+    }
+}
+
+#[test]
+fn reviewers_stop_at_the_limit_of_cost_and_the_loop_does_not_end_as_complete() {
+    let world = world(&finds(json!([])));
+    let printed = run(&world, &["--review", "--max-cost", "1"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    let n_asked = lenses(&world).len();
+    assert!((3..5).contains(&n_asked), "{:?}", lenses(&world));
+    let state = ended(&world);
+    assert_eq!(state["ending"]["kind"], "budget", "{:#}", state["ending"]);
+    let cost = state["usage"]["cost"].as_f64().unwrap();
+    assert!((cost - n_asked as f64 * 0.5).abs() < 1e-9, "{cost}");
+    let problems = state["reviews"][0]["problems"].to_string();
+    assert!(problems.contains("the loop's limit is reached"), "{problems}");
+}
+
+#[test]
+fn the_cost_of_a_criterions_review_counts_towards_the_limit() {
+    let world = world(&judges("fails", "eval the name"));
+    let printed = run(&world, &[CRITERION, &["--max-cost", "0.4"]].concat());
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    let state = ended(&world);
+    assert_eq!(state["ending"]["kind"], "budget", "{:#}", state["ending"]);
+    assert!(state["ending"]["detail"].as_str().unwrap().contains("cost $0.50 of at most $0.40"));
+}
+
+/// The arguments of all reviewers, one in a line.
+const NOTES_ARGUMENTS: &str =
+    "printf '%s ' \"$@\" >>\"$HOME/arguments\"; echo >>\"$HOME/arguments\"\n";
+
+fn reviews_with_these_programs(bwrap: Option<&str>, more: &[&str]) -> (Printed, Vec<String>) {
+    let world = world(&format!("{NOTES_ARGUMENTS}{}", finds(json!([]))));
+    if let Some(bwrap) = bwrap {
+        for (name, script) in [("bwrap", bwrap), ("socat", "exit 0")] {
+            let path = world.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    let printed = run(&world, &[&["--review"], more].concat());
+    let text = fs::read_to_string(world.path("home/arguments")).unwrap();
+    (printed, text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_sandbox_a_reviewer_has_no_shell_and_the_user_reads_what_to_install() {
+    for (bwrap, why) in [
+        (None, "`bwrap` and `socat` are missing; install the package bubblewrap socat"),
+        (
+            Some("echo 'No permissions' >&2; exit 1"),
+            "the system lets `bwrap` start nothing (No permissions)",
+        ),
+    ] {
+        let (printed, arguments) = reviews_with_these_programs(bwrap, &[]);
+        assert_eq!(printed.exit, 0, "{printed:?}");
+        let told = format!("the reviewers read files and run no commands: {why}");
+        assert!(printed.stderr.contains(&told), "{printed:?}");
+        let alone = |line: &String| line.contains("--tools Read,Grep,Glob ");
+        assert!(arguments.iter().any(alone), "{arguments:?}");
+        assert!(!arguments.concat().contains("Bash"), "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reviewer_with_a_shell_is_in_a_sandbox_whatever_the_users_arguments_say() {
+    let more = ["--", "--dangerously-skip-permissions", "--tools", "default", "--model", "opus"];
+    let (printed, arguments) = reviews_with_these_programs(Some("exit 0"), &more);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    let all = arguments.concat();
+    for part in [
+        "--tools Read,Grep,Glob,Bash ",
+        "--model opus ",
+        "--permission-mode default ",
+        "\"failIfUnavailable\":true",
+        "\"allowUnsandboxedCommands\":false",
+        "\"Bash(ralph *)\"",
+    ] {
+        assert!(all.contains(part), "{part} in {all}");
+    }
+    for part in ["--dangerously-skip-permissions", "default --model", "--tools default"] {
+        assert!(!all.contains(part), "{part} in {all}");
+    }
+}
+
+#[test]
+fn without_git_a_review_sees_what_changed_and_its_findings_count() {
+    let world = client(World::new().permissive(), &finds_the_defect());
+    world.write("project/old.txt", "eval the name\n");
+    world.set_user("[review]\nenabled = true\n");
+    let printed = run(&world, &[]);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    let told = "review 1: 1 major finding, 1 minor, 0 dropped\n  T-1 pending code.txt:1 runs what it reads";
+    assert!(printed.stderr.contains(told), "{printed:?}");
+    let state = ended(&world);
+    assert_eq!(state["task_graph"][0]["status"], "done", "{state:#}");
+    assert_eq!(fs::read_to_string(world.path("project/code.txt")).unwrap(), "quote the name\n");
+    // What the loop did not change is not reviewed.
+    let elsewhere = json!([{"severity": "major", "file": "old.txt", "line": 1,
+        "quote": "eval the name", "what": "is old"}]);
+    let world = client(World::new().permissive(), &finds(elsewhere));
+    world.write("project/old.txt", "eval the name\n");
+    let printed = run(&world, &["--review"]);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    let why = &ended(&world)["reviews"][0]["findings"][0]["dropped"];
+    assert_eq!(why, "it cites no file that changed");
+}
+
+#[test]
+fn what_a_reviewer_writes_confirms_nothing_and_calls_for_another_round() {
+    let planted = finds(json!([{"severity": "major", "file": "code.txt", "line": 2,
+        "quote": "planted line", "what": "is planted"}]));
+    let nothing = finds(json!([]));
+    let world = world(&format!(
+        "case \"$lens\" in defects*) if test -e \"$HOME/once\"; then {nothing}; \
+         else touch \"$HOME/once\"; echo 'planted line' >>code.txt; {planted}; fi;; *) {nothing};; esac"
+    ));
+    let printed = run(&world, &["--review"]);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    assert!(printed.stderr.contains("changed while the reviewers read: code.txt"), "{printed:?}");
+    let state = ended(&world);
+    let reviews = state["reviews"].as_array().unwrap();
+    assert_eq!(reviews.len(), 2, "{reviews:#?}");
+    assert_eq!(reviews[0]["changed"], json!(["code.txt"]));
+    assert_eq!(reviews[0]["findings"][0]["dropped"], "it cites no file that changed");
+    assert_eq!(state["task_graph"], json!([]));
+}
+
+#[test]
+fn a_lens_without_a_usable_answer_is_asked_once_more_and_floods_hide_nothing() {
+    let flood: Vec<Value> = (0..1_000).map(|n| finding("minor", "", &format!("{n}"))).collect();
+    let hidden = finding("MAJOR", "eval the name", "\u{1b}[2J RALPH_COMPLETE runs what it reads");
+    let flood = finds(json!([&flood[..], &[hidden]].concat()));
+    let nothing = finds(json!([]));
+    let world = world(&format!(
+        "case \"$lens\" in \
+         tests*) if test -e \"$HOME/once\"; then {nothing}; else touch \"$HOME/once\"; say '{{}}'; fi;; \
+         defects*) if grep -q eval code.txt; then {flood}; else {nothing}; fi;; *) {nothing};; esac"
+    ));
+    let printed = run(&world, &["--review"]);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    let shown = format!("{}{}", printed.stdout, printed.stderr);
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    assert!(shown.contains("defects and security: 901 findings left out"), "{shown}");
+    assert!(shown.contains("T-1 pending code.txt:1 \\u{1b}[2J RALPH_COMPLETE runs"), "{shown}");
+    let state = ended(&world);
+    assert_eq!(state["task_graph"][0]["status"], "done", "{state:#}");
+    let asked = lenses(&world).iter().filter(|lens| *lens == "tests").count();
+    assert_eq!(asked, 3, "twice in the first round, once in the second");
+    assert!(!state["reviews"][0]["problems"].to_string().contains("no answer"), "{state:#}");
 }

@@ -32,7 +32,7 @@ pub(crate) fn world(client: &str) -> World {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
-        "#!/bin/sh\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
     );
     let path = world.write("bin/claude", &script);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();

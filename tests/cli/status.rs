@@ -56,7 +56,7 @@ fn the_document_has_the_members_that_programs_rely_on() {
                 "blocked": 0, "waiting": 0},
             "progress": {"signal": "working", "standing": 0, "same_failure": 0, "stall_limit": 3},
             "tokens": {"used": 0, "limit": null}, "cost": {"used": 0.0, "limit": null}, "minutes": {"used": 0, "limit": 480},
-            "checkpoint": null, "blocked": null, "cut": null, "workers": [], "signals": {"waiting": 0}, "ralplan": null, "session": null, "refine": null, "pause": null, "ending": null,
+            "checkpoint": null, "blocked": null, "cut": null, "client": null, "workers": [], "signals": {"waiting": 0}, "ralplan": null, "session": null, "refine": null, "pause": null, "ending": null,
             "next": "the criteria are not those that were agreed to; `ralph criteria accept` takes \
                 them",
             "created_at": null, "started_at": null, "updated_at": null, "started_by": "person",

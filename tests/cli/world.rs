@@ -117,6 +117,7 @@ impl World {
             .env("RALPH_HOME", self.path("ralph"))
             .env("PATH", self.path("bin"))
             .env("TZ", "UTC")
+            .envs(ralph_test_support::portable())
             .current_dir(self.path("project"));
         if !session.is_empty() {
             command.env("CLAUDE_CODE_SESSION_ID", session);

@@ -55,6 +55,7 @@ mod speaker;
 mod statusline;
 mod unreadable;
 mod usage;
+mod versions;
 mod waking;
 mod worktree_base;
 
@@ -75,6 +76,31 @@ const FEW: [&str; 5] = [
     "statusline::the_clients_status_line_says_where_the_loop_stands",
 ];
 
+/// What `scripts/try-client --matrix` runs with each version of the client: start, stop, cancel, sandbox,
+/// review, build, notify.
+const SAMPLE: [&str; 17] = [
+    "versions::an_old_client_is_refused_and_any_other_starts_a_loop",
+    "versions::in_print_mode_the_client_has_what_the_table_says",
+    "versions::at_the_keyboard_the_client_has_what_the_table_says",
+    "versions::a_cancel_typed_in_mid_turn_stops_the_loop_and_typed_again_ends_it",
+    "loops::a_typed_command_starts_a_loop_that_goes_on_exactly_as_often_as_it_may",
+    "loops::stops_without_any_change_end_the_loop_as_stalled",
+    "evidence::only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria",
+    "person::a_typed_loop_is_announced_goes_on_and_says_how_it_ended",
+    "person::cancel_in_plain_words_in_mid_turn_cuts_the_next_tool_call",
+    "person::a_queued_cancel_command_runs_at_the_next_stop_without_the_model",
+    "person::interrupts::a_question_after_escape_is_answered_and_not_captured",
+    "waking::in_a_terminal_a_worker_that_reports_wakes_nobody",
+    "run::a_task_with_two_criteria_is_complete_after_three_fresh_sessions",
+    "sandbox::a_round_cannot_leave_its_bounds_and_what_it_tried_is_told",
+    "review::a_review_finds_a_planted_defect_which_is_then_fixed",
+    "builds::a_diamond_is_built_in_the_order_of_what_its_tasks_need",
+    "notify::a_loop_that_ends_in_a_conversation_calls_the_user_once",
+];
+
+/// Limits a run to [`SAMPLE`].
+const SAMPLE_VARIABLE: &str = "RALPH_CLIENT_SAMPLE";
+
 /// A named test.
 type Test = (&'static str, fn());
 
@@ -94,8 +120,12 @@ fn main() -> ExitCode {
     if isolation::is_inside() {
         isolation::assert_only_loopback();
         let all = is_required() || arguments.filter.is_some();
-        return libtest_mimic::run(&arguments, trials(|name| !all && !FEW.contains(&name)))
-            .exit_code();
+        let sample = std::env::var_os(SAMPLE_VARIABLE).is_some();
+        let left_out = |name: &str| match sample {
+            true => !SAMPLE.contains(&name) || versions::needs_a_newer_client(name),
+            false => !all && !FEW.contains(&name),
+        };
+        return libtest_mimic::run(&arguments, trials(left_out)).exit_code();
     }
     match install::find_client().and_then(|client| isolation::check().map(|()| client)) {
         Ok(client) => isolation::run_again_inside(&client),
@@ -168,6 +198,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("unreadable", unreadable::TESTS),
         ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),
+        ("versions", versions::TESTS),
         ("worktree_base", worktree_base::TESTS),
         ("evidence", evidence::TESTS),
         ("review", review::TESTS),

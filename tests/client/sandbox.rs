@@ -21,6 +21,9 @@ pub(crate) const TESTS: &[Test] = tests![
     a_background_command_is_ended_after_its_time,
     a_mode_that_skips_permissions_still_runs_commands_in_the_sandbox,
     a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof,
+    without_the_offered_line_a_conversation_in_the_users_sandbox_still_ends_by_proof,
+    with_the_offered_line_each_command_of_the_model_works_in_the_users_sandbox,
+    with_the_offered_line_a_loop_in_the_users_sandbox_pauses_and_is_cancelled,
 ];
 
 fn installed() -> World {
@@ -293,5 +296,68 @@ fn a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof() {
     assert!(!doctor.contains("excludedCommands"), "{doctor}");
     world.settings(json!({"sandbox": {"enabled": true}}));
     let doctor = world.ralph(&["doctor"]).stdout;
-    assert!(doctor.contains("excludedCommands"), "{doctor}");
+    assert!(doctor.contains("`ralph install --with sandbox`"), "{doctor}");
+}
+
+/// The results of a conversation of one loop in which the model gives its own commands, one for each
+/// kind; then it asks for completion.
+fn conversation(world: &World) -> Vec<String> {
+    let script = Script::new()
+        .turn(ScriptedTurn::bash("ralph task add 'Make it' --id T-1"))
+        .turn(ScriptedTurn::bash("ralph task claim T-1"))
+        .turn(ScriptedTurn::tool(
+            "Write",
+            json!({"file_path": world.project().join("made.json"), "content": "{ broken"}),
+        ))
+        .turn(ScriptedTurn::bash("echo x > made"))
+        .turn(ScriptedTurn::bash("ralph task done T-1 --result made"))
+        .turn(ScriptedTurn::bash("ralph verify"))
+        .turn(ScriptedTurn::bash("ralph status"))
+        .turn(ScriptedTurn::text("RALPH_COMPLETE"));
+    let stand_in = StandIn::start(script).unwrap();
+    let run = world.client(&stand_in).prompt("/ralph \"Make it\" --ac 'it is there=test -s made'");
+    assert_eq!(the_ended(world).ending(), "complete at 0/25", "{run:?}");
+    results(&stand_in)
+}
+
+fn in_the_users_sandbox() -> World {
+    let world = World::sandboxed();
+    world.settings(json!({"sandbox": {"enabled": true, "failIfUnavailable": true,
+        "autoAllowBashIfSandboxed": true}}));
+    let offered = world.ralph(&["install"]).exits(0).stdout;
+    assert!(offered.contains("`ralph install --with sandbox`"), "{offered}");
+    world
+}
+
+fn without_the_offered_line_a_conversation_in_the_users_sandbox_still_ends_by_proof() {
+    let results = conversation(&in_the_users_sandbox());
+    for at in [0, 1, 4, 5] {
+        assert!(results[at].contains("in the client's sandbox"), "{at}: {results:#?}");
+        assert!(results[at].contains("`ralph install --with sandbox`"), "{at}: {results:#?}");
+    }
+}
+
+fn with_the_offered_line_each_command_of_the_model_works_in_the_users_sandbox() {
+    let world = in_the_users_sandbox();
+    world.ralph(&["install", "--with", "sandbox"]).exits(0);
+    let results = conversation(&world);
+    for (at, told) in [(0, "T-1"), (1, "T-1"), (4, "T-1"), (5, "AC-1")] {
+        assert!(results[at].contains(told), "{at}: {results:#?}");
+    }
+    assert!(!results.iter().any(|one| one.contains("sandbox")), "{results:#?}");
+}
+
+fn with_the_offered_line_a_loop_in_the_users_sandbox_pauses_and_is_cancelled() {
+    let world = in_the_users_sandbox();
+    world.ralph(&["install", "--with", "sandbox"]).exits(0);
+    let script = Script::new()
+        .turn(ScriptedTurn::bash("ralph blocked 'Create the bucket for the reports'"))
+        .turn(ScriptedTurn::bash("ralph cancel"))
+        .turn(ScriptedTurn::text("A person has to create the bucket."));
+    let stand_in = StandIn::start(script).unwrap();
+    let start = "/ralph \"Make it\" --ac 'it is there=test -s made'";
+    world.client(&stand_in).prompts(&[start, "/ralph-cancel"]);
+    let results = results(&stand_in);
+    assert!(results[1].contains("for a person only"), "{results:#?}");
+    assert!(the_ended(&world).ending().starts_with("cancelled"), "{}", the_ended(&world).ending());
 }

@@ -1,4 +1,4 @@
-//! The client's status line, as `ralph install --statusline` registers it, in a real session.
+//! The client's status line, as `ralph install --with statusline` registers it, in a real session.
 
 use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;

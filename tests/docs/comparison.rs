@@ -44,6 +44,40 @@ fn each_named_link_has_a_target_and_each_source_a_commit() {
     }
 }
 
+/// What the brief of the comparison asks for, as the rows name it.
+const POINTS: [&str; 8] = [
+    "plan file",
+    "fresh session per task",
+    "proof",
+    "review",
+    "notifications",
+    "sandbox",
+    "cost limit",
+    "resume after a kill",
+];
+
+#[test]
+fn each_point_about_us_names_a_test_that_exists() {
+    let text = page();
+    let targets: Vec<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.split_once("]: ../tests/"))
+        .collect();
+    let tests: Vec<&(&str, &str)> =
+        targets.iter().filter(|(name, _)| name.starts_with("t-")).collect();
+    for (name, target) in &tests {
+        let (file, test) = target.split_once('#').unwrap_or_else(|| panic!("[{name}]: {target}"));
+        let code = read(&root().join("tests").join(file));
+        assert!(code.contains(&format!("fn {test}()")), "[{name}]: there is no `{test}` in {file}");
+    }
+    for point in POINTS {
+        let row = text.lines().find(|line| line.starts_with(&format!("| {point} |")));
+        let ours = row.unwrap_or_else(|| panic!("no row for {point}")).split('|').nth(2).unwrap();
+        let is_shown = tests.iter().any(|(name, _)| ours.contains(&format!("][{name}]")));
+        assert!(is_shown, "{point}: {ours}");
+    }
+}
+
 #[test]
 fn a_case_is_named_as_its_file_and_holds_for_us() {
     let conformance = read(&root().join("docs/reference/conformance.md"));

@@ -53,6 +53,19 @@ fn every_hook_is_smaller_than_three_megabytes() {
 }
 
 #[test]
+fn a_release_has_neither_the_portable_forms_nor_the_switch_of_the_tests() {
+    each(&HOOKS, "the switch of the tests", |scene, hook| {
+        scene.is_static()?;
+        let bytes = std::fs::read(scene.executable(hook)?).expect("it was just built");
+        for text in ["RALPH_TEST_PORTABLE", "/bin/ps"] {
+            let is_there = bytes.windows(text.len()).any(|part| part == text.as_bytes());
+            assert!(!is_there, "{hook} contains `{text}`");
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn an_idle_hook_makes_at_most_35_system_calls() {
     each(&IDLE, "system calls", |scene, hook| {
         scene.is_static()?;

@@ -47,11 +47,9 @@ fn values_of_the_wrong_type() {
         payload[member] = value;
         payload.to_string()
     };
-    harmless(event("Stop", "background_tasks", json!(7)));
-    harmless(event("Stop", "session_id", json!({"a": 1})));
-    harmless(event("Stop", "session_id", json!(["session-1"])));
+    harmless(event("SessionEnd", "session_id", json!({"a": 1})));
+    harmless(event("SessionEnd", "session_id", json!(["session-1"])));
     harmless(event("Stop", "hook_event_name", json!(["Stop"])));
-    harmless(event("Stop", "last_assistant_message", json!({"text": "RALPH_COMPLETE"})));
     harmless(event("SessionStart", "source", json!(7)));
     harmless(event("UserPromptSubmit", "prompt", json!(null)));
     harmless(event("UserPromptExpansion", "command_name", json!([])));
@@ -73,7 +71,6 @@ fn json_nested_beyond_reason() {
 #[test]
 fn a_session_id_that_is_missing_or_plays_tricks() {
     let ids = [
-        "",
         ".",
         "..",
         "../manifest/session-1",
@@ -101,7 +98,7 @@ fn a_session_id_that_is_missing_or_plays_tricks() {
             harmless(payload.to_string());
         }
     }
-    harmless(r#"{"hook_event_name":"Stop"}"#);
+    harmless(r#"{"hook_event_name":"SessionEnd"}"#);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-fn fixtures() -> Vec<(String, Value)> {
+pub(crate) fn fixtures() -> Vec<(String, Value)> {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/claude-code-2.1.328");
     let mut all: Vec<(String, Value)> = fs::read_dir(folder)
@@ -57,7 +57,7 @@ fn with_a_loop_every_payload_gets_nothing_or_one_honoured_object() {
 /// A member that the client does not know, or an event that is not the one asked about, would void
 /// the whole answer.
 #[track_caller]
-fn check_honoured(name: &str, payload: &Value, ran: &Ran) {
+pub(crate) fn check_honoured(name: &str, payload: &Value, ran: &Ran) {
     const KNOWN: [&str; 6] =
         ["decision", "reason", "systemMessage", "continue", "stopReason", "hookSpecificOutput"];
     let reply = ran.json();

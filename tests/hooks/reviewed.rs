@@ -213,3 +213,75 @@ fn a_reviewer_that_takes_too_long_is_ended_and_the_request_refused() {
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("there was no time left for it"), "{reason}");
 }
+
+/// A reviewer that has used 35 tokens and hangs, until the file `well` is there.
+const HANGS: &str = r#"if ! test -e well; then
+  echo $$ >pid
+  printf '%s\n' '{"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":30,"output_tokens":5}}}'
+  exec sleep 600
+fi"#;
+
+#[track_caller]
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed().as_secs() < 60, "{what} did not come to be");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_hook_that_is_killed_in_a_review_leaves_no_reviewer_and_the_next_request_asks_again() {
+    let world = looping(FLAGS, HANGS);
+    world.write("done", "yes\n");
+    answers(&world, &verdict("holds", 3, "Open the door."));
+    let members = json!({"stop_hook_active": false, "background_tasks": [], "session_crons": [],
+        "last_assistant_message": TOKEN});
+    let payload = world.payload("Stop", members);
+    let mut hook = world.command("ralph-stop-hook");
+    hook.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut hook = hook.spawn().unwrap();
+    std::io::Write::write_all(&mut hook.stdin.take().unwrap(), payload.to_string().as_bytes())
+        .unwrap();
+    let pid = world.root().join("reviewer/pid");
+    wait_for("the reviewer", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+    let pid = fs::read_to_string(pid).unwrap();
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+    wait_for("the end of the reviewer", || {
+        !std::path::Path::new("/proc").join(pid.trim()).exists()
+    });
+    let state = world.state();
+    assert_eq!(state["acceptance_criteria"][1]["verified"], false, "{state:#}");
+    assert_eq!(state["acceptance_criteria"][1].get("receipt"), None, "{state:#}");
+    fs::write(world.root().join("reviewer/well"), "").unwrap();
+    world.stop(TOKEN).ends("1 proven, 1 reviewed");
+    assert_eq!(n_asked(&world), 2);
+    let tokens = &world.archived()[0]["usage"]["tokens"];
+    assert_eq!((&tokens["input"], &tokens["output"]), (&json!(930), &json!(105)), "{tokens}");
+}
+
+#[test]
+fn the_tokens_of_a_reviewer_that_the_hooks_time_ends_are_counted_and_its_verdict_is_not() {
+    let world = looping(FLAGS, HANGS);
+    world.write("done", "yes\n");
+    answers(&world, &verdict("holds", 3, "Open the door."));
+    world.edit_state(|state| state["settings"]["verify_seconds"] = json!(3));
+    refused(&world, &world.stop(TOKEN));
+    let state = world.state();
+    assert_eq!(state["acceptance_criteria"][1]["verified"], false);
+    assert_eq!(state["usage"]["tokens"]["input"], 30, "{:#}", state["usage"]);
+    assert_eq!(state.get("reviewers"), None);
+    let pid = fs::read_to_string(world.root().join("reviewer/pid")).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "it has ended");
+}
+
+#[test]
+fn in_a_conversation_too_the_cost_of_reviews_counts_towards_the_limit() {
+    let world = looping(FLAGS, "");
+    world.write("done", "yes\n");
+    answers(&world, &verdict("fails", 3, "Open the door."));
+    world.edit_state(|state| state["limits"]["max_cost"] = json!(0.2));
+    world.stop(TOKEN).ends("cost $0.25 of at most $0.20");
+    assert_eq!(world.ending(), "budget");
+}

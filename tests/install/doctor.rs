@@ -1,6 +1,7 @@
 //! What `ralph doctor` says of a home that is well, and of each breakage.
 
 use crate::world::{Said, World, fixture};
+use ralph_core::protocol::client_version::ClientFeature;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -176,10 +177,11 @@ fn a_manifest_entry_that_leads_nowhere_is_named() {
 #[test]
 fn a_client_that_is_too_old_is_named_with_what_it_lacks() {
     let world = installed().env("FAKE_CLIENT_VERSION", "2.1.100");
-    fails(&world, "FAIL  client: `claude` 2.1.100 (Claude Code) is older than 2.1.139")
-        .says("update Claude Code");
-    let world = world.env("FAKE_CLIENT_VERSION", "2.1.150");
-    world.ralph(&["doctor"]).exit(0).says("warn  client: ").says("older than 2.1.163");
+    let floor = ClientFeature::Conversation.row().since;
+    fails(&world, &format!("FAIL  client: `claude` 2.1.100 (Claude Code) is older than {floor}"))
+        .says("`claude update`");
+    let world = world.env("FAKE_CLIENT_VERSION", &floor.to_string());
+    world.ralph(&["doctor"]).exit(0).says("warn  client: ").says("after `/clear` (since 2.1.");
 }
 
 #[test]
@@ -348,8 +350,8 @@ fn what_workers_begin_from_is_shown_where_there_is_a_remote() {
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     world.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
     let said = world.ralph(&["doctor"]).exit(0);
-    said.says("; `origin/main` lacks 1 commit of yours; run `ralph install --worker-base head`");
-    world.ralph(&["install", "--worker-base", "head"]).exit(0);
+    said.says("; `origin/main` lacks 1 commit of yours; run `ralph install --with worker-base`");
+    world.ralph(&["install", "--with", "worker-base"]).exit(0);
     let said = world.ralph(&["doctor"]).exit(0);
     said.says("ok    worker base: `worktree.baseRef` is `head` in `").says("all is well");
     world.write("project/.claude/settings.json", r#"{"worktree": {"baseRef": "fresh"}}"#);
@@ -658,7 +660,7 @@ fn the_report_for_scripts_is_one_document() {
     let client =
         report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "client");
     assert_eq!(client.unwrap()["verdict"], "fail");
-    assert_eq!(client.unwrap()["cure"], "update Claude Code");
+    assert_eq!(client.unwrap()["cure"], "type `claude update`");
 }
 
 #[test]

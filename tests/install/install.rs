@@ -79,9 +79,9 @@ fn a_status_line_is_registered_only_when_it_is_asked_for_and_shows_what_stood_th
     let world = World::new().with_settings(SETTINGS);
     world.ralph(&["install"]).exit(0);
     assert_eq!(parsed(&world.read("home/.claude/settings.json")).get("statusLine"), None);
-    let dry = world.ralph(&["install", "--statusline", "--dry-run"]).exit(0);
+    let dry = world.ralph(&["install", "--with", "statusline", "--dry-run"]).exit(0);
     dry.says("would set the status line: ").says("\"statusLine\"");
-    world.ralph(&["install", "--statusline"]).exit(0);
+    world.ralph(&["install", "--with", "statusline"]).exit(0);
     let line = parsed(&world.read("home/.claude/settings.json"))["statusLine"].clone();
     let command = world.path("bin/ralph statusline");
     assert_eq!(line, json!({"type": "command", "command": command}));
@@ -97,7 +97,7 @@ fn a_status_line_is_registered_only_when_it_is_asked_for_and_shows_what_stood_th
 
     let own = r#"{"statusLine": {"type": "command", "command": "cat | wc -l; echo 'a  \"b\"'"}}"#;
     let world = World::new().with_settings(own);
-    world.ralph(&["install", "--statusline"]).exit(0);
+    world.ralph(&["install", "--with", "statusline"]).exit(0);
     world.ralph(&["start", "--session", "S", "fix it"]).exit(0);
     let settings = parsed(&world.read("home/.claude/settings.json"));
     let mut shell = world.command("/bin/sh");
@@ -112,7 +112,7 @@ fn a_status_line_is_registered_only_when_it_is_asked_for_and_shows_what_stood_th
 fn a_status_line_that_is_no_command_is_refused_and_nothing_is_changed() {
     let world = World::new().with_settings(r#"{"statusLine": true}"#);
     let before = world.snapshot("");
-    let said = world.ralph(&["install", "--statusline"]).exit(3);
+    let said = world.ralph(&["install", "--with", "statusline"]).exit(3);
     said.says("`statusLine` is not a command").says("nothing was changed");
     assert_eq!(world.snapshot(""), before);
     world.ralph(&["install"]).exit(0);
@@ -368,12 +368,13 @@ fn what_workers_begin_from_is_written_only_on_request() {
     let world = World::new().with_settings(before);
     world.ralph(&["install"]).exit(0);
     assert!(!world.read("home/.claude/settings.json").contains("baseRef"));
-    let option = ["install", "--worker-base", "head"];
+    let option = ["install", "--with", "worker-base"];
     world.ralph(&option).exit(0).says("start workers from: head");
     let settings = parsed(&world.read("home/.claude/settings.json"));
     assert_eq!(settings["worktree"], json!({"sparsePaths": [], "baseRef": "head"}));
     let again = world.ralph(&option).exit(0).says("nothing to change");
     again.does_not_say("kept your");
+    world.ralph(&["install", "--worker-base", "head"]).exit(0).says("nothing to change");
     world.ralph(&["install"]).exit(0).says("nothing to change");
     world.ralph(&["uninstall"]).exit(0);
     assert_eq!(world.read("home/.claude/settings.json"), before);
@@ -385,7 +386,7 @@ fn what_a_person_has_said_of_the_workers_base_stays_and_is_said() {
     for theirs in ["head", "fresh"] {
         let before = format!("{{\"worktree\": {{\"baseRef\": \"{theirs}\"}}}}");
         let world = World::new().with_settings(&before);
-        let said = world.ralph(&["install", "--worker-base", "head"]).exit(0);
+        let said = world.ralph(&["install", "--with", "worker-base"]).exit(0);
         said.says(&format!("kept your `worktree.baseRef`: \"{theirs}\""));
         let text = world.read("home/.claude/settings.json");
         world.write("home/.claude/settings.json", &format!("{text}\n"));
@@ -401,7 +402,7 @@ fn a_changed_file_loses_the_workers_base_only_if_it_is_still_ours() {
         [("head", json!({"a": 1})), ("fresh", json!({"a": 1, "worktree": {"baseRef": "fresh"}}))]
     {
         let world = World::new().with_settings("{\"a\": 1}");
-        world.ralph(&["install", "--worker-base", "head"]).exit(0);
+        world.ralph(&["install", "--with", "worker-base"]).exit(0);
         let text = world.read("home/.claude/settings.json");
         let changed = text.replace("\"head\"", &format!("\"{now}\""));
         world.write("home/.claude/settings.json", &format!("{changed}\n"));
@@ -413,14 +414,14 @@ fn a_changed_file_loses_the_workers_base_only_if_it_is_still_ours() {
 #[test]
 fn a_dry_run_shows_what_workers_would_begin_from() {
     let world = World::new();
-    let said = world.ralph(&["install", "--dry-run", "--worker-base", "head"]).exit(0);
+    let said = world.ralph(&["install", "--dry-run", "--with", "worker-base"]).exit(0);
     said.says("would start workers from: head").says("\"baseRef\": \"head\"");
     assert!(!world.exists("home/.claude/settings.json"));
 }
 
 #[test]
 fn it_is_offered_on_a_terminal_where_there_is_a_remote_and_nothing_is_said_of_it() {
-    const OFFER: &str = "ralph install --worker-base head`";
+    const OFFER: &str = "ralph install --with worker-base`";
     let world = World::new();
     world.git(&["init", "-q"]);
     world.ralph_on_a_terminal(&["install"]).exit(0).does_not_say(OFFER);
@@ -431,9 +432,78 @@ fn it_is_offered_on_a_terminal_where_there_is_a_remote_and_nothing_is_said_of_it
     let project = world.path("project");
     let project = project.to_str().unwrap();
     let said = world.ralph_on_a_terminal(&["install", "--project", project]).exit(0);
-    said.says(&format!("ralph install --project '{project}' --worker-base head`"));
+    said.says(&format!("ralph install --project '{project}' --with worker-base`"));
     world.write("project/.claude/settings.local.json", r#"{"worktree": {"baseRef": "fresh"}}"#);
     world.ralph_on_a_terminal(&["install"]).exit(0).does_not_say(OFFER);
+}
+
+const SANDBOXED: &str = r#"{"sandbox": {"enabled": true}}"#;
+
+#[test]
+fn where_the_users_sandbox_is_on_ralph_asks_on_a_terminal_whether_its_commands_may_run_outside() {
+    for (typed, is_written) in [("y\n", true), ("yes\n", true), ("\n", false), ("n\n", false)] {
+        let world = World::new().with_settings(SANDBOXED);
+        let said = world.ralph_that_is_told(typed, &["install"]).exit(0);
+        let said = said.says("Add `\"excludedCommands\": [\"ralph *\"]` to `").says("[y/N]");
+        let offered = said.stdout.contains("`ralph install --with sandbox` lets");
+        assert_eq!(offered, !is_written, "{}", said.stdout);
+        let settings = parsed(&world.read("home/.claude/settings.json"));
+        let expected = if is_written { json!(["ralph *"]) } else { Value::Null };
+        assert_eq!(settings["sandbox"]["excludedCommands"], expected, "{typed:?}");
+        assert_eq!(settings["sandbox"]["enabled"], true);
+        let again = world.ralph_that_is_told("", &["install"]).exit(0);
+        assert_eq!(again.stdout.contains("[y/N]"), !is_written, "{}", again.stdout);
+        world.ralph(&["uninstall"]).exit(0);
+        assert_eq!(world.read("home/.claude/settings.json"), SANDBOXED);
+    }
+}
+
+#[test]
+fn without_a_terminal_the_command_for_the_sandbox_is_printed_and_the_doctor_names_it() {
+    let world = World::new().with_settings(SANDBOXED);
+    let said = world.ralph(&["install"]).exit(0);
+    said.says("`ralph install --with sandbox` lets a plain `ralph` line run outside");
+    assert!(!world.read("home/.claude/settings.json").contains("excludedCommands"));
+    let said = world.ralph(&["doctor"]);
+    said.says("warn  sandbox: ").says("run `ralph install --with sandbox`");
+    // Neither a trial nor a repair answers in the user's place.
+    let dry = world.ralph_that_is_told("y\n", &["install", "--dry-run"]).exit(0);
+    dry.does_not_say("[y/N]");
+    world.ralph_that_is_told("y\n", &["doctor", "--fix"]).does_not_say("[y/N]");
+    assert!(!world.read("home/.claude/settings.json").contains("excludedCommands"));
+    let dry = world.ralph(&["install", "--dry-run", "--with", "sandbox"]).exit(0);
+    dry.says("would let run outside of the client's sandbox: ralph *").says("\"excludedCommands\"");
+    world.ralph(&["install", "--with", "sandbox"]).exit(0).does_not_say("--with sandbox");
+    world.ralph(&["doctor"]).says("ok    sandbox: ").does_not_say("excludedCommands");
+}
+
+#[test]
+fn for_a_project_the_command_names_it_and_without_a_sandbox_nothing_is_said() {
+    let world = World::new();
+    world.ralph_on_a_terminal(&["install"]).exit(0).does_not_say("sandbox");
+    world.ralph(&["uninstall"]).exit(0);
+    world.write("project/.claude/settings.local.json", SANDBOXED);
+    let project = world.path("project");
+    let project = project.to_str().unwrap();
+    let said = world.ralph(&["install", "--project", project]).exit(0);
+    let command = format!("`ralph install --project '{project}' --with sandbox`");
+    said.says(&command);
+    world.ralph(&["doctor"]).says(&format!("run {command}"));
+    world.ralph(&["uninstall", "--project", project]).exit(0);
+    let by_hand = "add `\"excludedCommands\": [\"ralph *\"]` below `\"sandbox\"`";
+    world.ralph(&["doctor"]).says(by_hand);
+}
+
+#[test]
+fn exceptions_of_the_sandbox_that_are_no_list_are_refused_and_nothing_is_changed() {
+    for (text, why) in [
+        (r#"{"sandbox": true}"#, "`sandbox` is not an object"),
+        (r#"{"sandbox": {"excludedCommands": "x"}}"#, "`sandbox.excludedCommands` is not a list"),
+    ] {
+        let world = World::new().with_settings(text);
+        world.ralph(&["install", "--with", "sandbox"]).exit(3).says(why);
+        assert_eq!(world.read("home/.claude/settings.json"), text);
+    }
 }
 
 #[test]

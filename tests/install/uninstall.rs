@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 #[track_caller]
 fn comes_back(settings: &str) {
     let world = World::new().with_settings(settings);
-    let all = ["install", "--block-cap", "20", "--worker-base", "head", "--statusline"];
-    world.ralph(&all).exit(0);
+    let all = ["install", "--block-cap", "20", "--with", "worker-base", "--with", "statusline"];
+    world.ralph(&[&all[..], &["--with", "sandbox"]].concat()).exit(0);
     assert_ne!(world.read("home/.claude/settings.json"), settings);
     world.ralph(&["uninstall"]).exit(0);
     assert_eq!(world.read("home/.claude/settings.json"), settings);
@@ -19,9 +19,35 @@ fn the_settings_are_what_they_were_to_the_byte() {
     comes_back("{ }\n\n");
     comes_back("");
     comes_back(r#"{"a":1,"hooks":{}}"#);
+    comes_back(r#"{"sandbox":{"enabled":true,"excludedCommands":["docker *" ]}}"#);
     comes_back("{\"hooks\": {\"Stop\": [], \"PreToolUse\": [ ]}, \"env\": {}, \"worktree\": {}}\n");
     comes_back("{\r\n\t\"x\" : [1,\r\n2], \"y\":1.50\r\n}");
     comes_back(r#"{"statusLine" : {"type":"command", "command":"echo \u0041 \/", "padding":0}}"#);
+}
+
+#[test]
+fn of_the_sandboxes_exceptions_only_the_one_that_ralph_wrote_is_taken_away() {
+    let list =
+        |own: &str| format!(r#"{{"sandbox": {{"enabled": true, "excludedCommands": [{own}]}}}}"#);
+    for (before, added) in [
+        (r#"{"sandbox": {"enabled": true}}"#.to_owned(), true),
+        (list(r#""docker *""#), true),
+        (list(r#""docker *", "ralph *""#), false),
+        (list(r#""ralph:*""#), false),
+    ] {
+        let world = World::new().with_settings(&before);
+        let said = world.ralph(&["install", "--with", "sandbox"]).exit(0);
+        let text = world.read("home/.claude/settings.json");
+        assert_eq!(said.stdout.contains("run outside of the client's sandbox: ralph *"), added);
+        world.ralph(&["install"]).exit(0).says("nothing to change");
+        // Another program has written the file meanwhile.
+        world.write("home/.claude/settings.json", &text.replacen('{', "{\"theme\": \"dark\", ", 1));
+        world.ralph(&["uninstall"]).exit(0);
+        let left = world.read("home/.claude/settings.json");
+        let mut left: Value = serde_json::from_str(&left).unwrap();
+        left.as_object_mut().unwrap().remove("theme");
+        assert_eq!(left, serde_json::from_str::<Value>(&before).unwrap());
+    }
 }
 
 #[test]

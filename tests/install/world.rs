@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -93,10 +94,17 @@ impl World {
 
     /// As [`World::ralph`], with a terminal as its standard output and error.
     pub(crate) fn ralph_on_a_terminal(&self, args: &[&str]) -> Said {
+        self.ralph_that_is_told("", args)
+    }
+
+    /// The same, where the user types this.
+    pub(crate) fn ralph_that_is_told(&self, typed: &str, args: &[&str]) -> Said {
         let line = [&[self.path("bin/ralph").to_str().unwrap()], args].concat().join(" ");
         let mut command = self.command("script");
-        command.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null());
-        said(&command.output().unwrap())
+        command.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        said(&child.wait_with_output().unwrap())
     }
 
     /// Runs git in the project; it must succeed.

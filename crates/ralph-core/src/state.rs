@@ -37,7 +37,9 @@ pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
 pub use receipt::{Accepted, CriterionRunner, REVIEWED, Receipt, Regression};
 pub use refine::RefineState;
-pub use review::{Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound};
+pub use review::{
+    Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
+};
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{
@@ -210,6 +212,9 @@ pub struct LoopState {
     /// The rounds of review, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewRound>,
+    /// The reviewers at work, and those of a run that was killed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviewers: Vec<StartedReviewer>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -272,6 +277,7 @@ impl Default for LoopState {
             parent: None,
             review: None,
             reviews: Vec::new(),
+            reviewers: Vec::new(),
             extra: Extra::new(),
         }
     }

@@ -367,10 +367,13 @@ pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, 
         );
         return Some((EndingKind::MaxIterations, detail));
     }
-    let detail = time_used_up(state, now)
-        .or_else(|| tokens_used_up(state))
-        .or_else(|| money_used_up(state))?;
+    let detail = time_used_up(state, now).or_else(|| spent(state))?;
     Some((EndingKind::Budget, detail))
+}
+
+/// The limit of tokens or cost that has been reached.
+pub fn spent(state: &LoopState) -> Option<String> {
+    tokens_used_up(state).or_else(|| money_used_up(state))
 }
 
 /// True if no limit has been reached; otherwise ends the loop.

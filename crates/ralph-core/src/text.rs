@@ -1,6 +1,7 @@
 //! Text utilities: shorten and count text for a reader, strip control characters and secrets, match
 //! globs. Every other folder uses this one.
 
+pub mod folded;
 pub mod from_json;
 pub mod globs;
 pub mod hex;

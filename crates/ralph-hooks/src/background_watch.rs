@@ -31,8 +31,7 @@ pub enum Waited {
 
 /// Waits, at a Stop of the main conversation, for the workers that are still running.
 pub fn answer(call: &HookCall) -> Result<Waited> {
-    let workers: Vec<BackgroundTask> =
-        call.input.background_tasks.iter().filter(|task| task.is_subagent()).cloned().collect();
+    let workers: Vec<BackgroundTask> = call.input.subagents().cloned().collect();
     let is_stop = call.input.hook_event_name == HookEvent::Stop && !call.input.from_subagent();
     if !is_stop || workers.is_empty() {
         return Ok(Waited::Silently);

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::arguments::{LoopRequest, Options};
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::state::{
     Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, Registration,
@@ -16,9 +17,9 @@ use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
-    client, git::tree, git::tree_id, process::clock, process::programs, project::environment,
-    project::meaning, project::reader::DiskReader, project::settings, store::checks, store::digest,
-    store::journal,
+    client, client::transcript, git::tree, git::tree_id, process::clock, process::programs,
+    project::environment, project::meaning, project::reader::DiskReader, project::settings,
+    store::checks, store::digest, store::journal,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,9 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     if let Some(why) = mode.refused_options(&asked.request.options) {
         return Ok(StartOutcome::Refused(why.to_owned()));
     }
+    if let Some(why) = client_is_too_old(asked) {
+        return Ok(StartOutcome::Refused(why));
+    }
     let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
     if !lacking.is_empty() {
         return Ok(StartOutcome::Refused(format!("{}; nothing was started", lacking.join("; "))));
@@ -76,7 +80,37 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         return Ok(StartOutcome::Refused(why));
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
-    mode.begin(asked)
+    let begun = mode.begin(asked)?;
+    Ok(match begun {
+        StartOutcome::Started(state, mut told) if asked.via.is_some() => {
+            told.extend(client::version().is_none().then(|| UNKNOWN_VERSION.to_owned()));
+            StartOutcome::Started(state, told)
+        }
+        begun => begun,
+    })
+}
+
+const UNKNOWN_VERSION: &str = "the client does not tell its version (AI_AGENT), so it may be too \
+    old: `ralph doctor` compares it";
+
+/// Why the session's client must not start a loop. In another terminal only the session's transcript
+/// may tell the version; what is unknown is not refused, since the session's own hooks know it.
+fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
+    if asked.session_id.is_empty() {
+        return None;
+    }
+    let recorded = || {
+        let path = client::transcript(&asked.project_root, asked.session_id)?;
+        transcript::client_version(&path)
+    };
+    let feature = match client::round() {
+        Some(_) => ClientFeature::Headless,
+        None => ClientFeature::Conversation,
+    };
+    let is_own = asked.via.is_some() || client::session_id().as_deref() == Some(asked.session_id);
+    let own = client::version().filter(|_| is_own);
+    let why = feature.refusal(own.or_else(recorded)?)?;
+    Some(format!("{why}; nothing was started"))
 }
 
 /// Starts or continues a plain loop.

@@ -5,14 +5,17 @@ use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
 use crate::workers;
 use anyhow::Result;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{EndingKind, Glance, LoopState, StateView};
+use ralph_core::state::{EndingKind, Glance, LoopState, PauseCause, StateView};
+use ralph_core::transcript::typed_request::TypedRequest;
 use ralph_core::views::messages;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, store::plan_files};
+use ralph_io::{client, client::transcript, process::clock, store::plan_files};
 use serde_json::Value;
+use std::path::Path;
 
 /// Ends a loop at the user's request and archives it, with a tombstone left in its session's
 /// manifest entry. Returns the state and its new file, or `None` if the loop had ended before.
@@ -96,6 +99,53 @@ pub fn cut_for_the_command(call: &HookCall, bound: &Bound<Glance>) -> Result<Rep
         workers::is_gone(call, &bound.file)?;
     }
     Ok(Reply::cut(&messages::line("the turn ends here for the cancel that you typed")))
+}
+
+/// Pauses the loop for a cancel typed in mid-turn, in a client that cannot end the turn for it: such a
+/// client gives the words to the model at the next tool call, and no event follows. The loop is paused
+/// and not ended, since a line in the transcript alone ends none.
+pub fn pause_for_the_words(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+    pause(call, &bound.file)?;
+    bound.note(call, "paused", TYPED_IN_TURN, Value::Null);
+    let refusal = "The user typed a cancel: end your turn now, without another tool call.";
+    Ok(Reply::deny(refusal).tell(messages::line(PAUSED)))
+}
+
+/// Lets a turn end in which the client gave a typed cancel to the model while a tool ran. `None` if
+/// there was none, or if the client asks a hook about such a prompt.
+pub fn typed_within_the_turn(call: &HookCall, bound: &Bound) -> Result<Option<Reply>> {
+    let Some(turn) = bound.state.turn.as_ref().filter(|_| bound.state.is_running()) else {
+        return Ok(None);
+    };
+    if client::version().is_none_or(|version| version.has(ClientFeature::PromptInTurn)) {
+        return Ok(None);
+    }
+    let transcript = Path::new(&call.input.transcript_path);
+    let given = transcript::delivered_requests(transcript, turn.at, &bound.state.scheduled);
+    if !given.contains(&TypedRequest::Cancel) {
+        return Ok(None);
+    }
+    pause(call, &bound.file)?;
+    bound.note(call, "paused", TYPED_IN_TURN, Value::Null);
+    Ok(Some(Reply::silent().tell(messages::line(PAUSED))))
+}
+
+const TYPED_IN_TURN: &str =
+    "person: a cancel typed in mid-turn, which this client gives to the model";
+
+const PAUSED: &str = "paused, since this client cannot end a turn for your cancel; when the turn has \
+    ended, `ralph cancel` ends the loop and /ralph continues it";
+
+fn pause(call: &HookCall, file: &LoopFile) -> Result<()> {
+    let now = clock::now();
+    file.update(|state| {
+        state.note_event(call.via);
+        state.pause(PauseCause::Person, "a cancel typed in mid-turn", now);
+        if let Some(pause) = &mut state.pause {
+            (pause.told, pause.attended) = (true, true);
+        }
+    })?;
+    Ok(())
 }
 
 fn is_cancelled_turn(call: &HookCall, bound: &Bound<Glance>) -> bool {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::Proof;
+use ralph_io::process::interrupts::Interrupts;
 use ralph_io::process::{self, Finished};
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
@@ -21,14 +22,31 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// # Errors
 /// When `ralph` is missing, fails or takes too long. Then nothing is proven.
 pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
-    let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
-    let finished = usable(process::outlive(
-        &ralph()?,
-        &["delegate", "criteria", state],
-        within,
-        LONGEST_ANSWER,
-    )?)?;
-    serde_json::from_slice(&finished.stdout)
+    let arguments = ["delegate", "criteria", path_of(file)?];
+    proof(process::outlive(&ralph()?, &arguments, within, LONGEST_ANSWER)?)
+}
+
+/// As [`prove`], for a driver. `None` if its user ended it meanwhile.
+///
+/// # Errors
+/// As for [`prove`].
+pub fn prove_unless_ended(
+    file: &LoopFile,
+    within: Duration,
+    interrupts: &Interrupts,
+) -> Result<Option<Proof>> {
+    let arguments = ["delegate", "criteria", path_of(file)?];
+    let bounds = (within, LONGEST_ANSWER);
+    let finished = process::outlive_unless_ended(&ralph()?, &arguments, bounds, interrupts)?;
+    finished.map(proof).transpose()
+}
+
+fn path_of(file: &LoopFile) -> Result<&str> {
+    file.path().to_str().context("the path of the state is not valid UTF-8")
+}
+
+fn proof(finished: Finished) -> Result<Proof> {
+    serde_json::from_slice(&usable(finished)?.stdout)
         .context("could not read the answer of `ralph delegate criteria`")
 }
 
@@ -37,8 +55,7 @@ pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
 /// # Errors
 /// When `ralph` is missing, fails or takes too long. Then nothing is proven.
 pub fn task_commands(file: &LoopFile, id: &str, within: Duration) -> Result<Option<String>> {
-    let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
-    let arguments = ["delegate", "task", state, id];
+    let arguments = ["delegate", "task", path_of(file)?, id];
     let finished = usable(process::outlive(&ralph()?, &arguments, within, LONGEST_ANSWER)?)?;
     serde_json::from_slice(&finished.stdout)
         .context("could not read the answer of `ralph delegate task`")

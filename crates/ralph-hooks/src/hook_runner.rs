@@ -7,6 +7,7 @@
 
 use crate::background_watch::Waited;
 use crate::signals::{self, Outgoing};
+use crate::unnamed;
 use crate::unreadable;
 use anyhow::Result;
 use ralph_core::protocol::event::Input;
@@ -127,7 +128,13 @@ pub fn enter(name: &str, hook: Hook) {
         let _ = writeln!(std::io::stdout().lock(), "{name} {}", env!("CARGO_PKG_VERSION"));
         return;
     }
-    let answered = call(name).and_then(|call| {
+    let answered = call(name).and_then(|mut call| {
+        if call.input.session_id.is_empty() {
+            if let Some(reply) = unnamed::answer(&mut call) {
+                print(&reply);
+                return Ok(());
+            }
+        }
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
         if print(&reply) {
             signals::delivered(&call);

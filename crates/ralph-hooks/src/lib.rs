@@ -21,6 +21,7 @@ pub mod signals;
 mod step_details;
 pub mod stop;
 pub mod typed;
+mod unnamed;
 mod unreadable;
 pub mod user_prompt;
 mod workers;

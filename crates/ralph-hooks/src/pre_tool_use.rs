@@ -12,12 +12,13 @@ use anyhow::Result;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, Situation,
 };
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Phase, StateView};
 use ralph_core::transcript::{scheduled, typed_request::TypedRequest};
 use ralph_core::views::messages;
-use ralph_io::client::transcript;
+use ralph_io::client::{self, transcript};
 use ralph_io::store::{lock, places};
 use std::path::Path;
 use std::time::Duration;
@@ -53,7 +54,13 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         false => typed_meanwhile(call, &bound)?,
     };
     if waiting == Some(TypedRequest::Cancel) {
-        return cancel::cut_for_the_command(call, &bound);
+        match client::version().is_none_or(|version| version.has(ClientFeature::CutsTurn)) {
+            true => return cancel::cut_for_the_command(call, &bound),
+            false if bound.state.phase != Phase::Paused => {
+                return cancel::pause_for_the_words(call, &bound);
+            }
+            false => {}
+        }
     }
     let reply = modes::before_tool(&bound.state.mode).before_a_tool(call, &bound, standing)?;
     let reply = step_details::lead(call, &bound, reply);

@@ -11,9 +11,9 @@ use crate::{modes, signals, workers};
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
-use ralph_core::protocol::event::HookEvent;
+use ralph_core::protocol::event::{HookEvent, Input};
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, PauseCause, Phase};
+use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopError, LoopState, PauseCause, Phase};
 use ralph_core::stop::progress;
 use ralph_core::stop::{self, NextStep, Routed, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token::{self, CompletionRequest};
@@ -78,6 +78,11 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
     }
+    if event == HookEvent::Stop
+        && let Some(reply) = cancel::typed_within_the_turn(call, &bound)?
+    {
+        return Ok(reply);
+    }
     match event {
         HookEvent::Stop => modes::turn_end(&bound.state.mode.word()).stopped(call, bound),
         HookEvent::StopFailure => at_failure(call, &bound),
@@ -103,6 +108,7 @@ pub(crate) fn at_stop(
             // A loop started from a terminal is bound before a client is known.
             state.client = client::process();
         }
+        let lacking = missing(state, &call.input);
         let mut gone = Vec::new();
         if state.is_running() {
             count(state, &call.input.transcript_path);
@@ -125,6 +131,7 @@ pub(crate) fn at_stop(
         Decided {
             decision,
             gone,
+            lacking,
             untold: tell_of_pause(state),
             log: planning::to_tell(state),
             position: state.position(),
@@ -149,7 +156,8 @@ pub(crate) fn at_stop(
         Some(message) => reply.tell(messages::line(&message)),
         None => reply,
     };
-    Ok((reply.tell_also(&decided.log), decided.goes_on))
+    let reply = reply.tell_also(&decided.log);
+    Ok((reply.tell_also(&decided.lacking.unwrap_or_default()), decided.goes_on))
 }
 
 /// What was decided at a stop, and the parts of the state needed to carry it out. The state may be
@@ -158,6 +166,8 @@ struct Decided {
     decision: StopDecision,
     /// Messages about tasks whose workers are gone.
     gone: Vec<String>,
+    /// What the client no longer tells, if the user does not know it yet.
+    lacking: Option<String>,
     position: String,
     /// True in an orchestration, whose router reads the conversation's messages.
     is_orchestration: bool,
@@ -236,7 +246,7 @@ fn remember(known: &mut Vec<String>, call: &HookCall) {
 }
 
 fn workers(call: &HookCall) -> Vec<String> {
-    let running = call.input.background_tasks.iter().filter(|task| task.is_subagent());
+    let running = call.input.subagents();
     running.map(|task| format!("{} ({})", task.description, task.agent_type)).collect()
 }
 
@@ -275,6 +285,22 @@ fn begin_fingerprint(root: &Path, state: &LoopState) -> Option<tree::Pending> {
 /// A git that fails or hangs proves nothing, and certainly not a stall.
 fn finish(status: Option<tree::Pending>) -> Option<String> {
     status.and_then(|status| status.finish().ok())
+}
+
+/// Reports, once in a loop, the fields that the client's event lacks, and keeps that among the loop's
+/// errors. Nothing is guessed in their place.
+fn missing(state: &mut LoopState, input: &Input) -> Option<String> {
+    let fields = input.missing();
+    if fields.is_empty() || !state.is_live() {
+        return None;
+    }
+    let message = messages::fields_missing(&fields);
+    let is_known = state.errors.iter().any(|error| error.message == message);
+    if is_known {
+        return None;
+    }
+    state.errors.push(LoopError { at: clock::now(), message: message.clone() });
+    Some(messages::line(&message))
 }
 
 /// The pause that the user has not been told of yet.

@@ -10,7 +10,7 @@ use crate::stop;
 use anyhow::Result;
 use ralph_core::modes::parallel::report::{self, WorkerVerdict};
 use ralph_core::modes::parallel::{self, AgentCall, Grant};
-use ralph_core::protocol::event::{BackgroundTask, HookEvent};
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{Glance, LoopState, Worker, WorkerStanding};
 use ralph_io::git::worker_tree::{self, WorkerTree};
@@ -155,7 +155,7 @@ pub(crate) fn lost(call: &HookCall, state: &mut LoopState) -> Vec<String> {
     if state.workers.is_empty() {
         return Vec::new();
     }
-    let there = || call.input.background_tasks.iter().filter(|task| task.is_subagent());
+    let there = || call.input.subagents();
     parallel::lost(state, |worker| match worker.agent.as_str() {
         // The id was never reported, so the session's description has to match.
         "" => there().any(|task| task.description == worker.about),
@@ -189,7 +189,7 @@ pub(crate) fn is_gone(call: &HookCall, file: &LoopFile) -> Result<()> {
 pub(crate) fn may_be_there(call: &HookCall, file: &LoopFile) -> bool {
     match call.input.hook_event_name {
         // The event itself lists what runs.
-        HookEvent::Stop => call.input.background_tasks.iter().any(BackgroundTask::is_subagent),
+        HookEvent::Stop => call.input.subagents().next().is_some(),
         HookEvent::SessionEnd => false,
         // The stop that follows will show it.
         HookEvent::UserPromptSubmit if call.input.is_task_notification() => true,

@@ -8,6 +8,8 @@ pub mod status_line;
 pub mod stdin;
 pub mod transcript;
 
+use crate::process::table;
+use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,11 @@ pub fn plugin_root() -> Option<String> {
 /// The client's name and version, for example `claude-code_2-1-328_harness`.
 pub fn ai_agent() -> String {
     variable("AI_AGENT").unwrap_or_default()
+}
+
+/// The version of the client that started this process; `None` if `AI_AGENT` does not tell it.
+pub fn version() -> Option<ClientVersion> {
+    ClientVersion::of_agent(&ai_agent())
 }
 
 /// The kind of round that a headless driver started this client for.
@@ -95,12 +102,16 @@ pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
 /// The client process that started this hook.
 pub fn process() -> Option<ClientProcess> {
     let pid = variable("CLAUDE_PID")?.parse().ok()?;
-    Some(ClientProcess { pid, started: start_time(pid) })
+    Some(of(pid))
 }
 
 /// This process, recorded as if it were a client: for a driver that holds clients.
 pub fn this_process() -> ClientProcess {
-    let pid = std::process::id();
+    of(std::process::id())
+}
+
+/// The process with this id, recorded as if it were a client.
+pub fn of(pid: u32) -> ClientProcess {
     ClientProcess { pid, started: start_time(pid) }
 }
 
@@ -111,15 +122,9 @@ pub fn is_alive(client: &ClientProcess) -> bool {
     !started.is_empty() && started == client.started
 }
 
-/// A process's start time in clock ticks since boot; empty if unknown.
+/// A process's start time; empty if unknown.
 fn start_time(pid: u32) -> String {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return String::new();
-    };
-    // The second field is the command in parentheses; it may contain anything, parentheses
-    // included.
-    let after_command = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    after_command.split_whitespace().nth(19).unwrap_or_default().to_owned()
+    table::start_time(pid).map(|started| started.to_string()).unwrap_or_default()
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -10,20 +10,23 @@ pub mod command;
 pub mod headless;
 pub mod interrupts;
 pub mod person;
+pub mod portable;
 pub mod process_pool;
 pub mod programs;
 pub mod random;
 pub mod run_once;
 #[cfg(test)]
 pub(crate) mod sandbox;
-pub mod sandboxes;
+pub(crate) mod table;
 pub mod wait_any;
 pub mod watch;
 
+use crate::process::interrupts::{InterruptRequest, Interrupts};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -73,6 +76,10 @@ impl Running {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Reads the output to its end and waits for the child.
     ///
     /// # Errors
@@ -82,10 +89,14 @@ impl Running {
         let mut kept = Vec::new();
         let capped = drain(&mut stdout, &mut kept, deadline, cap)
             .with_context(|| format!("`{}` did not finish in time", self.name))?;
+        self.finished_with(kept, capped)
+    }
+
+    fn finished_with(mut self, stdout: Vec<u8>, capped: bool) -> Result<Finished> {
         let status =
             self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
         self.finished = true;
-        Ok(Finished { status, stdout: kept, capped })
+        Ok(Finished { status, stdout, capped })
     }
 }
 
@@ -147,6 +158,37 @@ pub fn outlive(
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped());
     start_with_input(&mut command)?.finish(began + deadline, cap)
+}
+
+/// As [`outlive`], until the user asks to end at once. Then it returns `None`, and the program and what
+/// reads its pipes to the end are on their way out.
+pub fn outlive_unless_ended(
+    program: &Path,
+    arguments: &[&str],
+    (deadline, cap): (Duration, usize),
+    interrupts: &Interrupts,
+) -> Result<Option<Finished>> {
+    let deadline = Instant::now() + deadline;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped());
+    let mut running = start_with_input(&mut command)?;
+    let mut stdout = running.child.stdout.take().context("standard output is not a pipe")?;
+    let (mut piece, mut kept, mut capped) = (vec![0; 64 * 1024], Vec::new(), false);
+    while interrupts.asked() < InterruptRequest::End {
+        let is_readable = interrupts.wait(&[stdout.as_fd()], deadline);
+        if is_readable == [true] {
+            let read = stdout.read(&mut piece)?;
+            if read == 0 {
+                return running.finished_with(kept, capped).map(Some);
+            }
+            let fits = read.min(cap.saturating_sub(kept.len()));
+            kept.extend_from_slice(&piece[..fits]);
+            capped |= fits < read;
+        } else if Instant::now() >= deadline {
+            anyhow::bail!("`{}` did not finish in time", running.name);
+        }
+    }
+    Ok(None)
 }
 
 /// Runs a command to its end and returns its output.

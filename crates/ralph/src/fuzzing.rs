@@ -23,7 +23,12 @@ pub fn take_out(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
 
 /// With a cap, every extra that can be requested except a status line.
 fn extras(block_cap: Option<u32>) -> Extras {
-    Extras { block_cap, worker_base: block_cap.map(|_| WorkerBase::Head), statusline: None }
+    Extras {
+        block_cap,
+        worker_base: block_cap.map(|_| WorkerBase::Head),
+        statusline: None,
+        lets_ralph_out: block_cap.is_some_and(|cap| cap % 2 == 1),
+    }
 }
 
 fn with_changed(merged: Merged) -> (String, bool) {

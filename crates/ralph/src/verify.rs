@@ -7,6 +7,7 @@
 pub(crate) mod asked;
 pub(crate) mod judge;
 mod round;
+pub(crate) mod since_start;
 mod trees;
 mod watcher;
 

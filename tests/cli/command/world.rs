@@ -105,6 +105,7 @@ impl World {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env(MARK, self.folder.path())
+            .envs(ralph_test_support::portable())
             .env(ORDERS, json!(orders).to_string())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.folder.path())

@@ -213,7 +213,9 @@ fn with_variables(text: &str, variable: impl Fn(&str) -> Option<String>) -> Resu
         let (name, rest) = part.split_once("}}").context("`{{env` has no end")?;
         let value = variable(name).filter(|value| !value.is_empty());
         let value = value.with_context(|| {
-            format!("could not find it: set `{name}` to its folder, as tests/conformance/README.md says")
+            format!(
+                "could not find it: set `{name}` to its folder, as tests/conformance/README.md says"
+            )
         })?;
         let value = Value::String(value).to_string();
         filled += value.trim_matches('"');

@@ -222,7 +222,13 @@ const IDEAS: &str = r#"printf '%s\n' '{"type":"result","result":"```jsonl\n{\"na
 fn with_client(script: &str) -> World {
     let mut world = World::new();
     let client = world.root().join("client");
-    fs::write(&client, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::write(
+        &client,
+        format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
+        ),
+    )
+    .unwrap();
     fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
     world.set("RALPH_CLAUDE", client.to_str().unwrap());
     // No server of tmux but our own is asked.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use rustix::process::{Pid, test_kill_process};
 use serde_json::Value;
 
 /// Names a folder of ready executables to test instead of building them.
@@ -82,7 +83,8 @@ fn remove_those_of_ended_runs(parent: &Path) {
         let Some(owner) = name.strip_prefix("executables-") else {
             continue;
         };
-        if !Path::new("/proc").join(owner).exists() {
+        let owner = owner.parse().ok().and_then(Pid::from_raw);
+        if owner.is_none_or(|owner| test_kill_process(owner).is_err()) {
             drop(fs::remove_dir_all(entry.path()));
         }
     }

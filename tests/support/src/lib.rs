@@ -16,6 +16,7 @@ pub mod fake_api;
 pub mod journals;
 pub mod orchestrated;
 pub mod planning;
+mod portable;
 mod probe;
 pub mod round;
 mod run;
@@ -26,6 +27,7 @@ mod world;
 
 pub use client::{CLIENT_VARIABLE, Client, ClientRun};
 pub use executables::{BIN_DIR_VARIABLE, executables};
+pub use portable::portable;
 pub use probe::Probe;
 pub use run::Run;
 pub use terminal::{Terminal, wait_until};

@@ -55,6 +55,7 @@ impl Order {
             .args(&self.args)
             .env_clear()
             .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .envs(crate::portable())
             .env(ORDER, self.round.to_string())
             .current_dir(&self.folder)
             .stdin(Stdio::null())

@@ -107,7 +107,11 @@ impl World {
             session: "session-1".to_owned(),
             prompt: "prompt-1".to_owned(),
             cwd: project,
-            env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            env: env
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .chain(crate::portable())
+                .collect(),
             via: Some("settings"),
         };
         world.settings("");
@@ -211,6 +215,11 @@ impl World {
             ("permission_mode".to_owned(), json!("bypassPermissions")),
             ("hook_event_name".to_owned(), json!(event)),
         ]);
+        if event == "Stop" {
+            payload.extend(
+                ["background_tasks", "session_crons"].map(|name| (name.to_owned(), json!([]))),
+            );
+        }
         payload.extend(members.as_object().unwrap().clone());
         Value::Object(payload)
     }

@@ -145,11 +145,9 @@ impl Drop for Terminal {
 
 /// A zombie counts as ended: its new parent may never reap it.
 fn is_running(id: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    status
-        .rsplit(')')
-        .next()
-        .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    let status = Command::new("ps").args(["-o", "stat=", "-p", &id.to_string()]).output();
+    let status = status.map(|output| output.stdout).unwrap_or_default();
+    !status.is_empty() && !status.trim_ascii_start().starts_with(b"Z")
 }
 
 /// Checks repeatedly until `holds` is true or the patience is used up; returns

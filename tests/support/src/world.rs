@@ -290,7 +290,9 @@ impl World {
         ];
         let folders = folders.map(|(name, value)| (name.into(), value.into_os_string()));
         let words = words.map(|(name, value)| (name.into(), value.into()));
-        std::iter::once(("PATH".into(), path)).chain(folders).chain(words).collect()
+        let portable = super::portable().map(|(name, value)| (name.into(), value.into()));
+        let rest = folders.into_iter().chain(words).chain(portable);
+        std::iter::once(("PATH".into(), path)).chain(rest).collect()
     }
 
     fn read_settings(&self) -> Map<String, Value> {

@@ -7,8 +7,9 @@
 
 pub mod prompt;
 
-use crate::state::{Citation, Finding, ReviewReceipt, ReviewRound, Task};
+use crate::state::{Citation, Criterion, Finding, ReviewReceipt, ReviewRound, Task};
 use crate::text::plural::noun;
+use crate::text::sanitize::visible;
 use crate::text::truncate::bounded;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -18,10 +19,13 @@ use serde_json::Value;
 pub const SHORTEST_QUOTE: usize = 4;
 
 /// The longest answer that is read, in bytes. The object is searched for in its end.
-const LONGEST: usize = 256 << 10;
+const LONGEST: usize = 1 << 20;
 
 /// The most items that one answer may list.
 const MOST_ITEMS: usize = 100;
+
+/// The most objects of an answer that are looked at for another verdict.
+const MOST_OBJECTS: usize = 200;
 
 /// The longest text of a reviewer that Ralph keeps, in UTF-16 units.
 const TEXT: usize = 600;
@@ -55,8 +59,13 @@ struct RawCitation {
 /// # Errors
 /// When the answer does not end with one JSON object of the agreed form.
 pub fn verdict(answer: &str) -> Result<Verdict, String> {
-    let raw: RawVerdict = serde_json::from_str(last_object(answer)?)
+    let object = last_object(answer)?;
+    let raw: RawVerdict = serde_json::from_str(object)
         .map_err(|error| format!("the object has another form than agreed: {error}"))?;
+    let before = &answer[..answer.rfind(object).unwrap_or_default()];
+    if gives_another(before, &raw.verdict) {
+        return Err("it gives two verdicts that differ".to_owned());
+    }
     let holds = match raw.verdict.as_str() {
         "holds" => true,
         "fails" => false,
@@ -75,12 +84,31 @@ pub fn verdict(answer: &str) -> Result<Verdict, String> {
     Ok(Verdict { holds, evidence: evidence.collect(), why: bounded(raw.why.trim(), TEXT) })
 }
 
+/// True if the text contains a whole verdict other than this one: which of the two is meant?
+fn gives_another(text: &str, verdict: &str) -> bool {
+    let begins = text.rmatch_indices('{').take(MOST_OBJECTS);
+    let mut others = begins.filter_map(|(at, _)| {
+        let mut documents = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+        documents.next()?.ok().map(|found: RawVerdict| found.verdict)
+    });
+    others.any(|other| other != verdict)
+}
+
+/// What a reviewer found through its lens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Findings {
+    /// The first ones, all major ones before the others if there are too many.
+    pub found: Vec<Finding>,
+    /// How many more the answer lists.
+    pub n_left_out: usize,
+}
+
 /// Reads the findings at the end of an answer. A finding without a severity, a file or a line is
 /// returned as it is: [`sort`] drops it and says why.
 ///
 /// # Errors
 /// When the answer does not end with one JSON object of the agreed form.
-pub fn findings(answer: &str, lens: &str) -> Result<Vec<Finding>, String> {
+pub fn findings(answer: &str, lens: &str) -> Result<Findings, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Raw {
@@ -88,23 +116,28 @@ pub fn findings(answer: &str, lens: &str) -> Result<Vec<Finding>, String> {
     }
     let raw: Raw = serde_json::from_str(last_object(answer)?)
         .map_err(|error| format!("the object has another form than agreed: {error}"))?;
-    if raw.findings.len() > MOST_ITEMS {
-        return Err(format!("it lists more findings than the most of {MOST_ITEMS}"));
-    }
     let text = |item: &Value, name: &str| {
         let given = item.get(name).and_then(Value::as_str).unwrap_or_default();
         bounded(given.trim(), TEXT)
     };
     let finding = |item: &Value| Finding {
         lens: lens.to_owned(),
-        severity: text(item, "severity"),
+        severity: text(item, "severity").to_ascii_lowercase(),
         file: text(item, "file"),
         line: item.get("line").and_then(Value::as_u64).unwrap_or_default(),
         quote: text(item, "quote"),
-        what: text(item, "what"),
+        // It becomes the name of a task and a line on the screen.
+        what: visible(&text(item, "what").split_whitespace().collect::<Vec<_>>().join(" "))
+            .into_owned(),
         ..Finding::default()
     };
-    Ok(raw.findings.iter().map(finding).collect())
+    let mut found: Vec<Finding> = raw.findings.iter().map(finding).collect();
+    let n_left_out = found.len().saturating_sub(MOST_ITEMS);
+    if n_left_out > 0 {
+        found.sort_by_key(|one| one.severity != MAJOR);
+        found.truncate(MOST_ITEMS);
+    }
+    Ok(Findings { found, n_left_out })
 }
 
 /// The JSON object that ends the answer; a code fence around it is allowed.
@@ -256,8 +289,8 @@ pub const MINOR: &str = "minor";
 
 /// Decides about each finding: drops those that cite no changed file and line, have no severity, or
 /// were found already in this round. A major finding is confirmed if its quote stands in a changed
-/// file. `changed` lists the files that the loop changed; `has` tells whether a file contains a
-/// text.
+/// file. `changed` lists the files that the loop changed, without those that changed during the
+/// review; `has` tells whether a file contains a text.
 pub fn sort(
     findings: &mut [Finding],
     changed: &[String],
@@ -319,13 +352,13 @@ pub fn confirmed(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
 
 /// The task that fixes a finding.
 pub fn task(finding: &Finding, id: &str) -> Task {
-    let place = format!("{}:{}", finding.file, finding.line);
+    let place = format!("{}:{}", visible(&finding.file), finding.line);
     Task {
         id: id.to_owned(),
         name: bounded(&format!("fix {place}: {}", finding.what), 300),
         completion_condition: format!(
             "the reviewer's finding about {place} (`{}`) is fixed, and the criteria hold",
-            bounded(finding.quote.trim(), 120)
+            visible(&bounded(finding.quote.trim(), 120)).replace(['\n', '\t'], " ")
         ),
         files: vec![finding.file.clone()],
         ..Task::default()
@@ -345,6 +378,18 @@ pub fn became(finding: &Finding, tasks: &[Task]) -> String {
     }
 }
 
+/// What the last review of a criterion decided: `AC-2 is reviewed`, `AC-2 failed its review: …`.
+/// `None` for a criterion without a review.
+pub fn outcome(criterion: &Criterion) -> Option<String> {
+    let receipt = criterion.receipt.as_ref()?;
+    let (id, review) = (&criterion.id, receipt.review.as_ref()?);
+    Some(match (receipt.vacuous.as_str(), receipt.passed) {
+        ("", true) => format!("{id} is reviewed: {}", reason(review)),
+        ("", false) => format!("{id} failed its review: {}", reason(review)),
+        (why, _) => format!("{id} has a verdict that does not count: {why}"),
+    })
+}
+
 /// `2 rounds of review: 1 major finding, 3 minor`; empty without a round.
 pub fn summary(reviews: &[ReviewRound]) -> String {
     let all = || reviews.iter().flat_map(|round| &round.findings);
@@ -360,5 +405,7 @@ pub fn summary(reviews: &[ReviewRound]) -> String {
     }
 }
 
+#[cfg(test)]
+mod lies;
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,14 @@
 //! Paths come from command lines, so they may contain the markers of [`crate::shell`] for globs and
 //! for unknown parts. A glob that could match counts as a match. A segment that is completely
 //! unknown matches nothing by itself, because otherwise every `rm "$file"` would be refused.
+//! Everything is compared folded, whatever the file system: `.CLAUDE/Settings.json` is protected too.
 
 use super::Rule;
 use super::brought::Brought;
 use super::orchestration_gate::BY_COMMAND;
 use crate::protocol::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
+use crate::text::folded::folded;
 use serde::{Deserialize, Serialize};
 
 /// Where the protected places are on this machine; all paths are absolute.
@@ -265,12 +267,12 @@ impl ProtectedPaths {
                 .filter(|rest| !self.home.is_empty() && rest.contains('/'))
         };
         let joined = joined(text);
-        let text = &format!("{text}\n{joined}");
+        let text = &*folded(&format!("{text}\n{joined}")).into_owned();
+        let has = |name: &str| text.contains(&*folded(name));
         let names = |place: &str| {
-            (!place.is_empty() && text.contains(place))
-                || below_home(place).is_some_and(|rest| text.contains(&rest))
+            (!place.is_empty() && has(place)) || below_home(place).is_some_and(|rest| has(&rest))
         };
-        if names(&self.ralph_home) || text.contains("RALPH_HOME") {
+        if names(&self.ralph_home) || has("RALPH_HOME") {
             return Some(ProtectedPlace::State);
         }
         if names(&self.user_config) || text.contains("ralph.toml") {
@@ -280,13 +282,11 @@ impl ProtectedPaths {
             return Some(ProtectedPlace::Session);
         }
         let settings = [".claude/settings", "managed-settings.json"];
-        let is_record =
-            |place: &str| text.contains(&format!("{place}/projects/")) && text.contains(".jsonl");
+        let is_record = |place: &str| has(&format!("{place}/projects/")) && text.contains(".jsonl");
         if self.config_dirs.iter().any(|place| is_record(place)) || is_record(".claude") {
             return Some(ProtectedPlace::Transcript);
         }
-        let custom =
-            self.config_dirs.iter().any(|place| text.contains(&format!("{place}/settings")));
+        let custom = self.config_dirs.iter().any(|place| has(&format!("{place}/settings")));
         (custom || settings.iter().any(|name| text.contains(name)))
             .then_some(ProtectedPlace::HookSettings)
     }
@@ -299,8 +299,12 @@ impl ProtectedPaths {
                 .filter(|_| !self.home.is_empty());
             rest.map_or_else(|| place.to_owned(), |rest| rest.trim_start_matches('/').to_owned())
         };
-        let joined = joined(text);
-        let named = |path: &str| !path.is_empty() && (text.contains(path) || joined.contains(path));
+        let (joined, text) = (joined(text), folded(text));
+        let joined = folded(&joined);
+        let named = |path: &str| {
+            let path = folded(path);
+            !path.is_empty() && (text.contains(&*path) || joined.contains(&*path))
+        };
         let program =
             self.executables.iter().any(|place| named(&format!("{}/ralph", below_home(place))));
         let skill = || {
@@ -325,7 +329,8 @@ impl ProtectedPaths {
     /// The targets of the path through the known links.
     fn led(&self, path: &[String]) -> Vec<Vec<String>> {
         let parts = |path: &str| -> Vec<String> {
-            path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+            let parts = path.split('/').filter(|part| !part.is_empty());
+            parts.map(|part| folded(part).into_owned()).collect()
         };
         let through = |(from, to): &(String, String)| {
             let rest = path.strip_prefix(&parts(from)[..])?;
@@ -336,7 +341,8 @@ impl ProtectedPaths {
 
     /// True for a path with an unknown start that continues like the path of Ralph's state.
     fn is_within_state(&self, path: &[String]) -> bool {
-        let place: Vec<&str> = self.ralph_home.split('/').filter(|part| !part.is_empty()).collect();
+        let home = folded(&self.ralph_home);
+        let place: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
         let Some(end) = place.len().checked_sub(2).map(|at| &place[at..]) else { return false };
         path.first().is_some_and(|first| first.contains(UNKNOWN))
             && path[1..].windows(2).any(|pair| pair[0] == end[0] && pair[1] == end[1])
@@ -367,9 +373,9 @@ impl ProtectedPaths {
             .then_some(ProtectedPlace::HookSettings)
     }
 
-    /// The absolute path, as the guard compares it.
+    /// The absolute path, as it is looked up on the disk.
     pub(super) fn absolute(&self, path: &str, cwd: &str) -> String {
-        format!("/{}", self.segments(path, cwd).join("/"))
+        format!("/{}", self.spelled(path, cwd).join("/"))
     }
 
     /// True for this folder itself and its parents.
@@ -406,8 +412,14 @@ impl ProtectedPaths {
         path.replace('*', &STAR.to_string()).replace('?', &ONE.to_string())
     }
 
-    /// The segments of the absolute path, without `.` and `..`.
+    /// The folded segments of the absolute path.
     fn segments(&self, path: &str, cwd: &str) -> Vec<String> {
+        let spelled = self.spelled(path, cwd).into_iter();
+        spelled.map(|part| folded(&part).into_owned()).collect()
+    }
+
+    /// The segments of the absolute path, without `.` and `..`.
+    fn spelled(&self, path: &str, cwd: &str) -> Vec<String> {
         // `~+` is the working directory, and `~name` is the home of that user.
         let path = path.strip_prefix("~+/").unwrap_or(path);
         let users = self.home.rsplit('/').next().filter(|name| !name.is_empty()).and_then(|name| {
@@ -511,8 +523,10 @@ fn is_ours(name: &str) -> bool {
     name.starts_with("ralph") || COMMANDS.iter().any(|command| could_be(name, command))
 }
 
-/// True if a path segment, perhaps with globs, could be this name.
+/// True if a path segment, perhaps with globs, could be this name, with letters in any case.
 pub(super) fn could_be(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (folded(pattern), folded(name));
+    let (pattern, name) = (&*pattern, &*name);
     if !pattern.contains([UNKNOWN, STAR, ONE]) {
         return pattern == name;
     }

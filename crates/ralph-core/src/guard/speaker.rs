@@ -11,7 +11,7 @@ use crate::state::ClientProcess;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
-    /// Start time in clock ticks since boot.
+    /// Start time: clock ticks since boot on Linux, seconds since 1970 elsewhere.
     pub started: u64,
     /// Id of its terminal session (`setsid`), not of Claude Code's session.
     pub session: u32,
@@ -199,8 +199,9 @@ fn is_of_a_person(line: &ProcessLine, client: &ClientProcess) -> bool {
         Top::Broken => return false,
         Top::First => {}
     }
+    // macOS gives whole seconds: of two equal times, either process may be the older.
     let before =
-        |one: &&Process| client.started.parse::<u64>().is_ok_and(|started| one.started <= started);
+        |one: &&Process| client.started.parse::<u64>().is_ok_and(|started| one.started < started);
     // The client did not start a process that is older than itself.
     if line.processes.iter().skip(1).filter(|one| !is_server(one)).any(|one| before(&one)) {
         return true;

@@ -65,9 +65,12 @@ pub struct Input {
     #[serde(deserialize_with = "tool_input")]
     pub tool_input: ToolInput,
     /// Stop events: trimmed text of the last text block; absent if the turn ended without text.
+    #[serde(deserialize_with = "maybe_text")]
     pub last_assistant_message: Option<String>,
-    /// Stop events: subagents and shells that are still running.
-    pub background_tasks: Vec<BackgroundTask>,
+    /// Stop events: subagents and shells that are still running; `None` if the client does not tell
+    /// (2.1.139).
+    #[serde(deserialize_with = "tasks")]
+    pub background_tasks: Option<Vec<BackgroundTask>>,
     /// Stop events: prompts scheduled in the session.
     #[serde(deserialize_with = "prompts")]
     pub session_crons: Vec<String>,
@@ -220,6 +223,25 @@ impl Input {
         !self.agent_id.is_empty()
     }
 
+    /// The subagents that still run in the background, as far as the client tells.
+    pub fn subagents(&self) -> impl Iterator<Item = &BackgroundTask> {
+        self.background_tasks.iter().flatten().filter(|task| task.is_subagent())
+    }
+
+    /// The fields without which a loop works worse, and which this end of a turn lacks: a client
+    /// that is too old or too new for Ralph. Empty for every other event.
+    pub fn missing(&self) -> Vec<&'static str> {
+        if self.hook_event_name != HookEvent::Stop {
+            return Vec::new();
+        }
+        let fields = [
+            ("transcript_path", self.transcript_path.is_empty()),
+            ("prompt_id", self.prompt_id.is_empty()),
+            ("background_tasks", self.background_tasks.is_none()),
+        ];
+        fields.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
+    }
+
     /// True for the prompt that the client sends to report a finished background task.
     pub fn is_task_notification(&self) -> bool {
         self.prompt.trim_start().starts_with("<task-notification>")
@@ -240,6 +262,14 @@ fn prompts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
     let tasks = serde_json::Value::deserialize(deserializer)?;
     let prompt = |task: &serde_json::Value| Some(task.get("prompt")?.as_str()?.to_owned());
     Ok(tasks.as_array().into_iter().flatten().filter_map(prompt).collect())
+}
+
+/// Reads a list of background tasks; skips entries of another type. Anything but a list is absent.
+fn tasks<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<BackgroundTask>>, D::Error> {
+    let Value::Array(entries) = Value::deserialize(deserializer)? else { return Ok(None) };
+    Ok(Some(entries.into_iter().filter_map(|entry| serde_json::from_value(entry).ok()).collect()))
 }
 
 /// Reads a string; `null` and values of another type read as empty.
@@ -394,7 +424,32 @@ mod tests {
     #[test]
     fn of_what_runs_in_the_background_only_a_subagent_wakes_the_model() {
         let input = parse(r#"{"background_tasks":[{"type":"subagent"},{"type":"shell"},{}]}"#);
-        let wake: Vec<bool> = input.background_tasks.iter().map(|one| one.is_subagent()).collect();
-        assert_eq!(wake, [true, false, false]);
+        let kinds: Vec<&str> = input.subagents().map(|task| task.kind.as_str()).collect();
+        assert_eq!(kinds, ["subagent"]);
+    }
+
+    #[test]
+    fn a_list_of_another_shape_is_absent_and_an_entry_of_another_shape_is_skipped() {
+        let n_tasks = |list: &str| {
+            let input = parse(&format!(r#"{{"background_tasks":{list},"session_crons":{list}}}"#));
+            input.background_tasks.map(|tasks| tasks.len())
+        };
+        assert_eq!(n_tasks(r#"[7,"x",[],{"type":"subagent"},{"type":7}]"#), Some(3));
+        for list in ["7", "null", "\"x\"", "{}"] {
+            assert_eq!(n_tasks(list), None, "{list}");
+        }
+        assert_eq!(parse("{}").background_tasks.map(|tasks| tasks.len()), None);
+    }
+
+    #[test]
+    fn the_end_of_a_turn_names_the_fields_that_it_lacks_and_no_other_event_does() {
+        let stop = r#"{"hook_event_name":"Stop","transcript_path":"/t","prompt_id":"p","background_tasks":[]}"#;
+        assert!(parse(stop).missing().is_empty());
+        assert_eq!(parse(&stop.replace("prompt_id", "prompt_uuid")).missing(), ["prompt_id"]);
+        assert_eq!(
+            parse(r#"{"hook_event_name":"Stop"}"#).missing(),
+            ["transcript_path", "prompt_id", "background_tasks"]
+        );
+        assert!(parse(r#"{"hook_event_name":"PreToolUse"}"#).missing().is_empty());
     }
 }

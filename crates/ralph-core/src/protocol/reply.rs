@@ -5,6 +5,7 @@
 //! names and output, which come from a repository or a model. Characters that would act on the
 //! terminal, or carry text to the model that a person cannot see, are escaped.
 
+use crate::protocol::client_version::{ClientFeature, ClientVersion};
 use crate::protocol::event::HookEvent;
 use crate::text::sanitize;
 use crate::text::truncate::bounded;
@@ -54,25 +55,14 @@ pub enum GoOnForm {
 }
 
 impl GoOnForm {
-    /// The first client version in which a Stop hook's context keeps the turn going.
-    const CONTEXT_SINCE: [u32; 3] = [2, 1, 163];
-
     /// Chooses the form from the client's `AI_AGENT`, for example `claude-code_2-1-328_harness`. An
     /// older or unknown client gets the form that all clients accept.
     pub fn for_client(ai_agent: &str) -> GoOnForm {
-        match client_version(ai_agent) {
-            Some(version) if version >= GoOnForm::CONTEXT_SINCE => GoOnForm::Context,
+        match ClientVersion::of_agent(ai_agent) {
+            Some(version) if version.has(ClientFeature::OneCopy) => GoOnForm::Context,
             _ => GoOnForm::Block,
         }
     }
-}
-
-/// Parses the version in `claude-code_2-1-328_harness`.
-fn client_version(ai_agent: &str) -> Option<[u32; 3]> {
-    let rest = ai_agent.strip_prefix("claude-code_")?;
-    let mut parts = rest.split('_').next()?.split('-');
-    let mut number = || parts.next()?.parse().ok();
-    Some([number()?, number()?, number()?])
 }
 
 impl Reply {

@@ -80,7 +80,7 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     take!(changed_tests meaning_noted baseline_pending checkpoint context_report stall_hashes progress blocked);
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
     take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost details_due round);
-    take!(parallel workers parent environment plan_file review reviews bounds);
+    take!(parallel workers parent environment plan_file review reviews reviewers bounds);
     read.mode = ModeState::take(&mut members)?;
     read.extra = members.rest();
     Ok(read)

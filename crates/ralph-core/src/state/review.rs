@@ -1,7 +1,7 @@
 //! What reviewers found: the verdict on a criterion, and the findings about a loop's changes.
 //! `evidence::review` decides what they are worth.
 
-use super::{Extra, Tokens};
+use super::{Extra, LoopState, Tokens};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,9 @@ pub struct ReviewRound {
     /// The lenses without a usable answer, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// The files that changed while the reviewers read: their changes are not reviewed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// Tokens of the reviewers.
     pub tokens: Tokens,
     /// In US dollars, as the clients reported it.
@@ -97,7 +100,35 @@ pub struct ReviewRound {
     pub extra: Extra,
 }
 
-from_json!(ReviewRound { round, at, tree, findings, problems, tokens, cost; extra });
+from_json!(ReviewRound { round, at, tree, findings, problems, changed, tokens, cost; extra });
+
+/// A reviewer that was started and whose tokens and cost are not counted yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct StartedReviewer {
+    /// Claude Code's id of its session.
+    pub session_id: String,
+    /// Absolute path of the file with what its client prints.
+    pub log: String,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+from_json!(StartedReviewer { session_id, log; extra });
+
+impl LoopState {
+    /// Adds the tokens and the cost of a reviewer to those of the loop. Each reviewer counts once: one
+    /// whose run was killed may be found again later.
+    pub fn count_reviewer(&mut self, session_id: &str, tokens: Tokens, cost: f64) {
+        let started = self.reviewers.len();
+        self.reviewers.retain(|one| one.session_id != session_id);
+        if self.reviewers.len() < started {
+            self.usage.tokens = self.usage.tokens.plus(tokens);
+            self.usage.cost += cost;
+        }
+    }
+}
 
 /// Something that a reviewer found.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -63,10 +63,25 @@ pub fn requests(
     rows: impl Iterator<Item = TranscriptRow>,
     since: Timestamp,
 ) -> Vec<(TypedRequest, String)> {
-    let waiting = queue(rows);
-    let in_time = waiting.iter().filter(|row| row.time().is_some_and(|at| at >= since));
+    requests_of(&queue(rows), since)
+}
+
+fn requests_of(rows: &[TranscriptRow], since: Timestamp) -> Vec<(TypedRequest, String)> {
+    let in_time = rows.iter().filter(|row| row.time().is_some_and(|at| at >= since));
     let texts = in_time.map(content);
     texts.filter_map(|text| Some((TypedRequest::of_line(text)?, text.to_owned()))).collect()
+}
+
+/// The requests that were typed at or after `since` and that the client gave to the model within the
+/// turn, without asking a hook: what a client without [`ClientFeature::PromptInTurn`] does with a
+/// prompt typed while a tool runs.
+///
+/// [`ClientFeature::PromptInTurn`]: crate::protocol::client_version::ClientFeature::PromptInTurn
+pub fn delivered(
+    rows: impl Iterator<Item = TranscriptRow>,
+    since: Timestamp,
+) -> Vec<(TypedRequest, String)> {
+    requests_of(&replay(rows).removed, since)
 }
 
 fn content(row: &TranscriptRow) -> &str {
@@ -78,22 +93,45 @@ pub fn anything_waits(rows: impl Iterator<Item = TranscriptRow>) -> bool {
     !queue(rows).is_empty()
 }
 
-/// Replays the queue operations and returns the rows of the remaining entries.
 fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<TranscriptRow> {
-    let mut queue: Vec<TranscriptRow> = Vec::new();
+    replay(rows).waiting
+}
+
+/// The rows of the entries that still wait, and of those that were removed: the client gives a prompt
+/// to the model in mid-turn by a `remove`, and makes it a turn of its own by a `dequeue`.
+#[derive(Default)]
+struct TypedQueue {
+    waiting: Vec<TranscriptRow>,
+    removed: Vec<TranscriptRow>,
+}
+
+/// Replays the queue operations.
+fn replay(rows: impl Iterator<Item = TranscriptRow>) -> TypedQueue {
+    let mut queue = TypedQueue::default();
     for row in rows.filter(|row| row.kind() == "queue-operation") {
+        let waiting = &mut queue.waiting;
         match row.text(&["operation"]) {
-            "enqueue" => queue.push(row),
-            "dequeue" if !queue.is_empty() => drop(queue.remove(0)),
-            "remove" => match queue.iter().position(|waiting| content(waiting) == content(&row)) {
-                Some(at) => drop(queue.remove(at)),
-                None => drop(queue.pop()),
-            },
-            "popAll" => queue.clear(),
+            "enqueue" => waiting.push(row),
+            "dequeue" if !waiting.is_empty() => drop(waiting.remove(0)),
+            "remove" if !waiting.is_empty() => {
+                let at = removed_at(waiting, content(&row));
+                queue.removed.push(waiting.remove(at));
+            }
+            "popAll" => waiting.clear(),
             _ => {}
         }
     }
     queue
+}
+
+/// Which entry of a queue that is not empty a `remove` means. Without a text (2.1.139, 2.1.200) it is
+/// a prompt: a command waits for the end of the turn.
+fn removed_at(waiting: &[TranscriptRow], text: &str) -> usize {
+    let found = match text {
+        "" => waiting.iter().position(|row| !content(row).trim_start().starts_with('/')),
+        text => waiting.iter().position(|row| content(row) == text),
+    };
+    found.unwrap_or(waiting.len() - 1)
 }
 
 /// True for `/ralph`, `/ralph-…`, `/ralplan` and the other [`COMMANDS`], with or without the
@@ -252,6 +290,35 @@ mod tests {
         ] {
             assert_eq!(found(&text), nothing, "{what}");
         }
+    }
+
+    #[test]
+    fn a_prompt_that_left_the_queue_within_the_turn_was_given_to_the_model() {
+        let row = |operation: &str, content: Option<&str>| {
+            serde_json::json!({"type": "queue-operation", "operation": operation, "content": content,
+                "timestamp": "2026-01-01T00:00:05Z"})
+            .to_string()
+        };
+        let found = |operations: &[(&str, Option<&str>)], since: &str| {
+            let text: Vec<String> =
+                operations.iter().map(|(name, content)| row(name, *content)).collect();
+            let found = delivered(rows(&text.join("\n")).into_iter(), since.parse().unwrap());
+            found.into_iter().map(|(one, _)| one).collect::<Vec<_>>()
+        };
+        let now = "2026-01-01T00:00:05Z";
+        let nothing: Vec<TypedRequest> = Vec::new();
+        let typed = ("enqueue", Some("ralph cancel"));
+        // 2.1.139 and 2.1.200 write no text beside the `remove`.
+        assert_eq!(found(&[typed, ("remove", None)], now), [TypedRequest::Cancel]);
+        assert_eq!(found(&[typed, ("remove", Some("ralph cancel"))], now), [TypedRequest::Cancel]);
+        let behind = [("enqueue", Some("/hello")), typed, ("remove", None)];
+        assert_eq!(found(&behind, now), [TypedRequest::Cancel]);
+        assert_eq!(found(&[typed], now), nothing);
+        assert_eq!(found(&[typed, ("dequeue", None)], now), nothing);
+        assert_eq!(found(&[typed, ("popAll", None)], now), nothing);
+        assert_eq!(found(&[typed, ("remove", None)], "2026-01-01T00:00:06Z"), nothing);
+        let other = [("enqueue", Some("ralph cancel it")), ("remove", None)];
+        assert_eq!(found(&other, now), nothing);
     }
 
     #[test]

@@ -12,6 +12,20 @@ pub fn line(text: &str) -> String {
     format!("Ralph: {text}")
 }
 
+/// Names the fields that the client's events lack; a loop that depends on them works worse.
+pub fn fields_missing(fields: &[&str]) -> String {
+    let names: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    format!("{SENDS_NO} {}, on which the loop depends; run `ralph doctor`", names.join(", "))
+}
+
+const SENDS_NO: &str = "this version of Claude Code sends no";
+
+/// The reports of [`fields_missing`] among the errors of a loop.
+pub fn reported_missing(state: &LoopState) -> impl Iterator<Item = &str> {
+    let messages = state.errors.iter().map(|error| error.message.as_str());
+    messages.filter(|message| message.starts_with(SENDS_NO))
+}
+
 /// `paused at 3/25 (interrupted); /ralph continues`. If a person must do something, says what.
 pub fn paused(state: &LoopState) -> String {
     let (cause, what) = match &state.pause {

@@ -3,9 +3,10 @@
 //! An event that the user caused, or learns of at the keyboard, calls nobody. The loop of a worker
 //! calls nobody either: the loop above it does.
 
+use crate::evidence::review;
 use crate::modes::mode;
 use crate::project::settings::NotifySettings;
-use crate::state::{EndingKind, LoopState, Pause, PauseCause, Phase};
+use crate::state::{Criterion, EndingKind, LoopState, Pause, PauseCause, Phase};
 use crate::views::messages;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,13 @@ pub enum NoticeEvent {
         /// What it found, in one line.
         what: String,
     },
+    /// The review of criteria is done.
+    Judged {
+        /// When the reviewers were started.
+        at: Timestamp,
+        /// What they decided, in one line.
+        what: String,
+    },
 }
 
 impl NoticeEvent {
@@ -40,7 +48,7 @@ impl NoticeEvent {
             NoticeEvent::Ended => "ended",
             NoticeEvent::Paused | NoticeEvent::Awaits => "paused",
             NoticeEvent::Limit { .. } => "limit",
-            NoticeEvent::Reviewed { .. } => "reviewed",
+            NoticeEvent::Reviewed { .. } | NoticeEvent::Judged { .. } => "reviewed",
         }
     }
 
@@ -58,6 +66,7 @@ impl NoticeEvent {
                 until.chars().filter(char::is_ascii_alphanumeric).collect()
             }
             NoticeEvent::Reviewed { number, .. } => number.to_string(),
+            NoticeEvent::Judged { at, .. } => format!("at-{}", at.as_nanosecond()),
         };
         Some(format!("{}-{suffix}", self.word()).trim_end_matches('-').to_owned())
     }
@@ -91,6 +100,20 @@ pub fn at_end_of_run(state: &LoopState) -> Option<NoticeEvent> {
         (None, Some(_)) if state.phase == Phase::Paused => Some(NoticeEvent::Paused),
         _ => None,
     }
+}
+
+/// The event of the last review of criteria that a hook or a driver asked for. The user learns of
+/// the others at the keyboard.
+pub fn judged(state: &LoopState) -> Option<NoticeEvent> {
+    let started = |one: &Criterion| {
+        let receipt = one.receipt.as_ref().filter(|it| it.review.is_some() && it.by.proves());
+        receipt.and_then(|receipt| receipt.started_at)
+    };
+    let at = state.acceptance_criteria.iter().filter_map(started).max();
+    let at = at.filter(|_| state.parent.is_none())?;
+    let last = state.acceptance_criteria.iter().filter(|one| started(one) == Some(at));
+    let what: Vec<String> = last.filter_map(review::outcome).collect();
+    Some(NoticeEvent::Judged { at, what: what.join("; ") })
 }
 
 fn is_users_own(pause: &Pause) -> bool {
@@ -169,9 +192,10 @@ impl Notice {
         let (ending, pause) = match event {
             NoticeEvent::Ended => (state.ending.as_ref(), None),
             NoticeEvent::Paused => (None, state.pause.as_ref()),
-            NoticeEvent::Awaits | NoticeEvent::Limit { .. } | NoticeEvent::Reviewed { .. } => {
-                (None, None)
-            }
+            NoticeEvent::Awaits
+            | NoticeEvent::Limit { .. }
+            | NoticeEvent::Reviewed { .. }
+            | NoticeEvent::Judged { .. } => (None, None),
         };
         let at = ending.map(|ending| ending.at).or(pause.map(|pause| pause.at));
         let notice = Notice {
@@ -302,13 +326,16 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
         NoticeEvent::Reviewed { number, what } => {
             (format!("review {number} is done: {what}"), String::new(), String::new())
         }
+        NoticeEvent::Judged { what, .. } => {
+            (format!("a review is done: {what}"), String::new(), String::new())
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::BuildRound;
+    use crate::state::{BuildRound, CriterionRunner, Receipt, ReviewReceipt};
     use serde_json::json;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -434,6 +461,33 @@ mod tests {
         );
         let review = NoticeEvent::Reviewed { number: 1, what: "2 findings, 1 major".to_owned() };
         assert_eq!(told(&running(), &review, None).text, "review 1 is done: 2 findings, 1 major");
+    }
+
+    #[test]
+    fn the_last_review_of_criteria_that_proves_is_an_event_and_one_at_the_keyboard_is_none() {
+        let judged_by = |by: CriterionRunner, second: i64, passed: bool| Criterion {
+            id: format!("AC-{second}"),
+            receipt: Some(Receipt {
+                passed,
+                by,
+                started_at: Some(Timestamp::from_second(second).unwrap()),
+                review: Some(ReviewReceipt { why: "it says so".to_owned(), ..Default::default() }),
+                ..Receipt::default()
+            }),
+            ..Criterion::default()
+        };
+        let mut state = running();
+        state.acceptance_criteria = vec![
+            judged_by(CriterionRunner::Hook, 1, true),
+            judged_by(CriterionRunner::Driver, 2, false),
+            judged_by(CriterionRunner::Command, 3, true),
+        ];
+        let event = judged(&state).unwrap();
+        let text = "a review is done: AC-2 failed its review: it says so";
+        assert_eq!(told(&state, &event, None).text, text);
+        assert_eq!(event.key(&state).unwrap(), "reviewed-at-2000000000");
+        state.parent = Some("above".to_owned());
+        assert_eq!(judged(&state), None);
     }
 
     #[test]

@@ -214,6 +214,12 @@ impl ClientSettings {
         is_on.then(|| lists.any(lets_out))
     }
 
+    /// The commands that the client runs outside of its sandbox.
+    pub fn excluded_commands(&self) -> Vec<String> {
+        let lists = self.readable().map(|(_, value)| &value["sandbox"]["excludedCommands"]);
+        lists.flat_map(strings).collect()
+    }
+
     /// What worktrees that the client makes for the session begin from. If no file sets it, the
     /// client uses `fresh`.
     pub fn worktree_base(&self) -> Option<WorktreeBase> {

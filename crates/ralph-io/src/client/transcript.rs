@@ -7,6 +7,7 @@
 use crate::process::clock;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::{PauseCause, Source, Usage};
 use ralph_core::transcript::activity::{self, Doing};
 use ralph_core::transcript::cutoff;
@@ -70,6 +71,22 @@ pub fn typed_requests(path: &Path, since: Timestamp, scheduled: &[String]) -> Ve
     waiting.into_iter().map(|(request, _)| request).collect()
 }
 
+/// The requests that the user typed at or after `since`, and that the client gave to the model within
+/// the turn; see [`cutoff::delivered`].
+pub fn delivered_requests(
+    path: &Path,
+    since: Timestamp,
+    scheduled: &[String],
+) -> Vec<TypedRequest> {
+    let tail = tail(path);
+    if !cutoff::may_hold_queue_rows(&tail) {
+        return Vec::new();
+    }
+    let mut given = cutoff::delivered(rows(&tail), since);
+    given.retain(|(_, text)| !scheduled::is_one(scheduled, text) && !was_due(path, text));
+    given.into_iter().map(|(request, _)| request).collect()
+}
+
 /// True if the transcript shows that a schedule submitted this prompt, which has just arrived.
 pub fn was_due(path: &Path, prompt: &str) -> bool {
     const LATELY: Duration = Duration::from_secs(120);
@@ -100,6 +117,13 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
         row.kind() != "user" || cutoff::holds(&tail, &format!("\"uuid\":\"{parent}\""))
     };
     cutoff::cut_by(rows(&tail).filter(follows), since, clock::now())
+}
+
+/// The version of the client that wrote the last rows, if they tell it.
+pub fn client_version(path: &Path) -> Option<ClientVersion> {
+    let tail = tail(path);
+    let rows = tail.split(|byte| *byte == b'\n').rev().filter_map(TranscriptRow::parse);
+    rows.filter_map(|row| ClientVersion::printed(row.text(&["version"]))).next()
 }
 
 /// True if the main conversation has called a tool at this time or later.

@@ -115,7 +115,7 @@ fn digest(root: &Path, plan: &[PathBuf], listing: &[u8]) -> String {
                     let is_plan =
                         plan.iter().any(|plan| plan.as_os_str().as_bytes() == change.path);
                     let is_untracked = record.first() == Some(&b'?');
-                    !is_plan && !(is_untracked && litter::is_litter(root, change.path))
+                    !(is_plan || is_untracked && litter::is_litter(root, change.path))
                 }));
             }
         }

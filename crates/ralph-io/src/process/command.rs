@@ -14,8 +14,6 @@ pub(crate) mod signals;
 mod supervise;
 mod wire;
 
-#[cfg(fuzzing)]
-pub(crate) use family::process_of;
 pub use orphans::adopt as adopt_orphans;
 pub use supervise::supervise;
 pub use wire::{CommandReport, CommandRequest, receive, send};

@@ -8,7 +8,7 @@
 mod leftovers;
 mod log;
 
-pub use log::{Log, without_secrets};
+pub use log::{Log, read_log, without_secrets};
 
 use crate::process::command::{adopt_orphans, family};
 use crate::process::interrupts::{InterruptRequest, Interrupts};
@@ -129,6 +129,7 @@ fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
     command
         .args(start.args)
         .envs(start.env.iter().map(|(name, value)| (name, value)))
+        .envs(family::mark())
         // Nobody answers prompts: a program that asks reads the end of its input.
         .stdin(Stdio::null())
         .stdout(to_out)

@@ -40,9 +40,9 @@ pub fn wait(interrupts: &Interrupts, watch: &Watch, types: bool) -> Result<WaitE
     }
     let input = stdin();
     let typed = types.then(|| input.as_fd());
-    let ready = interrupts
-        .wait(&typed.into_iter().chain(watch.as_fd()).collect::<Vec<_>>(), Instant::now() + AGAIN);
-    watch.forget()?;
+    let ends: Vec<_> = typed.into_iter().chain(watch.as_fd()).collect();
+    let ready = interrupts.wait(&ends, watch.look_before(Instant::now() + AGAIN));
+    watch.take_change(true)?;
     Ok(match interrupts.asked() {
         InterruptRequest::Nothing if types && ready.first() == Some(&true) => WaitEnd::Typed,
         InterruptRequest::Nothing => WaitEnd::Changed,

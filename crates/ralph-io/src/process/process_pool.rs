@@ -147,11 +147,9 @@ impl Crew {
         let pipes = self.members.iter().filter_map(|member| member.out.as_ref());
         let watched = watch.as_fd();
         let open: Vec<BorrowedFd<'_>> = pipes.map(AsFd::as_fd).chain(watched).collect();
-        let readable = interrupts.wait(&open, until);
-        let has_changed = watched.is_some() && readable.last() == Some(&true);
-        if has_changed {
-            watch.forget()?;
-        }
+        let readable = interrupts.wait(&open, watch.look_before(until));
+        let is_ready = watched.is_some() && readable.last() == Some(&true);
+        let has_changed = watch.take_change(is_ready)?;
         Ok((self.take_in(interrupts)?, has_changed))
     }
 

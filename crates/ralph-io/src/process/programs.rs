@@ -1,6 +1,7 @@
 //! Finds programs, first beside the running executable, then on `PATH`; and reports which program a
 //! criterion lacks.
 
+use crate::process::{portable, table};
 use anyhow::{Context, Result};
 use ralph_core::shell::programs;
 use std::fs::Metadata;
@@ -91,15 +92,15 @@ fn of(about: &Metadata) -> Executable {
     Executable { device: about.dev(), inode: about.ino() }
 }
 
-/// The executable of the parent process; `Some(None)` if it cannot be inspected, and `None` if the
-/// system shows no executables.
-pub fn parent() -> Option<Option<Executable>> {
-    if !Path::new("/proc/self/exe").exists() {
-        return None;
-    }
-    let pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-    let about = std::fs::metadata(format!("/proc/{pid}/exe"));
-    Some(about.ok().map(|about| of(&about)))
+/// The executable of the parent process; `None` if it cannot be inspected.
+pub fn parent() -> Option<Executable> {
+    let pid = rustix::process::getppid()?.as_raw_nonzero().get();
+    let path = match portable::is_used() {
+        true => table::executable(u32::try_from(pid).ok()?)?,
+        // The executable itself, even if another file has its path by now.
+        false => PathBuf::from(format!("/proc/{pid}/exe")),
+    };
+    path.metadata().ok().map(|about| of(&about))
 }
 
 #[cfg(test)]

@@ -36,6 +36,12 @@ pub struct Wakeup {
     pub ending: Option<StopSignal>,
 }
 
+impl Wakeup {
+    fn is_nothing(&self) -> bool {
+        self.typed.is_empty() && !self.changed && !self.redraw && self.ending.is_none()
+    }
+}
+
 /// A signal that stops this process, for a while or for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopSignal(i32);
@@ -74,6 +80,15 @@ impl Attention {
     /// # Errors
     /// If the system refuses.
     pub fn wait(&self, watch: &Watch, until: Instant) -> Result<Wakeup> {
+        loop {
+            let heard = self.wait_once(watch, watch.look_before(until))?;
+            if !heard.is_nothing() || Instant::now() >= until {
+                return Ok(heard);
+            }
+        }
+    }
+
+    fn wait_once(&self, watch: &Watch, until: Instant) -> Result<Wakeup> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).context("could not wait that long")?;
         let stdin = std::io::stdin();
@@ -88,12 +103,9 @@ impl Attention {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error).context("could not wait"),
         }
-        let (has_input, changed) =
-            (!ready[0].revents().is_empty(), at > 1 && !ready[1].revents().is_empty());
+        let has_input = !ready[0].revents().is_empty();
+        let changed = watch.take_change(at > 1 && !ready[1].revents().is_empty())?;
         let mut heard = Wakeup { changed, ..Wakeup::default() };
-        if changed {
-            watch.forget()?;
-        }
         heard.redraw = count(&self.redraw) > 0;
         if count(&self.rests) > 0 {
             heard.ending = Some(StopSignal::REST);

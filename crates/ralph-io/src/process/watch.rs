@@ -1,8 +1,20 @@
-//! Waits for file changes without polling the files.
+//! Waits for file changes.
 //!
-//! Where the system reports no changes, a wait lasts until its deadline, and the caller then checks
-//! the files once more.
+//! Linux reports them through inotify. Elsewhere the watch looks again at short intervals: the calls
+//! of macOS need a descriptor for each file, and `unsafe`.
 
+mod again;
+#[cfg(target_os = "linux")]
+mod inotify;
+
+#[cfg(target_os = "linux")]
+use crate::process::portable;
+use again::LookAgain;
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, Timespec, poll};
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+use std::path::Path;
 use std::time::Instant;
 
 /// Why a wait ended.
@@ -14,112 +26,101 @@ pub enum Woken {
     Overdue,
 }
 
-pub use platform::Watch;
+/// A watch over folders and files. It misses nothing that happens after its start.
+#[derive(Debug)]
+pub struct Watch(Form);
 
-#[cfg(target_os = "linux")]
-mod platform {
-    use super::{Instant, Woken};
-    use anyhow::{Context, Result};
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-    use rustix::io::Errno;
-    use std::path::Path;
+#[derive(Debug)]
+enum Form {
+    #[cfg(target_os = "linux")]
+    Inotify(inotify::Inotify),
+    LookAgain(LookAgain),
+}
 
-    /// A watch over folders and files. It misses nothing that happens after its start.
-    #[derive(Debug)]
-    pub struct Watch {
-        queue: OwnedFd,
+impl Watch {
+    /// Starts to watch. A path that does not exist is not watched.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn begin(places: &[&Path]) -> Result<Watch> {
+        #[cfg(target_os = "linux")]
+        if !portable::is_used() {
+            return Ok(Watch(Form::Inotify(inotify::Inotify::begin(places)?)));
+        }
+        Ok(Watch::looking_again(places))
     }
 
-    impl Watch {
-        /// Starts to watch. A path that does not exist is not watched.
-        pub fn begin(places: &[&Path]) -> Result<Watch> {
-            let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
-                .context("could not watch files")?;
-            // Entries of a folder are replaced; a file is appended to, or moves with its folder.
-            let changes = WatchFlags::MODIFY
-                | WatchFlags::MOVE
-                | WatchFlags::MOVE_SELF
-                | WatchFlags::DELETE
-                | WatchFlags::DELETE_SELF;
-            for place in places {
-                let _ = inotify::add_watch(&queue, *place, changes);
-            }
-            Ok(Watch { queue })
-        }
+    fn looking_again(places: &[&Path]) -> Watch {
+        Watch(Form::LookAgain(LookAgain::begin(places)))
+    }
 
-        /// Waits until something changes or the deadline passes.
-        pub fn wait(&self, deadline: Instant) -> Result<Woken> {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec::try_from(left).context("could not wait that long")?;
-            let mut ready = [PollFd::new(&self.queue, PollFlags::IN)];
-            match poll(&mut ready, Some(&left)) {
-                Ok(0) => Ok(Woken::Overdue),
-                Ok(_) => self.drain().map(|()| Woken::Changed),
-                Err(Errno::INTR) => Ok(Woken::Changed),
-                Err(error) => Err(error).context("could not wait for a change"),
+    /// Waits until something changes or the deadline passes.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn wait(&self, deadline: Instant) -> Result<Woken> {
+        loop {
+            let until = self.look_before(deadline);
+            let ready = poll_until(&mut self.ends(), until).context("could not wait")?;
+            if self.take_change(ready)? {
+                return Ok(Woken::Changed);
+            }
+            if Instant::now() >= deadline {
+                return Ok(Woken::Overdue);
             }
         }
+    }
 
-        /// Readable after a change; for callers that wait for other events as well.
-        pub(crate) fn as_fd(&self) -> Option<BorrowedFd<'_>> {
-            Some(self.queue.as_fd())
+    /// Readable after a change; for callers that wait for other events as well. Not set where the
+    /// watch has to look again.
+    pub(crate) fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.0 {
+            #[cfg(target_os = "linux")]
+            Form::Inotify(queue) => Some(queue.as_fd()),
+            Form::LookAgain(_) => None,
         }
+    }
 
-        /// Discards the changes so far.
-        pub(crate) fn forget(&self) -> Result<()> {
-            self.drain()
+    /// How long a caller that waits for other events may wait before it calls
+    /// [`Watch::take_change`].
+    pub(crate) fn look_before(&self, deadline: Instant) -> Instant {
+        match &self.0 {
+            #[cfg(target_os = "linux")]
+            Form::Inotify(_) => deadline,
+            Form::LookAgain(places) => places.look_before(deadline),
         }
+    }
 
-        /// Reads and drops the events: callers check everything they watch anyway.
-        fn drain(&self) -> Result<()> {
-            let mut events = [0; 4096];
-            loop {
-                match rustix::io::read(&self.queue, &mut events[..]) {
-                    Ok(n) if n > 0 => {}
-                    Ok(_) | Err(Errno::AGAIN) => return Ok(()),
-                    Err(error) => return Err(error).context("could not read the changes"),
-                }
-            }
+    /// True if something has changed since the start or the last change; `is_ready` says whether the
+    /// descriptor is readable.
+    pub(crate) fn take_change(&self, is_ready: bool) -> Result<bool> {
+        match &self.0 {
+            #[cfg(target_os = "linux")]
+            Form::Inotify(queue) if is_ready => queue.drain().map(|()| true),
+            #[cfg(target_os = "linux")]
+            Form::Inotify(_) => Ok(false),
+            Form::LookAgain(places) => Ok(places.has_changed()),
         }
+    }
+
+    fn ends(&self) -> Vec<PollFd<'_>> {
+        let ends = self.as_fd().into_iter();
+        ends.map(|fd| PollFd::from_borrowed_fd(fd, rustix::event::PollFlags::IN)).collect()
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod platform {
-    use super::{Instant, Woken};
-    use anyhow::Result;
-    use std::path::Path;
-
-    /// A watch that sees nothing.
-    #[derive(Debug)]
-    pub struct Watch;
-
-    impl Watch {
-        pub fn begin(_places: &[&Path]) -> Result<Watch> {
-            Ok(Watch)
-        }
-
-        /// Waits until the deadline.
-        pub fn wait(&self, deadline: Instant) -> Result<Woken> {
-            std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
-            Ok(Woken::Overdue)
-        }
-
-        /// Not set: nothing is ever readable.
-        pub(crate) fn as_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-            None
-        }
-
-        pub(crate) fn forget(&self) -> Result<()> {
-            Ok(())
-        }
+/// True if one of these is readable. A signal ends the wait as well.
+fn poll_until(ends: &mut [PollFd<'_>], until: Instant) -> Result<bool> {
+    let left = until.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).context("could not wait that long")?;
+    match poll(ends, Some(&left)) {
+        Ok(n) => Ok(n > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::fs;
@@ -131,14 +132,20 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[track_caller]
-    fn sees(act: impl FnOnce(&Path)) {
+    fn sees(act: impl Fn(&Path)) {
+        sees_by(|places| Watch::begin(places).unwrap(), &act);
+        sees_by(Watch::looking_again, &act);
+    }
+
+    #[track_caller]
+    fn sees_by(begin: impl Fn(&[&Path]) -> Watch, act: &impl Fn(&Path)) {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("inner");
         fs::create_dir(&inner).unwrap();
         for name in ["inner/a", "inner/b", "log"] {
             fs::write(folder.path().join(name), "x").unwrap();
         }
-        let watch = Watch::begin(&[&inner, &folder.path().join("log")]).unwrap();
+        let watch = begin(&[&inner, &folder.path().join("log")]);
         assert_eq!(watch.wait(Instant::now()).unwrap(), Woken::Overdue);
         act(folder.path());
         assert_eq!(watch.wait(Instant::now() + LONG).unwrap(), Woken::Changed);
@@ -174,10 +181,12 @@ mod tests {
 
     #[test]
     fn a_place_that_is_not_there_is_no_error_and_the_deadline_holds() {
-        let watch = Watch::begin(&[Path::new("/nonexistent/place")]).unwrap();
-        let began = Instant::now();
-        let waited = watch.wait(began + Duration::from_millis(30)).unwrap();
-        assert_eq!(waited, Woken::Overdue);
-        assert!(began.elapsed() >= Duration::from_millis(30));
+        let places = [Path::new("/nonexistent/place")];
+        for watch in [Watch::begin(&places).unwrap(), Watch::looking_again(&places)] {
+            let began = Instant::now();
+            let waited = watch.wait(began + Duration::from_millis(30)).unwrap();
+            assert_eq!(waited, Woken::Overdue);
+            assert!(began.elapsed() >= Duration::from_millis(30));
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets; the product does not contain
 //! this module.
 
-use crate::process::command::process_of;
+use crate::process::table::process_of;
 use crate::{git::checkpoint, git::tree, git::tree_id};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub fn checkpoint(fields: &[&str]) -> Option<String> {
 }
 
 /// The process id and name in a `/proc/<pid>/stat`.
-pub fn process(stat: &[u8]) -> Option<(i32, String)> {
+pub fn process(stat: &[u8]) -> Option<(u32, String)> {
     process_of(stat)
 }
 

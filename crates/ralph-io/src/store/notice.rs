@@ -56,6 +56,15 @@ pub fn call_for_killed_run(file: &LoopFile, state: &LoopState) {
     }
 }
 
+/// Calls the user for the last review of the loop's criteria.
+pub fn call_if_judged(file: &LoopFile, state: &LoopState) {
+    if notice::is_wanted(state)
+        && let Some(event) = notice::judged(state)
+    {
+        call(file, state, &event);
+    }
+}
+
 /// Calls the user if the loop's settings say how, and this was not told yet. The cost is the start of
 /// one process.
 pub fn call(file: &LoopFile, state: &LoopState, event: &NoticeEvent) {

@@ -42,6 +42,7 @@ pub use crate::command::exit::CAUSES as EXIT_CODES;
 use crate::command::exit::{Exit, refused};
 use crate::runs::worker;
 use clap::{FromArgMatches, Parser, Subcommand};
+use ralph_io::client::{self, client_settings::ClientSettings};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -289,9 +290,24 @@ fn inside_sandbox(error: anyhow::Error, name: &str) -> anyhow::Error {
 
 /// The one line for a command that runs in the client's sandbox.
 fn give_alone(name: &str) -> anyhow::Error {
-    let message = format!(
-        "this runs in the client's sandbox, without access to Ralph's state; give `ralph {name} …` alone: one \
-         command, no pipe, no `&&`, no redirection, no variable"
-    );
-    refused(Exit::No, message)
+    let what = if keeps_all_inside() {
+        "a person has to type `ralph install --with sandbox` in another terminal once; the loop goes on \
+         without this command"
+            .to_owned()
+    } else {
+        format!(
+            "give `ralph {name} …` alone: one command, no pipe, no `&&`, no redirection, no variable"
+        )
+    };
+    let why = "this runs in the client's sandbox, without access to Ralph's state";
+    refused(Exit::No, format!("{why}; {what}"))
+}
+
+/// True in a conversation whose settings let no `ralph` line run outside of the sandbox.
+fn keeps_all_inside() -> bool {
+    let of_user = || {
+        let here = crate::command::context_dir::Here::gather().ok()?;
+        ClientSettings::of(&here.root).sandbox_lets_ralph_out()
+    };
+    !client::is_sandboxed_round() && of_user() == Some(false)
 }

@@ -41,7 +41,7 @@ struct Given {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if std::io::stdin().is_terminal() {
         let message = "`ralph statusline` reads the JSON that Claude Code gives a status line; `ralph install \
-                       --statusline` registers it; type `ralph status` to see a loop";
+                       --with statusline` registers it; type `ralph status` to see a loop";
         return Err(refused(Exit::Usage, message));
     }
     let given = given::stdin().unwrap_or_default();

@@ -175,7 +175,7 @@ impl Watched {
             // A loop has come or gone, which is rare: it was not watched when it was read.
             self.places.clone_from(&found.places);
         };
-        self.is_told = cfg!(target_os = "linux") && here.home.loops().is_dir();
+        self.is_told = here.home.loops().is_dir();
         self.model.refresh(found.loops, found.unreadable);
         self.model.now = here.now;
         (self.looked, self.is_old) = (Instant::now(), false);

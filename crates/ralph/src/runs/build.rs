@@ -8,7 +8,8 @@ pub(crate) mod events;
 pub(crate) mod keep;
 
 pub(crate) use begin::{
-    ReadyRun, RunOptions, alone, announcement, needs, nobody_works, show_first, take_up,
+    ReadyRun, RunOptions, alone, announcement, ask_for_review, needs, nobody_works, note_start,
+    show_first, take_up,
 };
 
 use crate::command::context_dir::Here;
@@ -26,18 +27,18 @@ use events::{Answer, criteria};
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
-use ralph_core::stop::progress;
+use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{counted, dollars, lasted, tokens};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::{delegate, signals};
 use ralph_io::git::tree;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::{process::clock, process::random, store::journal};
+use ralph_io::{process::clock, process::random, store::journal, store::notice};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -158,21 +159,24 @@ impl<'a> Builder<'a> {
         Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false })
     }
 
-    /// Runs the criteria before the first round. Returns true if that ends the loop: all of them
-    /// hold, and no task is open.
-    fn prove_first(&mut self) -> Result<bool> {
+    /// Runs the criteria before the first round. Returns the end of the run if that is it: all of them
+    /// hold and no task is open, or the review could not be made.
+    fn prove_first(&mut self) -> Result<Option<BuildEnd>> {
         let state = self.order.file.read().map_err(bad_state)?;
-        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(false) };
+        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(None) };
         // A run that was killed may have left a box open. Before the criteria run: a receipt holds for
         // the tree as it then is.
         plan_import::tick(&state, &[]);
         if state.acceptance_criteria.is_empty() || state.ending.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
         let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
         let is_over = match !state.task_graph.is_empty() && is_open {
             true => self.prove().map(|_| false)?,
-            false => self.settle()?.is_over(),
+            false => match self.settle()? {
+                Settled::Rest(end) => return Ok(Some(end)),
+                settled => settled.is_over(),
+            },
         };
         let state = engine::last_state(self.runner.here, self.order.file)?;
         match is_over {
@@ -184,7 +188,7 @@ impl<'a> Builder<'a> {
             false => self.runner.screen.tell(&holding(&state)),
         }
         self.order.answer.event("criteria", &state, criteria(&state))?;
-        Ok(is_over)
+        Ok(is_over.then_some(RunEnd::Over))
     }
 
     /// The end of the run once all requested rounds are done. Criteria that only have to run need
@@ -194,8 +198,12 @@ impl<'a> Builder<'a> {
             return Ok(RunEnd::Over);
         };
         let summary = graph::summary(&loaded.state.task_graph, clock::now());
-        if summary.all_done() && loaded.state.ending.is_none() && self.settle()?.is_over() {
-            return Ok(RunEnd::Over);
+        if summary.all_done() && loaded.state.ending.is_none() {
+            match self.settle()? {
+                Settled::Over => return Ok(RunEnd::Over),
+                Settled::Rest(end) => return Ok(end),
+                Settled::Open | Settled::Reviewed => {}
+            }
         }
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
@@ -271,10 +279,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs the criteria that are due, in a process of their own, which can take on the recorded
-    /// environment.
-    fn prove(&self) -> Result<Proof> {
-        let proof = delegate::prove(self.order.file, A_DAY)?;
-        if proof.trees.is_empty() && !proof.problem.is_empty() {
+    /// environment. `None` if the user ended it.
+    fn prove(&self) -> Result<Option<Proof>> {
+        let interrupts = self.runner.interrupts;
+        let proof = delegate::prove_unless_ended(self.order.file, A_DAY, interrupts)?;
+        if let Some(proof) = &proof
+            && proof.trees.is_empty()
+            && !proof.problem.is_empty()
+        {
             bail!("could not run the criteria: {}", proof.problem);
         }
         Ok(proof)
@@ -283,35 +295,17 @@ impl<'a> Builder<'a> {
     /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
     /// remains.
     fn settle(&self) -> Result<Settled> {
-        let mut proof = self.prove()?;
-        let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
-        if let Some(number) = state.and_then(|state| rules::review::due(&state, &proof)) {
-            let (here, file) = (self.runner.here, self.order.file);
-            self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
-            let client = self.order.client;
-            let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
-            if let Reviewed::Clean(told) | Reviewed::Tasks(told) = &reviewed {
-                self.runner.screen.tell(told);
-                let state = engine::last_state(here, file)?;
-                let round = state.reviews.last().map(|round| json!({"review": round}));
-                self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
-            }
-            match reviewed {
-                Reviewed::Clean(_) => {}
-                Reviewed::Tasks(_) => return Ok(Settled::Reviewed),
-                Reviewed::Failed(why) => {
-                    let why = format!("the changes could not be reviewed: {why}");
-                    let end = RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram);
-                    return Ok(Settled::Rest(end));
-                }
-                Reviewed::Interrupted => {
-                    let end =
-                        RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
-                    return Ok(Settled::Rest(end));
-                }
+        let Some(mut proof) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+        loop {
+            let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+            let due = state.and_then(|state| rules::review::due(&state, &proof));
+            let Some(number) = due else { break };
+            if let Some(settled) = self.review(number)? {
+                return Ok(settled);
             }
             // A file may have changed meanwhile.
-            proof = self.prove()?;
+            let Some(again) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+            proof = again;
         }
         let now = clock::now();
         let settled =
@@ -322,6 +316,35 @@ impl<'a> Builder<'a> {
             return Ok(Settled::Over);
         }
         Ok(Settled::Open)
+    }
+
+    /// Has the changes reviewed. `None` if nothing that it found is in the way of the end.
+    fn review(&self, number: u32) -> Result<Option<Settled>> {
+        let (here, file) = (self.runner.here, self.order.file);
+        self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
+        let client = self.order.client;
+        let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
+        if let Reviewed::Clean(told) | Reviewed::Tasks(told) | Reviewed::Spent(told) = &reviewed {
+            self.runner.screen.tell(told);
+            let state = engine::last_state(here, file)?;
+            let round = state.reviews.last().map(|round| json!({"review": round}));
+            self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
+        }
+        Ok(match reviewed {
+            Reviewed::Clean(_) => None,
+            Reviewed::Tasks(_) => Some(Settled::Reviewed),
+            Reviewed::Spent(_) => {
+                let now = clock::now();
+                file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+                engine::put_away(here, file, &engine::last_state(here, file)?)?;
+                Some(Settled::Over)
+            }
+            Reviewed::Failed(why) => {
+                let why = format!("the changes could not be reviewed: {why}");
+                Some(Settled::Rest(RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram)))
+            }
+            Reviewed::Interrupted => Some(Settled::Rest(interrupted())),
+        })
     }
 
     /// Ends the round, and judges what it finished. The loop may have ended in it.
@@ -407,7 +430,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs the criteria after a round for the goal, and counts the round. Returns what holds now.
-    fn count_goal_round(&self) -> Result<String> {
+    fn count_goal_round(&mut self) -> Result<String> {
         let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
             return Ok(String::new());
         };
@@ -417,8 +440,11 @@ impl<'a> Builder<'a> {
             Settled::Reviewed => {
                 return Ok("all criteria hold; the review found something to fix".to_owned());
             }
-            // The next step asks for the review again, and reports why it fails.
-            Settled::Rest(_) => return Ok("all criteria hold".to_owned()),
+            Settled::Rest(end) => {
+                let why = end.why().to_owned();
+                self.runner.stop(end);
+                return Ok(why);
+            }
             Settled::Open => {}
         }
         let (tree_after, now) = (self.tree(), clock::now());
@@ -513,9 +539,14 @@ impl<'a> Owner<'a> for Builder<'a> {
     }
 
     fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
-        if !std::mem::replace(&mut self.has_proof, true) && self.prove_first()? {
-            self.runner.stop(RunEnd::Over);
-            return Ok(Then::Again);
+        if !std::mem::replace(&mut self.has_proof, true) {
+            let end = self.prove_first()?;
+            let is_over = end.is_some();
+            end.into_iter().for_each(|end| self.runner.stop(end));
+            // The user may have ended it meanwhile.
+            if is_over || self.runner.interrupts.asked() != InterruptRequest::Nothing {
+                return Ok(Then::Again);
+            }
         }
         if self.order.rounds > 0 && self.number >= self.order.rounds {
             let end = self.after_its_rounds()?;
@@ -550,6 +581,9 @@ impl<'a> Owner<'a> for Builder<'a> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
         let mut ended = self.end(session, &why)?;
+        if let Some(state) = &ended.state {
+            notice::call_if_judged(self.order.file, state);
+        }
         let is_turn = matches!(came.outcome, RoundOutcome::Finished { .. });
         let kept = match is_turn {
             true => self.commit(&ended)?,
@@ -647,6 +681,11 @@ impl<'a> LoopOwner<'a> for Builder<'a> {
     fn say(&mut self, text: &str) -> Result<()> {
         self.order.answer.say(text)
     }
+}
+
+/// The user has ended the run while criteria ran or reviewers read.
+fn interrupted() -> BuildEnd {
+    RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted)
 }
 
 fn stuck(state: &LoopState) -> String {

@@ -5,11 +5,12 @@ use super::client::{self, ClientRound, Policy, Preflight, RoundOutcome, RoundRes
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
-use crate::command::{number, screen};
+use crate::command::{client_version, number, screen};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::permission::{Need, arguments};
 use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
 use ralph_core::state::{LoopState, PauseCause};
@@ -122,6 +123,9 @@ impl ClientOptions {
     /// Refuses a run whose rounds could not make these calls, with the command that would work:
     /// in print mode nobody can grant a permission. Otherwise prints the mode.
     pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
+        let mut features = vec![ClientFeature::Headless];
+        features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
+        client_version::check(&features)?;
         self.check_sandbox(here)?;
         let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
         if preflight.is_denied() && !is_elsewhere {

@@ -5,6 +5,11 @@
 //! loads neither the project's settings nor its servers, since the model under review may have
 //! written them.
 
+mod arguments;
+mod cost;
+
+pub(crate) use arguments::tools;
+
 use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
 use super::engine::{self, ClientRunner, MemberExit, Owner, Then, Words};
 use super::options;
@@ -15,12 +20,12 @@ use crate::command::exit::Exit;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::evidence::review::prompt::ReviewerTools;
-use ralph_core::state::{LoopState, Tokens};
+use ralph_core::state::{Bounds, LoopState, StartedReviewer, Tokens};
+use ralph_core::stop;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, process::random, process::sandboxes, project::user_files};
-use serde_json::json;
-use std::collections::BTreeMap;
+use ralph_io::{process::clock, process::random, project::user_files};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -73,27 +78,29 @@ pub(crate) struct ReviewRun<'a> {
     /// When those still at work are ended.
     pub(crate) until: Option<Timestamp>,
     pub(crate) tools: ReviewerTools,
+    /// True to start no more of them once the loop's limit of tokens or cost is reached.
+    pub(crate) keeps_limits: bool,
     /// Arguments of the user for the client.
     pub(crate) args: &'a [OsString],
     pub(crate) screen: Screen,
 }
 
-/// What a reviewer's client can do on this machine.
-pub(crate) fn tools() -> ReviewerTools {
-    if sandboxes::client_can_sandbox() { ReviewerTools::Commands } else { ReviewerTools::Files }
-}
-
 /// Asks all reviewers, and returns their answers by name.
 ///
 /// # Errors
-/// When the client is missing, or no process can be started.
+/// When the client is missing, no process can be started, or reviewers of the loop are at work.
 pub(crate) fn ask(
     run: ReviewRun<'_>,
     orders: Vec<ReviewerOrder>,
 ) -> Result<BTreeMap<String, ReviewerAnswer>> {
     client::client()?;
+    let _alone = cost::alone(run.file, run.until)?;
+    cost::count_lost(run.file)?;
     let logs = options::logs(run.here, KIND);
     user_files::make_folders(&logs, 0o700)?;
+    let waiting: VecDeque<Reviewer> =
+        (1..).zip(orders).map(|(number, order)| Reviewer::new(order, number, &logs)).collect();
+    cost::note(run.file, waiting.iter().map(|one| one.started.clone()).collect())?;
     let words = Words {
         command: KIND,
         members: "reviewers",
@@ -101,32 +108,36 @@ pub(crate) fn ask(
         failed: Exit::MissingProgram,
         ended: "review ended",
     };
+    let state = read(run.file);
     let mut owner = Reviewers {
         runner: ClientRunner::apart(run.here, run.interrupts, words, run.screen)?,
-        was_live: is_live(run.file),
+        was_live: state.as_ref().is_some_and(LoopState::is_live),
+        bounds: state.and_then(|state| state.bounds),
         file: run.file,
         root: run.root,
         args: run.args,
         tools: run.tools,
         until: run.until,
+        keeps_limits: run.keeps_limits,
         logs,
-        waiting: orders.into(),
-        sessions: BTreeMap::new(),
+        waiting,
+        begun: BTreeMap::new(),
         answers: BTreeMap::new(),
         why_ended: String::new(),
     };
     engine::work(&mut owner)?;
-    let Reviewers { mut answers, waiting, why_ended, .. } = owner;
-    for order in waiting {
-        let why = if why_ended.is_empty() { "you ended it" } else { &why_ended };
-        answers.insert(order.name, without(why));
-    }
-    Ok(answers)
+    let why = if owner.why_ended.is_empty() {
+        "you ended it".to_owned()
+    } else {
+        owner.why_ended.clone()
+    };
+    owner.leave_out(&why);
+    cost::forget(run.file)?;
+    Ok(owner.answers)
 }
 
-fn is_live(file: &LoopFile) -> bool {
-    let state = file.read().ok().flatten().map(|loaded| loaded.state);
-    state.as_ref().is_some_and(LoopState::is_live)
+fn read(file: &LoopFile) -> Option<LoopState> {
+    file.read().ok().flatten().map(|loaded| loaded.state)
 }
 
 /// The answer of a reviewer that was never started.
@@ -141,6 +152,22 @@ fn without(why: &str) -> ReviewerAnswer {
     }
 }
 
+/// A reviewer to start, with the session that it gets.
+struct Reviewer {
+    order: ReviewerOrder,
+    number: usize,
+    started: StartedReviewer,
+}
+
+impl Reviewer {
+    fn new(order: ReviewerOrder, number: usize, logs: &Path) -> Reviewer {
+        let log = logs.join(format!("reviewer-{number}.jsonl")).to_string_lossy().into_owned();
+        let session_id = random::uuid();
+        let started = StartedReviewer { session_id, log, ..StartedReviewer::default() };
+        Reviewer { order, number, started }
+    }
+}
+
 struct Reviewers<'a> {
     runner: ClientRunner<'a, ()>,
     /// True if the loop was live at the start: then the reviewers end with it.
@@ -149,68 +176,57 @@ struct Reviewers<'a> {
     root: &'a Path,
     args: &'a [OsString],
     tools: ReviewerTools,
+    /// The bounds of the loop, if it has any.
+    bounds: Option<Bounds>,
     until: Option<Timestamp>,
+    keeps_limits: bool,
     logs: PathBuf,
-    waiting: std::collections::VecDeque<ReviewerOrder>,
-    /// The session that was started for each name.
-    sessions: BTreeMap<String, String>,
+    waiting: VecDeque<Reviewer>,
+    /// Those that were started, by their names.
+    begun: BTreeMap<String, StartedReviewer>,
     answers: BTreeMap<String, ReviewerAnswer>,
     /// Why all were ended; empty if they were not.
     why_ended: String,
 }
 
 impl Reviewers<'_> {
-    fn start(&mut self, order: ReviewerOrder) -> Result<()> {
-        let number = self.sessions.len() + 1;
-        let session = random::uuid();
-        let folder = self.file.folder();
+    fn start(&mut self, reviewer: Reviewer) -> Result<()> {
+        let Reviewer { order, number, started } = reviewer;
+        let protected = arguments::Protected {
+            here: self.runner.here,
+            root: self.root,
+            loop_folder: self.file.folder(),
+            bounds: self.bounds.as_ref(),
+        };
+        let (extra_args, sandbox) = arguments::of_reviewer(self.args, self.tools, &protected);
         let round = ClientRound {
             prompt: client::fit(
                 order.prompt,
                 &self.logs.join(format!("prompt-{number}")),
                 |path| format!("Read {} and do what it says.", path.display()),
             )?,
-            session_id: Some(session.clone()),
+            session_id: Some(started.session_id.clone()),
             env: vec![("RALPH_ROUND".to_owned(), KIND.to_owned())],
             unset: OF_A_SESSION.iter().map(|name| (*name).to_owned()).collect(),
-            extra_args: self.arguments(folder),
+            extra_args,
+            sandbox,
             permission_mode: Some("default".to_owned()),
             label: format!("review: {}", order.name),
-            log: self.logs.join(format!("reviewer-{number}.jsonl")),
+            log: PathBuf::from(&started.log),
             folder: Some(self.root.to_owned()),
             ..ClientRound::default()
         };
-        let alone = folder.join(format!("review-{number}"));
         let label = round.label.clone();
+        let alone = cost::lock_of(self.file, number);
         let round = RoundOrder::new(round, &Policy::default(), &alone);
-        self.sessions.insert(order.name.clone(), session);
+        self.begun.insert(order.name.clone(), started);
         self.runner.start(&order.name, (&label, ""), &round)
     }
 
-    /// The arguments that leave the client only what reads.
-    fn arguments(&self, loop_folder: &Path) -> Vec<OsString> {
-        let mut args: Vec<OsString> = self.args.to_vec();
-        let commands = self.tools == ReviewerTools::Commands;
-        let settings = match commands {
-            true => json!({
-                "sandbox": {
-                    "enabled": true,
-                    // Otherwise the client would run commands unbounded.
-                    "failIfUnavailable": true,
-                    "autoAllowBashIfSandboxed": true,
-                    "allowUnsandboxedCommands": false,
-                    "filesystem": {"denyWrite": [self.root, loop_folder, self.runner.here.home.root()]},
-                },
-                // A command that the user lets out of the sandbox must not change the loop.
-                "permissions": {"allow": ["Bash"], "deny": ["Bash(ralph *)", "Bash(ralph)"]},
-            }),
-            false => json!({}),
-        };
-        let tools = if commands { "Read,Grep,Glob,Bash" } else { "Read,Grep,Glob" };
-        let own = ["--setting-sources", "user", "--strict-mcp-config", "--tools", tools];
-        args.extend(own.map(OsString::from));
-        args.extend([OsString::from("--settings"), settings.to_string().into()]);
-        args
+    /// Answers for those that have not begun.
+    fn leave_out(&mut self, why: &str) {
+        let names = self.waiting.drain(..).map(|one| one.order.name);
+        self.answers.extend(names.map(|name| (name, without(why))));
     }
 
     fn end_all(&mut self, why: &str) {
@@ -232,9 +248,14 @@ impl<'a> Owner<'a> for Reviewers<'a> {
             self.end_all("there was no time left for it");
             return Ok(Then::Again);
         }
-        if self.was_live && !is_live(self.file) {
+        let state = read(self.file);
+        if self.was_live && !state.as_ref().is_some_and(LoopState::is_live) {
             self.end_all("the loop ended before");
             return Ok(Then::Again);
+        }
+        let spent = state.as_ref().filter(|_| self.keeps_limits).and_then(stop::spent);
+        if let Some(why) = spent {
+            self.leave_out(&format!("the loop's limit is reached: it {why}"));
         }
         while self.runner.len() < AT_ONCE
             && let Some(order) = self.waiting.pop_front()
@@ -261,8 +282,10 @@ impl<'a> Owner<'a> for Reviewers<'a> {
             None if self.why_ended.is_empty() => answer(&came),
             None => Err(self.why_ended.clone()),
         };
+        let begun = self.begun.get(name).cloned().unwrap_or_default();
+        cost::count_gone(self.file, &begun, &came)?;
         let RoundResult { session_id: reported, tokens, cost, duration, .. } = came;
-        let started = self.sessions.get(name).cloned().unwrap_or_default();
+        let started = begun.session_id;
         let answer = ReviewerAnswer { answer, started, reported, tokens, cost, duration };
         self.answers.insert(name.to_owned(), answer);
         Ok(())

@@ -100,7 +100,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.extend(firing::check(&settings, plugin.as_ref(), places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
-    checks.extend(settings::check_sandbox(&settings));
+    checks.extend(settings::check_sandbox(&settings, places));
     checks.extend(path::check(&settings, &places.executables));
     checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
@@ -108,7 +108,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.push(worktrees::check(&loops));
     checks.extend(worktrees::check_left(places));
     checks.extend(worktrees::check_base(&places.current));
-    checks.push(client::check(places));
+    checks.push(client::check());
     checks.extend(client::check_beads(&places.current));
     checks
 }

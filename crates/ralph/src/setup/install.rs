@@ -10,22 +10,25 @@ mod json_text;
 pub(crate) mod merge;
 pub(crate) mod plugin;
 pub(crate) mod record;
+pub(crate) mod sandbox;
 pub(crate) mod scope;
 pub(super) mod shipped;
 mod statusline;
 
+use crate::command::client_version;
 use crate::command::exit::{Exit, refused};
 use crate::setup::doctor::path;
-use crate::setup::doctor::settings::SANDBOX_CURE;
 use crate::setup::places::InstallPaths;
 use crate::setup::tell::tell;
 use anyhow::{Context, Result};
-use extras::{BLOCK_CAP, Extras, WorkerBase};
+use extras::{BLOCK_CAP, Extra, Extras, WorkerBase};
 use files::{Fate, ShippedFile};
 use jiff::Zoned;
 use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
+use ralph_core::protocol::sandbox::EXCLUDED;
 use ralph_core::text::hex;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::project::user_files::{self, TextFile};
@@ -47,12 +50,26 @@ pub(crate) struct Args {
     /// Also set the client's limit of blocked stops in a row (0: no limit)
     #[arg(long, value_name = "N", conflicts_with = "plugin")]
     block_cap: Option<u32>,
-    /// Also let workers begin from the checked-out commit
-    #[arg(long, value_name = "head", hide_possible_values = true, conflicts_with = "plugin")]
+    /// Also change a setting of the client
+    #[arg(long, value_name = "EXTRA", conflicts_with = "plugin")]
+    with: Vec<Extra>,
+    /// The former name of `--with worker-base`
+    #[arg(long, value_name = "head", conflicts_with = "plugin", hide = true)]
     worker_base: Option<WorkerBase>,
-    /// Also show the session's loop in the client's status line
-    #[arg(long)]
+    /// The former name of `--with statusline`
+    #[arg(long, hide = true)]
     statusline: bool,
+}
+
+impl Args {
+    fn wants(&self, extra: Extra) -> bool {
+        self.with.contains(&extra)
+            || match extra {
+                Extra::Statusline => self.statusline,
+                Extra::WorkerBase => self.worker_base.is_some(),
+                Extra::Sandbox => false,
+            }
+    }
 }
 
 /// What was found, and what to do about it.
@@ -74,8 +91,19 @@ struct InstallPlan {
     known: Option<Install>,
 }
 
+/// Whether the user may be asked for more than they typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MayAsk {
+    Yes,
+    No,
+}
+
 /// Installs, or prints what it would do.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    install(args, MayAsk::Yes)
+}
+
+fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;
     if !args.dry_run {
         crate::setup::uninstall::refuse_inside_a_live_loop(&places)?;
@@ -86,7 +114,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let scope = scope::resolve(&args.scope, &places)?;
     let record = InstallRecord::read(places.ralph.root())?;
-    let plan = gather(scope, &record, args)?;
+    let here = scope.project.clone().unwrap_or_else(|| places.current.clone());
+    let keeps_ralph_in = ClientSettings::of(&here).sandbox_lets_ralph_out() == Some(false);
+    let lets_out = args.wants(Extra::Sandbox)
+        || keeps_ralph_in && !args.dry_run && may_ask == MayAsk::Yes && sandbox::is_agreed(&scope)?;
+    let plan = gather(scope, &record, args, lets_out)?;
     describe(&plan, args.dry_run);
     if args.dry_run {
         tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan))?);
@@ -107,9 +139,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             tell!("{}", offer(&scope));
         }
     }
-    let here = scope.project.as_deref().unwrap_or(&places.current);
-    if ClientSettings::of(here).sandbox_lets_ralph_out() == Some(false) {
-        tell!("for the client's sandbox, which your settings switch on: {SANDBOX_CURE}");
+    if keeps_ralph_in && !lets_out {
+        tell!("{}", sandbox::offer(&scope));
+    }
+    if let Some(why) = client_version::too_old(&[ClientFeature::Conversation]) {
+        tell!("{why}");
     }
     // Print this last: it names the next command to type.
     tell!("{advice}");
@@ -118,9 +152,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// Repeats an earlier installation with just the hooks and the texts.
 pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
-    let args =
-        Args { scope, dry_run: false, block_cap: None, worker_base: None, statusline: false };
-    run(&args).map(drop)
+    let args = Args {
+        scope,
+        dry_run: false,
+        block_cap: None,
+        with: Vec::new(),
+        worker_base: None,
+        statusline: false,
+    };
+    install(&args, MayAsk::No).map(drop)
 }
 
 /// Whether the project's workers would miss commits that are not pushed, and no setting decides
@@ -130,8 +170,8 @@ fn could_begin_from_head(project: &Path) -> bool {
     worker_base::has_origin(project).unwrap_or(false) && is_unset()
 }
 
-/// The command that repeats the installation for this scope with `--worker-base`.
-fn offer(scope: &InstallScope) -> String {
+/// The command that repeats the installation for this scope with an extra.
+fn command_with(extra: Extra, scope: &InstallScope) -> String {
     let named =
         |option: &str, folder: &Path| format!(" {option} {}", quoted(&folder.to_string_lossy()));
     let words = match (&scope.project, &scope.package) {
@@ -139,9 +179,14 @@ fn offer(scope: &InstallScope) -> String {
         (None, Some(package)) => named("--stow", package),
         (None, None) => String::new(),
     };
+    format!("ralph install{words} --with {}", extra.as_str())
+}
+
+fn offer(scope: &InstallScope) -> String {
     format!(
         "for /ralph-parallel: workers begin from the branch of `origin` and see no commit that is not \
-         pushed; `ralph install{words} --worker-base head` lets them begin from yours"
+         pushed; `{}` lets them begin from yours",
+        command_with(Extra::WorkerBase, scope)
     )
 }
 
@@ -172,7 +217,12 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     Err(refused(Exit::MissingProgram, message))
 }
 
-fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<InstallPlan> {
+fn gather(
+    scope: InstallScope,
+    record: &InstallRecord,
+    args: &Args,
+    lets_ralph_out: bool,
+) -> Result<InstallPlan> {
     let settings = user_files::find(&scope.settings)?;
     let known = record.of(&scope.settings).cloned();
     let wanted = settings_hooks(scope.naming.location());
@@ -182,9 +232,10 @@ fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<In
     let line = statusline::ours(scope.naming.location());
     let extras = Extras {
         block_cap: args.block_cap,
-        worker_base: args.worker_base,
-        statusline: statusline::decide(text, &line, args.statusline, known_line)
+        worker_base: args.wants(Extra::WorkerBase).then_some(WorkerBase::Head),
+        statusline: statusline::decide(text, &line, args.wants(Extra::Statusline), known_line)
             .with_context(named)?,
+        lets_ralph_out,
     };
     let merged = merge::put_in(text, &wanted, &extras).with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
@@ -272,6 +323,12 @@ pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)>
             SettingsChange::CapRemoved => ("remove the block cap", BLOCK_CAP.to_owned()),
             SettingsChange::BaseSet(base) => ("start workers from", base.as_str().to_owned()),
             SettingsChange::BaseRemoved => ("remove the setting", "worktree.baseRef".to_owned()),
+            SettingsChange::LetOut => {
+                ("let run outside of the client's sandbox", EXCLUDED.to_owned())
+            }
+            SettingsChange::KeptIn => {
+                ("let no longer run outside of the client's sandbox", EXCLUDED.to_owned())
+            }
             SettingsChange::LineSet(command) => ("set the status line", command.clone()),
             SettingsChange::LineRestored => ("restore your status line", "as it was".to_owned()),
             SettingsChange::LineRemoved => {
@@ -298,6 +355,9 @@ fn wanted_text(plan: &InstallPlan) -> Value {
     }
     if let Some(base) = extras.worker_base {
         text["worktree"] = json!({ "baseRef": base.as_str() });
+    }
+    if extras.lets_ralph_out {
+        text["sandbox"] = json!({ "excludedCommands": [EXCLUDED] });
     }
     if let Some(line) = &extras.statusline {
         text["statusLine"] = statusline::shown(line);

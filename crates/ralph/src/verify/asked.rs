@@ -19,11 +19,9 @@ const DRIVER: &str = "ralph";
 /// Who asks; `None` if the parent is neither the stop hook nor a driver.
 pub(crate) fn by() -> Option<CriterionRunner> {
     match programs::parent() {
-        // The system does not report parents, as on macOS.
-        None => Some(CriterionRunner::Hook),
-        Some(Some(parent)) if parent.is_beside_us(HOOK) => Some(CriterionRunner::Hook),
-        Some(Some(parent)) if parent.is_beside_us(DRIVER) => Some(CriterionRunner::Driver),
-        Some(_) => None,
+        Some(parent) if parent.is_beside_us(HOOK) => Some(CriterionRunner::Hook),
+        Some(parent) if parent.is_beside_us(DRIVER) => Some(CriterionRunner::Driver),
+        Some(_) | None => None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! review costs more than a command. `ralph_core::evidence::review` decides what a verdict is worth.
 
 use super::round::record;
+use super::since_start::changed_since_start;
 use super::trees::within;
 use super::{CriteriaChoice, VerifyOrder, VerifyWork, Watcher};
 use crate::command::context_dir::Here;
@@ -15,10 +16,9 @@ use ralph_core::state::{
     Citation, Criterion, CriterionRunner, LoopState, REVIEWED, Receipt, ReviewReceipt,
 };
 use ralph_core::text::truncate::bounded;
-use ralph_io::git::checkpoint;
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::{atomic, checks, digest, receipts};
+use ralph_io::store::{atomic, digest, notice, receipts};
 use ralph_io::{process::clock, project::confined};
 use std::path::Path;
 use std::time::Duration;
@@ -60,6 +60,10 @@ pub(super) fn judge(
         let receipt = receipt(work, &criterion, answer, (&before, began))?;
         record(work, criterion, receipt, watcher)?;
     }
+    // What a hook starts in a round ends with its client; the driver calls the user then.
+    if !(work.by == CriterionRunner::Hook && work.state.round.is_some()) {
+        notice::call_if_judged(work.file, &work.state);
+    }
     Ok(())
 }
 
@@ -93,8 +97,8 @@ fn ask(
 ) -> Result<Vec<ReviewerAnswer>> {
     let here = Here::gather()?;
     let interrupts = Interrupts::catch()?;
-    let tools = reviewers::tools();
-    let changed = changed_since_start(order.file.folder());
+    let (tools, _) = reviewers::tools();
+    let changed = changed_since_start(order.file.folder(), &work.state);
     let prompts = due.iter().map(|one| ReviewerOrder {
         name: one.id.clone(),
         prompt: prompt::of_criterion(&work.state, one, &changed, tools),
@@ -106,6 +110,8 @@ fn ask(
         interrupts: &interrupts,
         until: until(work),
         tools,
+        // A criterion is worth its last review, like its last command.
+        keeps_limits: false,
         args: &[],
         screen: Screen::quiet(),
     };
@@ -119,13 +125,6 @@ fn until(work: &VerifyWork<'_>) -> Option<Timestamp> {
     // The hook that waits for us gives up soon after.
     let spare = if time > Duration::from_secs(30) { TO_END } else { Duration::ZERO };
     clock::now().checked_add(time - spare).ok()
-}
-
-/// The files that the loop changed, as far as git shows it.
-pub(crate) fn changed_since_start(loop_folder: &Path) -> Vec<String> {
-    let Some(start) = checks::start_of(loop_folder) else { return Vec::new() };
-    let files = checkpoint::changed_files(&start.root, &start.tree, None).unwrap_or_default();
-    files.into_iter().map(|(path, _)| path).collect()
 }
 
 /// The text of a line of a file in the project, or why it cannot be read.

@@ -137,7 +137,6 @@ pub(super) fn record(
     receipt: Receipt,
     watcher: &dyn Watcher,
 ) -> Result<()> {
-    let used = receipt.review.as_ref().map(|review| (review.tokens, review.cost));
     receipt::record(&mut judged, receipt);
     let paths = judged.paths.clone();
     receipt::note_turn(&mut judged, |held_on| {
@@ -151,10 +150,6 @@ pub(super) fn record(
         };
         if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
             one.clone_from(&judged);
-        }
-        if let Some((tokens, cost)) = used {
-            state.usage.tokens = state.usage.tokens.plus(tokens);
-            state.usage.cost += cost;
         }
         state.clone()
     })?;

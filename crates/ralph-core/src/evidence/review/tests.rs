@@ -76,7 +76,11 @@ fn two_verdicts_are_none() {
     assert_eq!(verdict(&format!("{fails}\n```json\n{HOLDS}\n```")).unwrap_err(), two);
     assert_eq!(verdict(&format!("```json\n{fails}\n```\n```json\n{HOLDS}\n```")).unwrap_err(), two);
     let between = format!("At first I thought {fails}. Then I read on.\n{HOLDS}");
-    assert!(verdict(&between).unwrap().holds, "the last one stands alone");
+    assert_eq!(verdict(&between).unwrap_err(), "it gives two verdicts that differ");
+    let same = format!("It is clear: {HOLDS}, as I said.\n{HOLDS}");
+    assert!(verdict(&same).unwrap().holds);
+    let twice = HOLDS.replace("\"why\"", "\"verdict\":\"fails\",\"why\"");
+    assert!(verdict(&twice).unwrap_err().contains("duplicate field `verdict`"));
 }
 
 #[test]
@@ -87,7 +91,8 @@ fn a_huge_answer_is_read_in_bounded_time_and_its_texts_are_cut() {
     let long = HOLDS.replace("it says so", &"x".repeat(100_000));
     assert!(verdict(&long).unwrap().why.chars().count() <= TEXT);
     let many = format!("{{\"findings\":[{}]}}", vec!["{}"; MOST_ITEMS + 1].join(","));
-    assert!(findings(&many, "tests").unwrap_err().contains("more findings than"));
+    let many = findings(&many, "tests").unwrap();
+    assert_eq!((many.found.len(), many.n_left_out), (MOST_ITEMS, 1));
 }
 
 #[test]
@@ -279,11 +284,11 @@ fn what_two_lenses_find_becomes_one_task() {
 fn findings_are_read_with_what_is_missing_left_empty() {
     let text = r#"Two things.
 {"findings":[{"severity":"major","file":"a.rs","line":3,"quote":"let x = 1;","what":"unused"},{"file":"b.rs"},7]}"#;
-    let all = findings(text, "tests").unwrap();
-    assert_eq!(all.len(), 3);
+    let Findings { found: all, n_left_out } = findings(text, "tests").unwrap();
+    assert_eq!((all.len(), n_left_out), (3, 0));
     assert_eq!((all[0].line, all[0].lens.as_str()), (3, "tests"));
     assert_eq!((all[1].file.as_str(), all[1].line, all[1].severity.as_str()), ("b.rs", 0, ""));
-    assert!(findings("{\"findings\":[]}", "tests").unwrap().is_empty());
+    assert!(findings("{\"findings\":[]}", "tests").unwrap().found.is_empty());
     assert!(findings("{\"findings\":{}}", "tests").is_err());
     assert!(findings("nothing found", "tests").is_err());
 }

@@ -67,6 +67,35 @@ fn a_single_word_or_a_place_that_is_not_known_names_nothing() {
 }
 
 #[test]
+fn a_protected_place_is_protected_in_every_spelling_that_opens_it_on_macos() {
+    let places = ProtectedPaths {
+        sessions: vec!["/p/.ralph-sessions".into()],
+        executables: vec!["/home/u/.local/bin".into()],
+        ..places()
+    };
+    for (path, expected) in [
+        ("/p/.claude/settings.json", ProtectedPlace::HookSettings),
+        ("/p/.CLAUDE/Settings.JSON", ProtectedPlace::HookSettings),
+        ("/p/.claude/\u{17F}ettings.local.json", ProtectedPlace::HookSettings),
+        (".Claude/Ralph.toml", ProtectedPlace::ProjectSettings),
+        ("/P/.Ralph-Sessions/x", ProtectedPlace::Session),
+        ("/HOME/u/.Local/bin/Ralph-Stop-Hook", ProtectedPlace::Executable),
+        ("/home/u/.claude/Skills/RALPH/skill.md", ProtectedPlace::Skill),
+        ("/home/u/.claude/Projects/-p/x.JSONL", ProtectedPlace::Transcript),
+    ] {
+        assert_eq!(places.protected(path, "/p"), Some(expected), "{path}");
+    }
+    let state = format!("{}/X", places.ralph_home.to_uppercase());
+    assert_eq!(places.protected(&state, "/p"), Some(ProtectedPlace::State));
+    assert_eq!(places.holds_protected("/p/.Claude", "/p"), Some(ProtectedPlace::HookSettings));
+    assert_eq!(
+        places.named_in("open('.Claude/Settings.json')"),
+        Some(ProtectedPlace::HookSettings)
+    );
+    assert_eq!(places.protected("/p/Claude/settings.json", "/p"), None);
+}
+
+#[test]
 fn a_glob_could_be_every_name_that_the_shell_would_put_there() {
     let shell =
         |pattern: &str| pattern.replace('*', &STAR.to_string()).replace('?', &ONE.to_string());

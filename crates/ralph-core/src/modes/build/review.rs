@@ -19,18 +19,21 @@ pub fn ask_for(state: &mut LoopState, rounds: u32, lenses: Vec<ReviewLens>) {
 }
 
 /// The number of the round of review that is due now that the criteria have run; `None` if the loop
-/// may end, or has other work to do.
+/// may end, or has other work to do. Files that changed while the reviewers read call for another
+/// round, as a major finding does.
 pub fn due(state: &LoopState, proof: &Proof) -> Option<u32> {
     let plan = state.review.as_ref()?;
     let n_done = u32::try_from(state.reviews.len()).unwrap_or(u32::MAX);
-    let found_any = state.reviews.last().is_none_or(|last| confirmed(&last.findings).count() > 0);
+    let settles_nothing =
+        |last: &ReviewRound| confirmed(&last.findings).count() > 0 || !last.changed.is_empty();
+    let is_open = state.reviews.last().is_none_or(settles_nothing);
     let is_done = state.task_graph.iter().all(|task| task.status == TaskStatus::Done);
     let is_met = match state.acceptance_criteria.is_empty() {
         true => !state.task_graph.is_empty(),
         false => stop::all_hold(&mut state.clone(), proof),
     };
     let may = state.ending.is_none() && Withheld::of(state).is_none() && n_done < plan.rounds;
-    (may && found_any && is_done && is_met).then_some(n_done + 1)
+    (may && is_open && is_done && is_met).then_some(n_done + 1)
 }
 
 /// Adds a round of review. Its confirmed major findings become tasks; returns how many.
@@ -48,8 +51,6 @@ pub fn record(state: &mut LoopState, mut round: ReviewRound) -> usize {
         round.findings[at].task = Some(id);
         n_tasks += 1;
     }
-    state.usage.tokens = state.usage.tokens.plus(round.tokens);
-    state.usage.cost += round.cost;
     state.reviews.push(round);
     if n_tasks > 0 {
         if state.phase == Phase::Verification {
@@ -68,7 +69,9 @@ fn number_of(id: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::evidence::receipt;
-    use crate::state::{Criterion, CriterionRunner, Finding, Receipt, Task};
+    use crate::state::{
+        Criterion, CriterionRunner, Finding, Receipt, StartedReviewer, Task, Tokens,
+    };
 
     /// A loop whose one criterion holds, to be reviewed in at most two rounds.
     fn held() -> (LoopState, Proof) {
@@ -145,13 +148,36 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_a_review_is_the_loops_and_dropped_findings_are_no_tasks() {
+    fn dropped_findings_are_no_tasks() {
         let (mut state, _) = held();
-        let mut costly = round(&["major"]);
-        costly.findings[0].dropped = "it cites no line".to_owned();
-        (costly.tokens.output, costly.cost) = (7, 0.5);
-        assert_eq!(record(&mut state, costly), 0);
-        assert_eq!((state.usage.total(), state.usage.cost), (7, 0.5));
+        let mut lied = round(&["major"]);
+        lied.findings[0].dropped = "it cites no line".to_owned();
+        assert_eq!(record(&mut state, lied), 0);
         assert!(state.task_graph.is_empty());
+    }
+
+    #[test]
+    fn a_reviewer_counts_once_towards_the_cost_of_the_loop() {
+        let (mut state, _) = held();
+        let started =
+            |id: &str| StartedReviewer { session_id: id.to_owned(), ..StartedReviewer::default() };
+        state.reviewers = vec![started("a"), started("b")];
+        let tokens = Tokens { output: 7, ..Tokens::default() };
+        for _ in 0..2 {
+            state.count_reviewer("a", tokens, 0.5);
+            state.count_reviewer("unknown", tokens, 0.5);
+        }
+        assert_eq!((state.usage.total(), state.usage.cost), (7, 0.5));
+        assert_eq!(state.reviewers, [started("b")]);
+    }
+
+    #[test]
+    fn what_changed_while_the_reviewers_read_is_reviewed_in_the_next_round() {
+        let (mut state, proof) = held();
+        let moved = ReviewRound { changed: vec!["a.rs".to_owned()], ..round(&[]) };
+        assert_eq!(record(&mut state, moved), 0);
+        assert_eq!(due(&state, &proof), Some(2));
+        record(&mut state, round(&[]));
+        assert_eq!(due(&state, &proof), None);
     }
 }

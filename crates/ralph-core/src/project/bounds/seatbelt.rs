@@ -1,24 +1,51 @@
 //! The profile for `sandbox-exec` on macOS. Of several rules that match, the last one counts.
 //!
-//! macOS has no namespaces: processes of the same user stay visible, so signals to them are denied,
-//! and what the command leaves is found by its process group.
+//! What is neither a file nor the network follows the profile with which the client runs its own
+//! commands (read in the client 2.1.328, and in its published runtime): everything is denied but a
+//! list, so that no service of the system starts a program outside. macOS has no namespaces:
+//! processes of the same user stay visible, signals to them are denied, and what the command leaves
+//! is found by its process group and session.
 
 use crate::state::Bounds;
+
+/// What a program needs besides files and the network.
+const BASE: &str = include_str!("seatbelt/base.sb");
 
 /// The profile. `temporary` is a folder of the command's own, `proxy` the port of the proxy on
 /// loopback. Paths must have no links: the kernel compares real paths.
 pub fn profile(bounds: &Bounds, temporary: &str, proxy: u16) -> String {
-    let mut text = "(version 1)\n(allow default)\n(deny file-write*)\n".to_owned();
-    text.push_str("(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (regex #\"^/dev/(fd|std)\"))\n");
-    // Deeper paths come last, so that they count, as on Linux.
-    let mut rules: Vec<(usize, u8, String)> = Vec::new();
-    let depth = |path: &str| path.split('/').filter(|part| !part.is_empty()).count();
+    let mut text = BASE.to_owned();
+    for (_, _, rule) in file_rules(bounds, temporary) {
+        text.push_str(&rule);
+        text.push('\n');
+    }
+    for port in bounds.ports.iter().copied().chain([u32::from(proxy)]) {
+        text.push_str(&format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n"));
+    }
+    for path in bounds.sockets.iter().map(String::as_str).chain([temporary]) {
+        let to = format!("(remote unix-socket (subpath {}))", quoted(path));
+        text.push_str(&format!("(allow network-outbound {to})\n"));
+    }
+    let own = format!("(local unix-socket (subpath {}))", quoted(temporary));
+    text.push_str(&format!("(allow network-bind network-inbound {own})\n"));
+    text
+}
+
+/// The rules for files with the depth of their paths, the deepest last, as on Linux.
+fn file_rules(bounds: &Bounds, temporary: &str) -> Vec<(usize, u8, String)> {
+    let mut rules = Vec::new();
     for path in bounds.write.iter().map(String::as_str).chain([temporary]) {
         let rule = format!("(allow file-read* file-write* (subpath {}))", quoted(path));
         rules.push((depth(path), 0, rule));
     }
     for path in &bounds.write_deny {
         rules.push((depth(path), 1, format!("(deny file-write* (subpath {}))", quoted(path))));
+    }
+    for path in &bounds.read_deny {
+        let rule = format!("(deny file-read* file-write* (subpath {}))", quoted(path));
+        rules.push((depth(path), 1, rule));
+    }
+    for path in bounds.write_deny.iter().chain(&bounds.read_deny) {
         // A parent that is renamed takes the path with it.
         let parents = std::iter::successors(parent(path), |path| parent(path));
         for parent in parents.take_while(|parent| !bounds.write.iter().any(|one| one == parent)) {
@@ -28,30 +55,13 @@ pub fn profile(bounds: &Bounds, temporary: &str, proxy: u16) -> String {
             }
         }
     }
-    for path in &bounds.read_deny {
-        let rule = format!("(deny file-read* file-write* (subpath {}))", quoted(path));
-        rules.push((depth(path), 1, rule));
-    }
     rules.sort();
     rules.dedup();
-    for (_, _, rule) in rules {
-        text.push_str(&rule);
-        text.push('\n');
-    }
-    text.push_str("(deny network*)\n(allow network-bind (local ip \"localhost:*\"))\n");
-    text.push_str("(allow network-inbound (local ip \"localhost:*\"))\n");
-    for port in bounds.ports.iter().copied().chain([u32::from(proxy)]) {
-        text.push_str(&format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n"));
-    }
-    for path in bounds.sockets.iter().map(String::as_str) {
-        text.push_str(&format!("(allow network-outbound (literal {}))\n", quoted(path)));
-    }
-    text.push_str(&format!("(allow network* (subpath {}))\n", quoted(temporary)));
-    text.push_str("(deny signal)\n(allow signal (target same-sandbox))\n");
-    text.push_str("(deny process-info-setcontrol)\n(deny mach-priv-task-port)\n");
-    text.push_str("(deny mach-lookup (global-name \"com.apple.coreservices.appleevents\"))\n");
-    text.push_str("(deny appleevent-send)\n");
-    text
+    rules
+}
+
+fn depth(path: &str) -> usize {
+    path.split('/').filter(|part| !part.is_empty()).count()
 }
 
 fn parent(path: &str) -> Option<&str> {
@@ -83,8 +93,7 @@ mod tests {
         let text = profile(&bounds(), "/private/tmp/r", 3128);
         let at = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("{needle}: {text}"));
         assert!(
-            at("(deny file-write*)")
-                < at("(allow file-read* file-write* (subpath \"/Users/u/p\"))")
+            at("(deny default)") < at("(allow file-read* file-write* (subpath \"/Users/u/p\"))")
         );
         assert!(
             at("file-write* (subpath \"/Users/u/p\"))")
@@ -92,12 +101,48 @@ mod tests {
         );
         at("(deny file-write-unlink (literal \"/Users/u/p/.git\"))");
         at("(deny file-read* file-write* (subpath \"/Users/u/.ssh\"))");
-        assert!(
-            at("(deny network*)") < at("(allow network-outbound (remote ip \"localhost:5432\"))")
-        );
+        at("(allow network-outbound (remote ip \"localhost:5432\"))");
         at("(allow network-outbound (remote ip \"localhost:3128\"))");
-        at("(allow network-outbound (literal \"/tmp/x.sock\"))");
+        at("(allow network-outbound (remote unix-socket (subpath \"/tmp/x.sock\")))");
+        at("(allow network-bind network-inbound (local unix-socket (subpath \"/private/tmp/r\")))");
         assert!(!text.contains("example.com"), "hosts are the proxy's");
+    }
+
+    #[test]
+    fn a_folder_that_holds_what_must_not_be_read_cannot_be_moved_away() {
+        let secret = Bounds { read_deny: vec!["/Users/u/p/a/b/.env".to_owned()], ..bounds() };
+        let text = profile(&secret, "/t", 1);
+        for parent in ["/Users/u/p/a/b", "/Users/u/p/a"] {
+            assert!(text.contains(&format!("(deny file-write-unlink (literal \"{parent}\"))")));
+        }
+        assert!(!text.contains("(literal \"/Users/u/p\")"), "the project itself stays its own");
+    }
+
+    #[test]
+    fn no_service_can_start_a_program_outside_and_no_other_environment_is_read() {
+        let text = profile(&bounds(), "/t", 1);
+        let allowed = |rule: &str| text.contains(rule);
+        for denied in ["appleevent", "launchservicesd", "lsopen", "xpc.launchd", "(allow default)"]
+        {
+            assert!(!allowed(denied), "{denied}");
+        }
+        assert!(text.starts_with("(version 1)\n(deny default)\n"), "{text}");
+        assert!(allowed("(deny sysctl-read (sysctl-name-prefix \"kern.procargs\"))"));
+        assert!(allowed("(allow signal (target same-sandbox))"));
+        assert!(allowed("(allow pseudo-tty)"), "programs with a terminal are tested");
+    }
+
+    #[test]
+    fn the_parentheses_of_a_profile_are_balanced() {
+        let text = profile(&bounds(), "/t", 1);
+        let mut depth = 0_i32;
+        for line in text.lines().map(|line| line.split(';').next().unwrap_or_default()) {
+            let quotes = line.matches('"').count();
+            assert!(quotes.is_multiple_of(2), "{line}");
+            depth += line.matches('(').count() as i32 - line.matches(')').count() as i32;
+            assert!(depth >= 0, "{line}");
+        }
+        assert_eq!(depth, 0);
     }
 
     #[test]

@@ -12,7 +12,8 @@ const MOST_ROUNDS: u32 = 20;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewSettings {
-    /// True to review what `ralph run` and `ralph build` changed once the criteria hold.
+    /// True to review what `ralph run`, `ralph build` and `ralph parallel run` changed once the criteria
+    /// hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Rounds of review after which the loop ends in any case.

@@ -38,7 +38,7 @@ fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>
     }
     let Some(mut bound) = without_ended_calls(call, bound)? else { return Ok(None) };
     let now = clock::now();
-    let waits = call.input.background_tasks.iter().any(|task| task.is_subagent())
+    let waits = call.input.subagents().next().is_some()
         || transcript::command_waits(
             Path::new(&call.input.transcript_path),
             &bound.state.scheduled,
@@ -78,7 +78,7 @@ fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
 /// True if the client still knows this call's agent: by its id, else as one of the same kind that
 /// no other call has.
 fn is_at_work(call: &HookCall, session: &OrchestrationState, one: &OrchestrationCall) -> bool {
-    let mut tasks = call.input.background_tasks.iter().filter(|task| task.is_subagent());
+    let mut tasks = call.input.subagents();
     if !one.agent.is_empty() {
         return tasks.any(|task| task.id == one.agent);
     }

@@ -1,13 +1,23 @@
-//! Finds the descendants of a process in `/proc`, and signals them.
+//! Finds the descendants of a process, and signals them.
 //!
-//! Process groups and POSIX sessions are no help: a process can leave both. It cannot leave its
-//! ancestors if the nearest living one adopts orphans. Without `/proc`, only the process group is
-//! known.
+//! Process groups and POSIX sessions are no help on Linux: a process can leave both. It cannot leave
+//! its ancestors if the nearest living one adopts orphans. macOS has no such adoption. There the
+//! group, the session and a variable in the environment find those whose parent has ended. A process
+//! is lost that has left all of them, or one of the system's own programs that has left the first
+//! three: macOS hides its environment.
 
-use rustix::process::{
-    Pid, Signal, getpid, kill_process, kill_process_group, test_kill_process_group,
-};
+use crate::process::portable;
+use crate::process::table::{self, ProcessRow, ProcessTable};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use std::collections::HashMap;
+
+/// Marks what a process starts where the system adopts no orphans.
+const MARK: &str = "RALPH_STARTED_BY";
+
+/// The variable for a command whose leftovers this process has to find.
+pub(crate) fn mark() -> Option<(&'static str, String)> {
+    portable::is_used().then(|| (MARK, std::process::id().to_string()))
+}
 
 /// A living process, or a whole group if its processes are unknown.
 pub(crate) struct Member {
@@ -28,15 +38,9 @@ impl Member {
     }
 }
 
-/// All living descendants of this process; `group` stands for them without `/proc`.
+/// All living descendants of this process, with what is left of the group that a command led.
 pub(crate) fn members(group: Pid) -> Vec<Member> {
-    match processes() {
-        Some(all) => living(below(&all, &[raw(getpid())])),
-        None if test_kill_process_group(group).is_ok() => {
-            vec![Member { name: "its process group".to_owned(), pid: group, is_group: true }]
-        }
-        None => Vec::new(),
-    }
+    members_without(&[], group)
 }
 
 /// Our children that came to us as orphans, recognised by a POSIX session other than ours, with
@@ -48,43 +52,73 @@ pub(crate) struct Orphans {
     pub(crate) children: Vec<Pid>,
 }
 
-/// All our children; empty without `/proc`.
+/// All our children; empty if the system shows no processes.
 pub(crate) fn children() -> Vec<Pid> {
-    let us = raw(getpid());
+    let us = std::process::id();
     let all = processes().unwrap_or_default();
-    let ours = all.iter().filter(|one| one.parent == us);
-    ours.filter_map(|one| Pid::from_raw(one.pid)).collect()
+    all.iter().filter(|one| one.parent == us).filter_map(|one| to_pid(one.pid)).collect()
 }
 
-/// All living descendants of this process except `others` and their descendants; `group` stands for
-/// them without `/proc`.
+/// All living descendants of this process except `others` and their descendants, with what is left
+/// of the group that a command led. `group` stands for them if the system shows no processes.
 pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
-    let Some(all) = processes() else { return members(group) };
-    let us = raw(getpid());
-    let others: Vec<i32> = others.iter().map(|pid| raw(*pid)).collect();
-    let children = all.iter().filter(|one| one.parent == us && !others.contains(&one.pid));
-    let mut family: Vec<&Process> = children.collect();
-    let roots: Vec<i32> = family.iter().map(|one| one.pid).collect();
-    family.extend(below(&all, &roots));
-    living(family)
-}
-
-/// All living descendants of this process except `others` and their descendants; empty without
-/// `/proc`.
-pub(crate) fn left_to_us(others: &[Pid]) -> Vec<Member> {
     match processes() {
-        Some(_) => members_without(others, getpid()),
+        Some(all) => match mark() {
+            None => living(family(&all, others, None)),
+            Some((name, value)) => {
+                let marked = table::with_variable(&format!("{name}={value}"));
+                living(family(&all, others, Some((raw(group), &marked))))
+            }
+        },
+        None if test_kill_process_group(group).is_ok() => {
+            vec![Member { name: "its process group".to_owned(), pid: group, is_group: true }]
+        }
         None => Vec::new(),
     }
+}
+
+/// All living descendants of this process except `others` and their descendants; empty if the
+/// system shows no processes.
+pub(crate) fn left_to_us(others: &[Pid]) -> Vec<Member> {
+    processes().map(|all| living(family(&all, others, None))).unwrap_or_default()
+}
+
+/// The descendants of this process except `others` and their descendants. With a group and marked
+/// processes, also those that have lost their parent but not the group, the session that we lead, or
+/// the mark.
+fn family<'a>(
+    all: &'a [ProcessRow],
+    others: &[Pid],
+    stray: Option<(u32, &[u32])>,
+) -> Vec<&'a ProcessRow> {
+    let us = std::process::id();
+    let others: Vec<u32> = others.iter().map(|pid| raw(*pid)).collect();
+    let is_ours = |one: &ProcessRow| {
+        one.parent == us
+            || stray.is_some_and(|(group, marked)| {
+                one.group == group || one.session == us || marked.contains(&one.pid)
+            })
+    };
+    let roots: Vec<u32> = all
+        .iter()
+        .filter(|one| one.pid != us && !others.contains(&one.pid) && is_ours(one))
+        .map(|one| one.pid)
+        .collect();
+    let mut family = below(all, &roots);
+    family.extend(all.iter().filter(|one| roots.contains(&one.pid)));
+    // A child of one that was found by its group was found twice.
+    family.sort_by_key(|one| one.pid);
+    family.dedup_by_key(|one| one.pid);
+    family
 }
 
 /// Finds our orphans. A child that we started ourselves is in our POSIX session, or listed in
 /// `ours`.
 pub(crate) fn orphans(ours: &[Pid]) -> Orphans {
     let all = processes().unwrap_or_default();
-    let us = raw(getpid());
+    let us = std::process::id();
     let session = all.iter().find(|one| one.pid == us).map(|one| one.session);
-    let children: Vec<i32> = all
+    let children: Vec<u32> = all
         .iter()
         .filter(|one| one.parent == us && Some(one.session) != session)
         .map(|one| one.pid)
@@ -92,27 +126,27 @@ pub(crate) fn orphans(ours: &[Pid]) -> Orphans {
         .collect();
     let mut family = below(&all, &children);
     family.extend(all.iter().filter(|one| children.contains(&one.pid)));
-    Orphans {
-        living: living(family),
-        children: children.into_iter().filter_map(Pid::from_raw).collect(),
-    }
+    Orphans { living: living(family), children: children.into_iter().filter_map(to_pid).collect() }
 }
 
-fn raw(pid: Pid) -> i32 {
-    pid.as_raw_nonzero().get()
+fn raw(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
 }
 
-fn living(family: Vec<&Process>) -> Vec<Member> {
-    let member = |one: &Process| {
-        let pid = Pid::from_raw(one.pid)?;
-        Some(Member { name: one.name.clone(), pid, is_group: false })
+fn to_pid(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+fn living(family: Vec<&ProcessRow>) -> Vec<Member> {
+    let member = |one: &ProcessRow| {
+        Some(Member { name: one.name.clone(), pid: to_pid(one.pid)?, is_group: false })
     };
     family.into_iter().filter(|one| !one.has_ended).filter_map(member).collect()
 }
 
 /// All descendants of these processes, without the processes themselves.
-fn below<'a>(all: &'a [Process], above: &[i32]) -> Vec<&'a Process> {
-    let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
+fn below<'a>(all: &'a [ProcessRow], above: &[u32]) -> Vec<&'a ProcessRow> {
+    let mut children: HashMap<u32, Vec<&ProcessRow>> = HashMap::new();
     for one in all {
         children.entry(one.parent).or_default().push(one);
     }
@@ -129,85 +163,65 @@ fn below<'a>(all: &'a [Process], above: &[i32]) -> Vec<&'a Process> {
     family
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Process {
-    pid: i32,
-    name: String,
-    parent: i32,
-    session: i32,
-    /// A zombie: it has ended, and its parent has not waited for it.
-    has_ended: bool,
-}
-
-/// Every visible process; `None` without `/proc`.
-fn processes() -> Option<Vec<Process>> {
-    let entries = std::fs::read_dir("/proc").ok()?;
-    let stat = |entry: std::io::Result<std::fs::DirEntry>| {
-        let entry = entry.ok()?;
-        entry.file_name().to_str()?.parse::<i32>().ok()?;
-        // The file of a process that ends meanwhile disappears.
-        parse(&std::fs::read(entry.path().join("stat")).ok()?)
-    };
-    let all: Vec<Process> = entries.filter_map(stat).collect();
+/// Every visible process; `None` if the system shows none.
+fn processes() -> Option<Vec<ProcessRow>> {
+    let all = ProcessTable::read()?.rows();
     (!all.is_empty()).then_some(all)
-}
-
-/// Parses `pid (name) state parent group session …`; the name may contain spaces and parentheses.
-fn parse(stat: &[u8]) -> Option<Process> {
-    let stat = String::from_utf8_lossy(stat);
-    let (pid, rest) = stat.split_once(" (")?;
-    let (name, rest) = rest.rsplit_once(") ")?;
-    let mut fields = rest.split(' ');
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    Some(Process {
-        pid: pid.parse().ok()?,
-        name: name.to_owned(),
-        parent,
-        session: fields.nth(1)?.parse().ok()?,
-        has_ended: matches!(state, "Z" | "X"),
-    })
-}
-
-/// The process id and name, for the fuzz targets.
-#[cfg(fuzzing)]
-pub(crate) fn process_of(stat: &[u8]) -> Option<(i32, String)> {
-    parse(stat).map(|process| (process.pid, process.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn process(pid: i32, parent: i32) -> Process {
-        Process { pid, name: pid.to_string(), parent, session: 1, has_ended: false }
+    fn process(pid: u32, parent: u32) -> ProcessRow {
+        ProcessRow {
+            pid,
+            parent,
+            group: 1,
+            session: 1,
+            has_terminal: false,
+            started: 0,
+            name: pid.to_string(),
+            has_ended: false,
+        }
     }
 
-    #[test]
-    fn a_name_with_brackets_and_spaces_is_read_whole() {
-        let expected = Process {
-            pid: 42,
-            name: "a) Z (b".to_owned(),
-            parent: 7,
-            session: 9,
-            has_ended: false,
-        };
-        assert_eq!(parse(b"42 (a) Z (b) S 7 8 9 0 -1 4194304"), Some(expected));
-        assert!(parse(b"42 (x) Z 7 8 9 0").unwrap().has_ended);
-        assert_eq!(parse(b""), None);
+    fn pids(mut found: Vec<&ProcessRow>) -> Vec<u32> {
+        found.sort_by_key(|one| one.pid);
+        found.iter().map(|one| one.pid).collect()
     }
 
     #[test]
     fn descendants_are_found_at_any_depth_and_in_any_order() {
         let all = [(5, 4), (2, 1), (4, 2), (9, 8), (3, 2)].map(|(pid, up)| process(pid, up));
-        let mut found: Vec<i32> = below(&all, &[1]).iter().map(|one| one.pid).collect();
-        found.sort_unstable();
-        assert_eq!(found, [2, 3, 4, 5]);
+        assert_eq!(pids(below(&all, &[1])), [2, 3, 4, 5]);
     }
 
     #[test]
     fn a_table_with_a_circle_is_read_to_its_end() {
         let all = [process(1, 2), process(2, 1)];
         assert_eq!(below(&all, &[1]).len(), 2);
+    }
+
+    #[test]
+    fn without_adoption_the_group_and_the_session_find_whose_parent_has_ended() {
+        let us = std::process::id();
+        let [group, session, left, marked] = [1, 2, 3, 6].map(|more| us + more);
+        let all = [
+            process(us, 1),
+            ProcessRow { group, ..process(group, us) },
+            // Its parent has ended; it stayed in the group, or only in our session.
+            ProcessRow { group, ..process(us + 4, 1) },
+            ProcessRow { session: us, ..process(session, 1) },
+            process(us + 5, session),
+            process(marked, 1),
+            // A daemon.
+            process(left, 1),
+        ];
+        let found = pids(family(&all, &[], Some((group, &[marked]))));
+        assert_eq!(found, [group, session, us + 4, us + 5, marked]);
+        assert_eq!(pids(family(&all, &[], None)), [group], "orphans come to us");
+        let other = to_pid(group).unwrap();
+        assert_eq!(pids(family(&all, &[other], None)), [] as [u32; 0]);
     }
 }

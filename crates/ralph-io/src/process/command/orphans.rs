@@ -4,6 +4,8 @@
 //! their POSIX session, and supervisors by a list; so both are handled here.
 
 use super::family;
+#[cfg(target_os = "linux")]
+use crate::process::portable;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::process::{Child, Command};
@@ -27,8 +29,10 @@ fn supervisors() -> MutexGuard<'static, Vec<Pid>> {
 /// If the system refuses. On a system without this feature, nothing happens.
 pub fn adopt() -> Result<()> {
     #[cfg(target_os = "linux")]
-    unless_unknown(rustix::process::set_child_subreaper(Some(rustix::process::getpid())))
-        .context("could not ask for orphans")?;
+    if !portable::is_used() {
+        unless_unknown(rustix::process::set_child_subreaper(Some(rustix::process::getpid())))
+            .context("could not ask for orphans")?;
+    }
     Ok(())
 }
 

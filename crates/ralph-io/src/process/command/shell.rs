@@ -2,6 +2,7 @@
 //!
 //! Standard output and standard error share one pipe, so the order of writing is kept.
 
+use super::family;
 use super::wire::CommandRequest;
 use crate::process::bounds::Bounded;
 use crate::process::programs;
@@ -38,6 +39,7 @@ pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader, Option
     command
         .stdout(writer.try_clone().context("could not make a pipe")?)
         .stderr(writer)
+        .envs(family::mark())
         .process_group(0);
     let child = command.spawn();
     let child = child.with_context(|| {

@@ -11,6 +11,7 @@ use super::signals::{self, Signals};
 use super::wire::{self, CommandReport, CommandRequest};
 use super::{CommandEnd, FAR, adopt_orphans};
 use crate::process::bounds::Bounded;
+use crate::process::portable;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::project::bounds;
@@ -184,7 +185,7 @@ impl CommandWatch<'_> {
         // A process that adopts every orphan and has no child has no descendants either. That
         // answer comes from the kernel; a process list is stale by the time it is read.
         let childless = self.reap();
-        childless && (cfg!(target_os = "linux") || family::members(self.command).is_empty())
+        childless && (!portable::is_used() || family::members(self.command).is_empty())
     }
 
     /// Waits until something happens or until `until`, and handles it.

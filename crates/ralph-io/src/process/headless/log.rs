@@ -2,6 +2,7 @@
 //!
 //! A failed write costs only the log: a full disk does not end a round.
 
+use crate::project::trusted_read;
 use anyhow::{Context, Result};
 use ralph_core::text::redact::Redactor;
 use ralph_core::text::secrets;
@@ -86,6 +87,12 @@ pub fn without_secrets(text: &str, given: &[(String, String)]) -> String {
     redactor.feed(text.as_bytes(), &mut clean);
     redactor.finish(&mut clean);
     String::from_utf8_lossy(&clean).into_owned()
+}
+
+/// Reads a log; `None` if it is missing, larger than any session that we know, or not ours alone.
+pub fn read_log(path: &Path) -> Option<Vec<u8>> {
+    const LARGEST: u64 = 256 << 20;
+    trusted_read::read_at_most(path, LARGEST).ok().flatten()
 }
 
 /// Redacts values both as they are and as JSON escapes them.

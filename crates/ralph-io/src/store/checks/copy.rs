@@ -7,6 +7,7 @@
 use super::CheckStore;
 use crate::git;
 use crate::git::scratch::Scratch;
+use crate::process::{portable, table};
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -76,7 +77,10 @@ impl Copy {
 /// An id of the machine's current boot. The thousands of copied files are not synced, so after a
 /// power cut they may be torn and are copied again.
 fn boot() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let id = match portable::is_used() {
+        true => table::start_time(1).map(|started| started.to_string()).unwrap_or_default(),
+        false => std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+    };
     id.chars().filter(char::is_ascii_hexdigit).take(12).collect()
 }
 

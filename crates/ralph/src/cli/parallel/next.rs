@@ -54,7 +54,7 @@ fn hindrance(base: &Base) -> Option<String> {
     let behind = base.behind.as_ref()?;
     Some(format!(
         "workers would begin at {}, which lacks {} of this branch: the user must type `ralph install \
-         --worker-base head`, or push",
+         --with worker-base`, or push",
         behind.reference,
         if behind.commits == 1 {
             "1 commit".to_owned()

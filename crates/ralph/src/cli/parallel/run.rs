@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Maximum number of workers at once [default: the loop's limit]
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = number::workers)]
     workers: Option<u32>,
+    /// Once all work is merged and the criteria hold, have fresh reviewers examine the changes
+    #[arg(long)]
+    review: bool,
     #[command(flatten)]
     which: LoopArgs,
     #[command(flatten)]
@@ -95,10 +98,12 @@ fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
         args.client.bind(here, state);
         state.session_id.clear();
         (state.turn, state.client, state.via) = (None, None, None);
+        build::ask_for_review(here, state, args.review);
         if let Some(most) = args.workers {
             state.limits.max_workers = most;
         }
     })?;
+    build::note_start(here, &found.file, &state)?;
     lifecycle::release(&here.home, &found.file, &bound)?;
     Ok(state)
 }

@@ -57,6 +57,7 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
         })),
         "blocked": state.blocked,
         "cut": one.cut(),
+        "client": one.client().map(|version| version.to_string()),
         "workers": state.workers.iter().map(of_worker).collect::<Vec<_>>(),
         "signals": {"waiting": one.signals_waiting()},
         "ralplan": state.ralplan().map(|plan| json!({

@@ -7,6 +7,7 @@ use crate::command::select_loop::FoundLoop;
 use crate::verify;
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{self, Proof, ReceiptStatus};
+use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::{Criterion, LoopState, PauseCause};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
@@ -68,6 +69,11 @@ impl LoopView {
     pub(in crate::cli) fn cut(&self) -> Option<PauseCause> {
         let turn = self.state.turn.as_ref().filter(|_| self.state.is_running())?;
         transcript::cut_by(&transcript_of(&self.state)?, Some(turn.at))
+    }
+
+    /// The version of the client of a live loop's session, if its transcript tells it.
+    pub(in crate::cli) fn client(&self) -> Option<ClientVersion> {
+        self.state.is_live().then(|| transcript::client_version(&transcript_of(&self.state)?))?
     }
 
     /// Whole minutes from the start to the end or to now; none for a loop that never started.

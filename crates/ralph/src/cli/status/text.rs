@@ -6,6 +6,7 @@ use crate::command::screen::{self, visible};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
+use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::state::{LoopState, Phase, Signal};
 use ralph_core::stop::progress;
 use ralph_core::text::plural::{dollars, lasted, rounded, tokens, used_dollars};
@@ -155,6 +156,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
         ("signals", signals(one)),
         ("checkpoint", checkpoint(one)),
         ("note", messages::warnings(state)),
+        ("client", client(one)),
         ("next", next(one)),
         ("criteria", count(one)),
     ]);
@@ -166,6 +168,18 @@ fn idle(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
         format!("{cause}; {} in its session continues", mode::of(&one.state.mode).resume_command())
     })
+}
+
+/// What the client of the session lacks; empty if nothing is known to be missing.
+fn client(one: &LoopView) -> String {
+    let row = ClientFeature::Conversation.row();
+    if let Some(version) = one.client().filter(|version| *version < row.since) {
+        let without = row.without;
+        return format!(
+            "{version} is too old ({without}); type `claude update` and resume the session"
+        );
+    }
+    messages::reported_missing(&one.state).last().unwrap_or_default().to_owned()
 }
 
 /// Which orchestration the loop drives, and which agents are at work in it.

@@ -12,6 +12,7 @@ use crate::runs::engine::{self, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::{self, held_by_client};
 use crate::runs::review;
+use crate::verify::since_start;
 use anyhow::{Context, Result};
 use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
 use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
@@ -95,10 +96,6 @@ impl<'a> ReadyRun<'a> {
             how.client.keep(here, state);
         }
         how.client.check(here, "build", &needs())?;
-        if how.review && tree::repository_root(&here.root).is_none() {
-            let message = "--review needs a git repository, to know what changed; type `git init`";
-            return Err(refused(Exit::No, message));
-        }
         let settings = how.settings(here);
         keep::check(here, &settings, state)?;
         let logs = options::logs(here, command);
@@ -131,21 +128,13 @@ impl<'a> ReadyRun<'a> {
         }
         let plan = found.state.plan_file.as_ref();
         let tree = tree::fingerprint(&here.root, plan).ok().flatten();
-        let lenses = review::lenses_of(&here.root);
         let state = take_up(here, found, self.command, |state| {
             change(state);
             self.how.client.bind(here, state);
             rules::free(state, tree.as_deref());
-            // Frozen with the loop: what it does to the lenses later changes nothing.
-            let reviews = Settings::of(state).review();
-            if self.how.review || (reviews.is_enabled() && state.review.is_none()) {
-                steps::ask_for(state, reviews.most_rounds(), lenses);
-            }
+            ask_for_review(here, state, self.how.review);
         })?;
-        if checks::start_of(found.file.folder()).is_none() {
-            // A plan that was imported has no start yet. Without git it gets none.
-            let _ = checks::note_start(found.file.folder(), &here.root);
-        }
+        note_start(here, &found.file, &state)?;
         let what = if self.command == "build" { "building" } else { "running" };
         screen::tell(&screen::visible_lines(&announcement(&state, &self.logs, what)));
         let answer = Answer::of(self.how.json);
@@ -168,6 +157,31 @@ impl<'a> ReadyRun<'a> {
         };
         engine::run(Builder::new(order, &interrupts)?)
     }
+}
+
+/// Has the changes reviewed if the user says so here or in the settings. The lenses are frozen with
+/// the loop: what it does to their files later changes nothing.
+pub(crate) fn ask_for_review(here: &Here, state: &mut LoopState, is_asked_for: bool) {
+    let reviews = Settings::of(state).review();
+    if is_asked_for || (reviews.is_enabled() && state.review.is_none()) {
+        steps::ask_for(state, reviews.most_rounds(), review::lenses_of(&here.root));
+    }
+}
+
+/// Notes the tree from which the loop starts. A plan that was imported has no start yet, and without
+/// git only a review needs one.
+///
+/// # Errors
+/// If a review could not tell later what changed.
+pub(crate) fn note_start(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if state.review.is_some() {
+        return since_start::note_start(file.folder(), state)
+            .map_err(|error| refused(Exit::No, format!("{error:#}; nothing was reviewed or run")));
+    }
+    if checks::start_of(file.folder()).is_none() {
+        let _ = checks::note_start(file.folder(), &here.root);
+    }
+    Ok(())
 }
 
 /// Locks the work tree, so that two runs do not change the same files.

@@ -2,7 +2,7 @@
 
 use super::check::{Check, fail, warn, well};
 use crate::setup::install::extras::BLOCK_CAP;
-use crate::setup::install::merge;
+use crate::setup::install::{merge, sandbox};
 use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::noun;
@@ -171,21 +171,17 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
 }
 
 /// Checks that Ralph's commands work in the user's sandbox; `None` without one.
-pub(super) fn check_sandbox(settings: &ClientSettings) -> Option<Check> {
+pub(super) fn check_sandbox(settings: &ClientSettings, places: &InstallPaths) -> Option<Check> {
     const NAME: &str = "sandbox";
     Some(match settings.sandbox_lets_ralph_out()? {
         true => well(NAME, "a plain `ralph` command runs outside of the client's sandbox"),
         false => warn(
             NAME,
             "the client's sandbox is on, and the model's `ralph` commands fail in it",
-            SANDBOX_CURE,
+            sandbox::cure(places),
         ),
     })
 }
-
-/// What lets Ralph's commands run where the user's sandbox is on.
-pub(crate) const SANDBOX_CURE: &str =
-    "add `\"excludedCommands\": [\"ralph *\"]` below `\"sandbox\"` in your settings";
 
 /// The nearest ancestor that is a repository, else the folder itself.
 pub(super) fn project_root(current: &Path) -> &Path {

@@ -105,7 +105,7 @@ fn judge_base(root: &Path) -> Check {
             let place = file.display();
             format!("`worktree.baseRef` is `{value}` in `{place}`: write `head` there")
         }
-        None => "run `ralph install --worker-base head`".to_owned(),
+        None => "run `ralph install --with worker-base`".to_owned(),
     };
     warn(WORKER_BASE, detail, cure)
 }

@@ -1,11 +1,12 @@
 //! Optional settings beside the hooks, each written only on request: two strings, with their places
-//! in the file, and the status line.
+//! in the file, an item of a list, and the status line.
 //!
 //! A new block cap replaces the old one. The base of workers is also a setting of the client's own,
 //! which the user may have made: an existing value is kept.
 
 use super::json_text;
 use super::merge::{Merged, SettingsChange, not_a, remove_key};
+use super::sandbox;
 use super::statusline::{self, Statusline};
 use anyhow::Result;
 use jsonc_parser::cst::CstObject;
@@ -27,6 +28,31 @@ pub(crate) struct Extras {
     pub(crate) worker_base: Option<WorkerBase>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) statusline: Option<Statusline>,
+    /// True if Ralph's commands may run outside of the client's sandbox.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) lets_ralph_out: bool,
+}
+
+/// A setting that a user can ask for by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Extra {
+    /// A plain `ralph` line of the model runs outside of your sandbox
+    Sandbox,
+    /// Show the session's loop in the client's status line
+    Statusline,
+    /// Workers begin from the checked-out commit
+    WorkerBase,
+}
+
+impl Extra {
+    /// The word on the command line.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Statusline => "statusline",
+            Self::WorkerBase => "worker-base",
+        }
+    }
 }
 
 /// From which commit the client makes a worker's work tree.
@@ -67,6 +93,9 @@ pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<Settin
         BASE.set(settings, base.as_str())?;
         changes.push(SettingsChange::BaseSet(base));
     }
+    if wanted.lets_ralph_out && sandbox::put_in(settings)? {
+        changes.push(SettingsChange::LetOut);
+    }
     if let Some(line) = &wanted.statusline
         && statusline::put_in(settings, line)
     {
@@ -87,6 +116,9 @@ pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<SettingsCh
     {
         BASE.remove(settings);
         changes.push(SettingsChange::BaseRemoved);
+    }
+    if written.lets_ralph_out && sandbox::take_out(settings) {
+        changes.push(SettingsChange::KeptIn);
     }
     if let Some(line) = &written.statusline
         && statusline::take_out(settings, line)
@@ -116,6 +148,8 @@ pub(super) fn to_record(merged: &Merged, wanted: &Extras, known: &Extras) -> Res
         block_cap: wanted.block_cap.or(known.block_cap),
         worker_base: wanted.worker_base.filter(wrote).or(known.worker_base.filter(is_still)),
         statusline: wanted.statusline.as_ref().or(known_line).cloned(),
+        lets_ralph_out: merged.changes.contains(&SettingsChange::LetOut)
+            || known.lets_ralph_out && sandbox::is_written(&settings),
     })
 }
 

@@ -36,6 +36,10 @@ pub(crate) enum SettingsChange {
     BaseSet(WorkerBase),
     /// The base of workers was removed.
     BaseRemoved,
+    /// Plain `ralph` lines may run outside of the client's sandbox.
+    LetOut,
+    /// They may no longer.
+    KeptIn,
     /// The status line was written.
     LineSet(String),
     /// The earlier status line was restored.
