@@ -76,6 +76,35 @@ pub fn a_client_works_in(folder: &Path) -> bool {
     })
 }
 
+/// The environment that a client gave to the shell in which this command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientShell(Vec<u8>);
+
+impl ClientShell {
+    /// That of the nearest ancestor that has a client's variables. `None` if there is none, or if Ralph
+    /// itself started this command there: a criterion's commands are not the model's.
+    pub fn above() -> Option<ClientShell> {
+        for one in line().processes.iter().skip(1) {
+            let environment = fs::read(format!("/proc/{}/environ", one.pid)).unwrap_or_default();
+            let is_ralph = executable(one.pid).file_name().is_some_and(|name| name == COMMAND_LINE);
+            // What a round leaves behind belongs to `ralph round`, which has the round's variables.
+            if value(&environment, client::SANDBOXED).is_some()
+                || !is_ralph && is_marked(&environment)
+            {
+                return Some(ClientShell(environment));
+            }
+            if is_ralph {
+                return None;
+            }
+        }
+        None
+    }
+
+    pub fn variable(&self, name: &str) -> Option<String> {
+        value(&self.0, name)
+    }
+}
+
 /// The process ids and start times of the clients that this user runs.
 fn clients() -> Vec<(u32, u64)> {
     let uid = fs::read_link("/proc/self").ok().and_then(|own| uid_of(own.to_str()?.parse().ok()?));
@@ -208,9 +237,6 @@ fn about(pid: u32, stat: Stat, own_uid: Option<u32>) -> Process {
     let file = executable.file_name().map(|name| name.to_string_lossy().into_owned());
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let variable = |name: &str| value(&environment, name);
-    let is_marked = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"]
-        .iter()
-        .any(|name| variable(name).is_some_and(|value| !value.is_empty()));
     let number = variable("CLAUDE_PID").and_then(|value| value.parse().ok()).unwrap_or(0);
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     Process {
@@ -221,10 +247,16 @@ fn about(pid: u32, stat: Stat, own_uid: Option<u32>) -> Process {
         // The first process is named for its role, whatever its executable.
         name: if pid == 1 { "init".to_owned() } else { file.unwrap_or(stat.name) },
         is_foreign: uid_of(pid) != own_uid,
-        client: is_marked.then_some(number),
+        client: is_marked(&environment).then_some(number),
         client_session: variable("CLAUDE_CODE_SESSION_ID").unwrap_or_default(),
         has_script: has_script(&arguments),
     }
+}
+
+/// True for an environment with a client's variables.
+fn is_marked(environment: &[u8]) -> bool {
+    let names = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"];
+    names.iter().any(|name| value(environment, name).is_some_and(|value| !value.is_empty()))
 }
 
 /// True if a shell's arguments contain its commands: `-c`, alone or among other letters, or a
