@@ -25,6 +25,7 @@ mod plan;
 mod plans;
 mod progress;
 mod ralplan_run;
+mod reach;
 mod refine;
 mod refine_commit;
 mod refine_inside;

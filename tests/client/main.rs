@@ -31,6 +31,7 @@ mod kept;
 mod loops;
 mod notify;
 mod offered;
+mod outside;
 mod parallel;
 mod parallel_run;
 mod person;
@@ -185,6 +186,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("loops", loops::TESTS),
         ("notify", notify::TESTS),
         ("offered", offered::TESTS),
+        ("outside", outside::TESTS),
         ("interference", interference::TESTS),
         ("ralplan::facts", ralplan::facts::TESTS),
         ("ralplan::dialog", ralplan::dialog::TESTS),

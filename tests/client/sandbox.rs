@@ -45,13 +45,13 @@ fn planned() -> World {
 }
 
 /// The results of all calls of a conversation, in order.
-fn results(stand_in: &StandIn) -> Vec<String> {
+pub(crate) fn results(stand_in: &StandIn) -> Vec<String> {
     let last = stand_in.requests().into_iter().max_by_key(|one| one.tool_results().len());
     let results = last.map(|one: ApiRequest| one.tool_results());
     results.unwrap_or_default().into_iter().map(|one| one.text).collect()
 }
 
-fn done() -> [ScriptedTurn; 3] {
+pub(crate) fn done() -> [ScriptedTurn; 3] {
     [
         ScriptedTurn::bash("echo x > T-1"),
         ScriptedTurn::bash("ralph task done T-1 --result done"),

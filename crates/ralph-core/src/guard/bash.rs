@@ -168,9 +168,17 @@ fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<RuleHit>
         );
         return Some((Rule::RefusedCommand, reason));
     }
+    if let Some(name) = commands.iter().find_map(ralph_command::removed_variable) {
+        let reason = format!(
+            "`{name}` is removed before a `ralph` command, and its variables tell Ralph which loop and \
+             which sandbox it runs in. Give the command without `env`."
+        );
+        return Some((Rule::RefusedCommand, reason));
+    }
     commands.iter().find_map(|simple| {
         if ralph_command::is_ralph(simple) {
-            return ralph_command::refused(simple, situation.session_id).map(refuse);
+            let persons = ralph_command::refused(simple, situation.session_id).map(refuse);
+            return persons.or_else(|| ralph_command::reaches_elsewhere(simple, &situation.own));
         }
         if HOOKS.iter().any(|hook| could_be(simple.base(), hook)) {
             return Some((Rule::RefusedCommand, HOOK.to_owned()));

@@ -2,7 +2,10 @@
 //!
 //! In the client's sandbox a line that is one plain `ralph` command runs outside, with the user's
 //! rights. So it must not write a file of the model's choice, run a program that the user did not
-//! agree to, or change another loop.
+//! agree to, or change another loop. The guard refuses such a line before it runs; the command line
+//! refuses it again, since it sees what a shell has computed.
+
+use crate::shell::{ONE, STAR, UNKNOWN};
 
 /// What a command does, apart from the commands that only a person may give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +19,34 @@ pub enum Reach {
     Elsewhere,
 }
 
+/// Variables that tell Ralph where it runs. A line that removes one of them by `env -u` for a `ralph`
+/// command runs outside of the client's sandbox; one that assigns it does not (measured with 2.1.328).
+pub const TELLS: [&str; 13] = [
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDECODE",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_CONFIG_DIR",
+    "HOME",
+    "RALPH_HOME",
+    "RALPH_MANIFEST",
+    "RALPH_ROUND",
+    "RALPH_SANDBOXED",
+    "RALPH_SESSION_CALL",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+];
+
+/// Why a command without such a variable is refused.
+pub fn hidden(command: &str, variable: &str) -> String {
+    format!(
+        "`{variable}` tells `ralph {command}` where it runs, and was removed from its environment; give \
+         the command without `env`"
+    )
+}
+
 /// The reach of each command that the model may give in a conversation.
-pub const REACHES: [(&str, Reach); 60] = [
+pub const REACHES: [(&str, Reach); 61] = [
     ("status", Reach::Reads),
     ("explain", Reach::Reads),
     ("replay", Reach::Reads),
@@ -28,6 +57,7 @@ pub const REACHES: [(&str, Reach); 60] = [
     ("completions", Reach::Reads),
     ("help", Reach::Reads),
     ("statusline", Reach::Reads),
+    ("statusline --with", Reach::Elsewhere),
     ("man", Reach::Elsewhere),
     ("doctor", Reach::Elsewhere),
     ("demo", Reach::Elsewhere),
@@ -61,7 +91,7 @@ pub const REACHES: [(&str, Reach); 60] = [
     ("session waves", Reach::Reads),
     ("session graph", Reach::Reads),
     ("session validate", Reach::Reads),
-    ("session next", Reach::OneLoop),
+    ("session next", Reach::Reads),
     ("session mark", Reach::OneLoop),
     ("session repair", Reach::OneLoop),
     ("refine status", Reach::Reads),
@@ -86,17 +116,83 @@ pub const REACHES: [(&str, Reach); 60] = [
 pub enum ModelIn {
     /// The session of a live loop.
     LiveLoop,
-    /// A sandboxed headless round without a loop of its own.
+    /// A session or a headless round without a loop of its own, in the client's sandbox.
     Round,
 }
 
 /// What a command names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Named {
-    /// It names a loop or a session that is not its own.
+    /// It names a loop, a session, an orchestration or a refinement that is not its own.
     pub is_another_loop: bool,
     /// It names a file outside of the project.
     pub is_outside: bool,
+}
+
+/// What belongs to the model that gives a command: `None` where that is unknown, so that a name of it
+/// is not judged; an empty text where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Own<'a> {
+    pub session_id: Option<&'a str>,
+    pub loop_id: Option<&'a str>,
+    /// The orchestration that the loop or the round works on.
+    pub orchestration: Option<&'a str>,
+    pub refinement: Option<&'a str>,
+}
+
+/// The command among the words behind `ralph`, as in [`REACHES`]; `None` if it is not there.
+pub fn command_of(words: &[&str]) -> Option<&'static str> {
+    let mut plain = plain(words);
+    let (first, second) = (plain.next()?, plain.next().unwrap_or_default());
+    let has = |option: &str| {
+        let is_it = |word: &&str| word.split('=').next() == Some(option);
+        options(words).any(|(_, word)| is_it(&word))
+    };
+    let with_option = match first {
+        "report" if has("--html") => "report --html",
+        "statusline" if has("--with") => "statusline --with",
+        _ => "",
+    };
+    let is_it = |known: &str| match known.split_once(' ') {
+        Some((one, two)) => known == with_option || one == first && two == second,
+        None => with_option.is_empty() && known == first,
+    };
+    REACHES.iter().map(|(known, _)| *known).find(|known| is_it(known))
+}
+
+/// The words that are neither options nor values of the options that each command has.
+fn plain<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let is_value = |at: usize| at > 0 && matches!(words[at - 1], "--session" | "--loop");
+    let all = words.iter().enumerate();
+    all.filter(move |(at, word)| !word.starts_with('-') && !is_value(*at)).map(|(_, word)| *word)
+}
+
+/// The words up to `--`, with their positions.
+fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
+    words.iter().copied().take_while(|word| *word != "--").enumerate()
+}
+
+/// True if these words behind `ralph` select something that is not the model's own. A value that only
+/// the shell knows is judged when the command runs.
+pub fn names_another(words: &[&str], own: &Own<'_>) -> bool {
+    // There the former name of `--id`.
+    let is_id = words.first().is_some_and(|word| matches!(*word, "refine" | "session"));
+    let owned = |option: &str| match (option, words.first().copied()) {
+        ("--loop", _) => own.loop_id,
+        ("--session", _) if !is_id => own.session_id,
+        ("--id" | "--session", Some("session")) => own.orchestration,
+        ("--id" | "--session", Some("refine")) => own.refinement,
+        _ => None,
+    };
+    options(words).any(|(at, word)| {
+        let (option, joined) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (word, None),
+        };
+        let value = joined.or_else(|| words.get(at + 1).copied());
+        let (Some(own), Some(value)) = (owned(option), value) else { return false };
+        value != own && !value.contains([UNKNOWN, STAR, ONE])
+    })
 }
 
 /// The reach of a command; a command that is unknown here reaches anything.
@@ -112,10 +208,10 @@ pub fn refusal(command: &str, model: ModelIn, named: Named) -> Option<String> {
     let why = match reach(command) {
         Reach::Reads => return None,
         Reach::Elsewhere => "it can reach more than this loop",
-        Reach::OneLoop if named.is_another_loop => "it names another loop",
+        Reach::OneLoop if named.is_another_loop => "it is about another loop",
         Reach::OneLoop if named.is_outside => "it names a file outside of the project",
         Reach::OneLoop if model == ModelIn::Round && !is_handover(command) => {
-            "this round has no loop of its own"
+            "this session has no loop of its own"
         }
         Reach::OneLoop => return None,
     };
@@ -134,7 +230,7 @@ pub fn persons_only(command: &str) -> String {
 
 /// True for a command by which a round hands over its work without a loop of its own.
 fn is_handover(command: &str) -> bool {
-    matches!(command, "session mark" | "session next" | "check")
+    matches!(command, "session mark" | "check" | "refine begin")
 }
 
 #[cfg(test)]
@@ -173,5 +269,61 @@ mod tests {
         {
             assert_eq!(refusal(command, ModelIn::Round, OWN), None, "{command}");
         }
+    }
+
+    #[test]
+    fn the_command_is_found_among_its_words() {
+        for (line, command) in [
+            ("task done T-1", Some("task done")),
+            ("task --loop l done T-1", Some("task done")),
+            ("--loop=l verify AC-1", Some("verify")),
+            ("report --html=page", Some("report --html")),
+            ("report --html page", Some("report --html")),
+            ("report -- --html", Some("report")),
+            ("statusline --with x", Some("statusline --with")),
+            ("doctor --fix", Some("doctor")),
+            ("cancel", None),
+            ("--help", None),
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(command_of(&words), command, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_another_is_seen_in_each_form_and_what_is_unknown_is_not_judged() {
+        let own = Own {
+            session_id: Some("s"),
+            loop_id: Some("l"),
+            orchestration: Some("o"),
+            refinement: Some(""),
+        };
+        let names =
+            |line: &str, own: &Own<'_>| names_another(&line.split(' ').collect::<Vec<_>>(), own);
+        for line in [
+            "verify --loop x",
+            "task done T-1 --loop=x",
+            "blocked y --session x",
+            "session mark T-1 done --id x",
+            "session repair --id=x",
+            "session repair --session x",
+            "refine end --id plan",
+            "refine end --session plan",
+        ] {
+            assert!(names(line, &own), "{line}");
+            assert!(!names(line, &Own::default()), "{line}");
+        }
+        for line in [
+            "verify --loop l",
+            "verify --session=s AC-1",
+            "blocked loop",
+            "verify -- --loop x",
+            "session mark T-1 done --id o",
+            "task add x --id T-2",
+            "report --id x",
+        ] {
+            assert!(!names(line, &own), "{line}");
+        }
+        assert!(!names(&format!("verify --loop {UNKNOWN}"), &own));
     }
 }

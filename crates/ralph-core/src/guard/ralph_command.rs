@@ -1,7 +1,9 @@
 //! The `ralph` commands that only a person may give, and how to recognise them.
 
 use super::places::could_be;
+use crate::guard::Rule;
 use crate::guard::human_only::{self, HIDDEN, OTHERS, PERSONS_ONLY};
+use crate::guard::own_loop::{self, ModelIn, Named, Own, TELLS};
 use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
 
 /// A refused command: its name, its second word if only some are refused, and what a person types
@@ -69,6 +71,22 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     refused_commands()
         .find(|(known, only, _)| *known == command && (only.is_empty() || is_second(only)))
         .map(|(known, only, typed)| (format!("{known} {only}").trim_end().to_owned(), typed))
+}
+
+/// A command that would reach more than the loop in which it is given, with the reason that the command
+/// line would give.
+pub(super) fn reaches_elsewhere(simple: &Simple, own: &Own<'_>) -> Option<(Rule, String)> {
+    let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
+    let command = own_loop::command_of(&words)?;
+    let named = Named { is_another_loop: own_loop::names_another(&words, own), ..Named::default() };
+    let reason = own_loop::refusal(command, ModelIn::LiveLoop, named)?;
+    Some((Rule::RefusedCommand, reason))
+}
+
+/// A variable that the line removes for its `ralph` command, and that tells Ralph where it runs.
+pub(super) fn removed_variable(simple: &Simple) -> Option<&'static str> {
+    let removed = simple.removed.iter().filter(|_| is_ralph(simple));
+    removed.into_iter().find_map(|name| TELLS.into_iter().find(|known| known == name))
 }
 
 /// Iterates over the words that are neither options nor values of the global options.

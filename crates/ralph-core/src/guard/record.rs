@@ -3,6 +3,7 @@
 //! From this record a denial can be explained, or decided again by later rules. The protected
 //! places are part of it, because a terminal does not know which plugin started a hook.
 
+use super::own_loop::Own;
 use super::{
     Caller, LoopActivity, OrchestrationGate, PlanGate, ProtectedPaths, Rule, Ruling, Situation,
     ToolCall,
@@ -41,6 +42,11 @@ pub struct DenialRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
     pub session_id: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub loop_id: String,
+    /// The orchestration that the loop drives.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub orchestration: String,
     pub places: ProtectedPaths,
     /// State of consensus planning, in a loop that plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,6 +183,8 @@ impl DenialRecord {
                 Caller::Subagent(kind) => Some(kind.to_owned()),
             },
             session_id: situation.session_id.to_owned(),
+            loop_id: situation.own.loop_id.unwrap_or_default().to_owned(),
+            orchestration: situation.own.orchestration.unwrap_or_default().to_owned(),
             places: situation.places.clone(),
             ralplan: situation.ralplan.as_ref().map(Gate::of),
             session: situation.session.as_ref().map(RecordedOrchestrationGate::of),
@@ -209,6 +217,12 @@ impl DenialRecord {
             standing: self.standing,
             agent: self.subagent.as_deref().map_or(Caller::Main, Caller::Subagent),
             session_id: &self.session_id,
+            own: Own {
+                session_id: Some(&self.session_id),
+                loop_id: (!self.loop_id.is_empty()).then_some(&self.loop_id),
+                orchestration: (!self.orchestration.is_empty()).then_some(&self.orchestration),
+                refinement: None,
+            },
             places: &self.places,
             ralplan: self.ralplan.as_ref().map(Gate::again),
             session: self.session.as_ref().map(RecordedOrchestrationGate::again),
@@ -232,6 +246,7 @@ mod tests {
     fn recorded(tool: &str, input: &ToolInput, cut: bool) -> DenialRecord {
         let places = ProtectedPaths { ralph_home: "/r".to_owned(), ..ProtectedPaths::default() };
         let situation = Situation {
+            own: crate::guard::own_loop::Own::default(),
             mode: &Mode::Plain,
             standing: LoopActivity::Running,
             agent: Caller::Subagent("worker"),
@@ -287,6 +302,7 @@ mod tests {
                 git_elsewhere: None,
             };
             let situation = Situation {
+                own: crate::guard::own_loop::Own::default(),
                 mode: &Mode::Ralplan,
                 standing: LoopActivity::Running,
                 agent: Caller::Main,

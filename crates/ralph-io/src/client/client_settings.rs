@@ -12,10 +12,13 @@
 //! the worktree base from every file, trusted or not; it skips a value that it does not know and
 //! goes on to the next weaker file.
 
+use crate::process::ancestry::ClientShell;
 use crate::project::safe_read;
+use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::permission::Rules;
 use ralph_core::protocol::sandbox::EXCLUDED;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -108,8 +111,13 @@ impl WorktreeBase {
 
 impl SettingsPaths {
     fn of(project_root: &Path) -> SettingsPaths {
-        let folder = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        SettingsPaths::by(|name| std::env::var_os(name), project_root)
+    }
+
+    /// Where a client with these variables looks.
+    fn by(variable: impl Fn(&str) -> Option<OsString>, project_root: &Path) -> SettingsPaths {
+        let folder = variable("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
+        let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
         let (config, memory) = match folder.map(PathBuf::from) {
             Some(folder) => (folder.clone(), folder.join(".claude.json")),
             None => (home.join(".claude"), home.join(".claude.json")),
@@ -123,6 +131,19 @@ impl ClientSettings {
     /// Reads the files that apply to a session in this folder.
     pub fn of(project_root: &Path) -> ClientSettings {
         ClientSettings::read(SettingsPaths::of(project_root))
+    }
+
+    /// Those of the client that started this shell.
+    pub fn of_shell(shell: &ClientShell, project_root: &Path) -> ClientSettings {
+        let variable = |name: &str| shell.variable(name).map(OsString::from);
+        ClientSettings::read(SettingsPaths::by(variable, project_root))
+    }
+
+    /// True if a status line of these settings has Ralph run this command.
+    pub fn has_statusline_with(&self, command: &str) -> bool {
+        let mut lines =
+            self.readable().filter_map(|(_, value)| value["statusLine"]["command"].as_str());
+        lines.any(|line| line.contains(&format!("--with {}", quoted(command))))
     }
 
     pub fn read(paths: SettingsPaths) -> ClientSettings {

@@ -76,6 +76,37 @@ pub fn a_client_works_in(folder: &Path) -> bool {
     })
 }
 
+/// The environment that a client gave to the shell in which this command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientShell(String);
+
+impl ClientShell {
+    /// That of the nearest ancestor that has a client's variables. `None` if there is none, or if Ralph
+    /// itself started this command there: a criterion's commands are not the model's.
+    pub fn above() -> Option<ClientShell> {
+        let table = ProcessTable::read()?;
+        let (rows, _) = rows_to_the_top(&table);
+        let pids: Vec<u32> = rows.iter().skip(1).map(|row| row.pid).collect();
+        for CommandLine { executable, environment, .. } in table.command_lines(&pids) {
+            let is_ralph = executable.file_name().is_some_and(|name| name == COMMAND_LINE);
+            // What a round leaves behind belongs to `ralph round`, which has the round's variables.
+            if value(&environment, client::SANDBOXED).is_some()
+                || !is_ralph && is_marked(|name| value(&environment, name))
+            {
+                return Some(ClientShell(environment));
+            }
+            if is_ralph {
+                return None;
+            }
+        }
+        None
+    }
+
+    pub fn variable(&self, name: &str) -> Option<String> {
+        value(&self.0, name)
+    }
+}
+
 fn is_alive(table: &ProcessTable, of: &ClientProcess) -> bool {
     table.row(of.pid).is_some_and(|row| row.started.to_string() == of.started)
 }
@@ -254,20 +285,24 @@ fn about(row: &ProcessRow, line: &CommandLine) -> Process {
         true => std::env::var(name).ok(),
         false => value(&line.environment, name),
     };
-    let is_marked = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"]
-        .iter()
-        .any(|name| variable(name).is_some_and(|value| !value.is_empty()));
     let number = variable("CLAUDE_PID").and_then(|value| value.parse().ok()).unwrap_or(0);
     Process {
         pid: row.pid,
         started: row.started,
         session: row.session,
         has_terminal: row.has_terminal,
-        client: is_marked.then_some(number),
+        client: is_marked(variable).then_some(number),
         client_session: variable("CLAUDE_CODE_SESSION_ID").unwrap_or_default(),
         has_script: has_script(&line.arguments),
         ..Process::default()
     }
+}
+
+/// True for an environment with a client's variables.
+fn is_marked(variable: impl Fn(&str) -> Option<String>) -> bool {
+    ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"]
+        .iter()
+        .any(|name| variable(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// True if a shell's arguments contain its commands: `-c`, alone or among other letters, or a

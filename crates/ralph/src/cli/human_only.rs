@@ -10,16 +10,22 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
 use ralph_core::guard::human_only;
-use ralph_core::guard::own_loop::{self, ModelIn, Named, Reach};
+use ralph_core::guard::own_loop::{self, ModelIn, Named, Own, Reach};
 use ralph_core::guard::speaker::{self, Speaker};
 use ralph_core::state::LoopState;
 use ralph_io::client::client_settings::ClientSettings;
-use ralph_io::{client, process::ancestry, project, store::lifecycle};
-use std::path::Path;
+use ralph_io::process::ancestry::{self, ClientShell};
+use ralph_io::{client, project, store::lifecycle};
+use std::path::{Component, Path, PathBuf};
 
 /// Refuses a person's command if a model gives it, or if that cannot be ruled out.
 pub(super) fn check(command: &Command) -> Result<()> {
     let name = command.name();
+    if own_loop::reach(reach_name(command)) != Reach::Reads
+        && let Some(variable) = hidden_variable()
+    {
+        return Err(refused(Exit::No, own_loop::hidden(name, variable)));
+    }
     let Some(refusal) = human_only::refusal(name) else { return keep_to_own_loop(command) };
     let here = Here::gather()?;
     if runs_outside_of_sandbox(&here) {
@@ -45,22 +51,50 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
     }
     // Without a home there is no loop, and the command says so itself.
     let Ok(here) = Here::gather() else { return Ok(()) };
+    // The client gives this one itself, in every session. The guard refuses it to the model of a loop.
+    if matches!(command, Command::Statusline(_)) && !runs_outside_of_sandbox(&here) {
+        return Ok(());
+    }
     let own = here.session.as_ref().map(|session| lifecycle::of_session(&here.home, session));
     let own = own.and_then(|found| found.ok().flatten());
     let model = match (own.is_some(), client::is_sandboxed_round()) {
         (false, true) => ModelIn::Round,
         (true, false) if is_in_live_session(&here).unwrap_or(true) => ModelIn::LiveLoop,
         (true, true) => ModelIn::LiveLoop,
-        _ if runs_outside_of_sandbox(&here) => ModelIn::LiveLoop,
+        (true, false) if runs_outside_of_sandbox(&here) => ModelIn::LiveLoop,
+        (false, false) if runs_outside_of_sandbox(&here) => ModelIn::Round,
         _ => return Ok(()),
     };
+    let state = own.as_ref().and_then(|file| Some(file.read().ok()??.state));
     let own_id = own.as_ref().and_then(|file| file.folder().file_name()?.to_str());
+    let driven = driven_orchestration();
+    let orchestration = state.as_ref().and_then(|state| state.orchestration());
+    let orchestration = orchestration.map(|one| one.id.as_str()).or(driven.as_deref());
+    let refinement = state.as_ref().and_then(|state| state.refining()).map(|one| one.name.as_str());
+    let none = Some("");
+    let own = Own {
+        session_id: here.session.as_deref().or(none),
+        loop_id: own_id.or(none),
+        orchestration: orchestration.or(none),
+        // A round that is begun without a loop begins one.
+        refinement: refinement.or(none).filter(|_| own.is_some()),
+    };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let needs = match name {
+        "session mark" | "session repair" => orchestration.is_some(),
+        "refine end" => refinement.is_some(),
+        "refine begin" => state.is_none() || refinement.is_some(),
+        _ => true,
+    };
+    let files = match command {
+        Command::Check(args) => args.files().iter().map(PathBuf::as_path).collect(),
+        Command::Refine(command) => command.plan().into_iter().collect(),
+        _ => Vec::new(),
+    };
     let named = Named {
-        is_another_loop: names_another(std::env::args().skip(1), here.session.as_deref(), own_id),
-        is_outside: match command {
-            Command::Check(args) => args.files().iter().any(|file| is_outside(file, &here.root)),
-            _ => false,
-        },
+        is_another_loop: !needs || own_loop::names_another(&words, &own),
+        is_outside: files.iter().any(|file| is_outside(file, &here.root)),
     };
     match own_loop::refusal(name, model, named) {
         Some(refusal) => Err(refused(Exit::No, refusal)),
@@ -72,34 +106,38 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
 fn reach_name(command: &Command) -> &'static str {
     match command {
         Command::Report(args) if args.writes() => "report --html",
+        Command::Statusline(args) if args.runs_another() => "statusline --with",
         command => command.name(),
     }
 }
 
-/// True if the command line selects a loop or a session that is not its own.
-fn names_another(
-    words: impl Iterator<Item = String>,
-    session: Option<&str>,
-    own_loop: Option<&str>,
-) -> bool {
-    let words: Vec<String> = words.take_while(|word| word != "--").collect();
-    // There it is the former name of `--id`, which names a refinement or an orchestration.
-    let is_id = words.first().is_some_and(|word| word == "refine" || word == "session");
-    let value = |at: usize, option: &str| match words[at].strip_prefix(option) {
-        Some("") => words.get(at + 1).map(String::as_str),
-        Some(rest) => rest.strip_prefix('='),
-        None => None,
-    };
-    let is_other = |at: usize| {
-        value(at, "--session").is_some_and(|id| !is_id && Some(id) != session)
-            || value(at, "--loop").is_some_and(|id| Some(id) != own_loop)
-    };
-    (0..words.len()).any(is_other)
+/// The orchestration for which a driver started this client.
+fn driven_orchestration() -> Option<String> {
+    let call: serde_json::Value = serde_json::from_str(&client::session_call()?).ok()?;
+    call["session_id"].as_str().map(str::to_owned)
+}
+
+/// A variable that a line of the model has removed to hide where it runs. Only a line that runs outside
+/// of the client's sandbox is judged by it.
+fn hidden_variable() -> Option<&'static str> {
+    if client::sandbox::is_inside() {
+        return None;
+    }
+    let shell = ClientShell::above()?;
+    let is_gone = |name: &&str| shell.variable(name).is_some() && std::env::var_os(name).is_none();
+    let variable = own_loop::TELLS.into_iter().find(is_gone)?;
+    let folder = shell.variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let folder = folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+    let lets_out =
+        || ClientSettings::of_shell(&shell, &project::root(None, &folder)).sandbox_lets_ralph_out();
+    (shell.variable(client::SANDBOXED).is_some() || lets_out() == Some(true)).then_some(variable)
 }
 
 fn is_outside(file: &Path, root: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    !real(file).starts_with(real(root))
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| absolute(path));
+    let file = real(file);
+    file.components().any(|part| part == Component::ParentDir) || !file.starts_with(real(root))
 }
 
 /// True in a shell of a client whose sandbox lets `ralph` run outside: of a headless round, or of a
@@ -160,24 +198,6 @@ fn is_in_live_session(here: &Here) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_loop_or_session_of_another_is_seen_in_each_form() {
-        let names =
-            |line: &str| names_another(line.split(' ').map(str::to_owned), Some("s"), Some("l"));
-        for line in ["verify --loop x", "task done T-1 --loop=x", "blocked y --session x"] {
-            assert!(names(line), "{line}");
-        }
-        for line in [
-            "verify --loop l",
-            "verify --session=s AC-1",
-            "blocked loop",
-            "verify -- --loop x",
-            "refine begin --session plan",
-        ] {
-            assert!(!names(line), "{line}");
-        }
-    }
 
     #[test]
     fn every_command_has_a_reach_or_is_for_a_person() {

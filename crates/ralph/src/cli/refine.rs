@@ -16,7 +16,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to do about a refinement.
 #[derive(Debug, clap::Subcommand)]
@@ -76,6 +76,14 @@ struct RefinementArg {
 }
 
 impl RefineCommand {
+    /// The plan that a round of the model would work on.
+    pub(super) fn plan(&self) -> Option<&Path> {
+        match self {
+            RefineCommand::Begin(args) => args.plan(),
+            _ => None,
+        }
+    }
+
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {

@@ -12,6 +12,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::state::{Brief, StateView};
 use ralph_core::views::statusline::{self, StatuslinePart, Tone};
+use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::store::home::Home;
 use ralph_io::{client::given, client::status_line, process::clock, store::lifecycle};
 use serde::Deserialize;
@@ -26,6 +27,17 @@ pub(crate) struct Args {
     /// Another status line command; its output comes first
     #[arg(long, value_name = "COMMAND")]
     with: Option<String>,
+}
+
+impl Args {
+    /// True if it runs a command that the user's own status line does not run.
+    pub(super) fn runs_another(&self) -> bool {
+        let registers = |command: &String| {
+            let folder = std::env::current_dir().unwrap_or_default();
+            ClientSettings::of(&folder).has_statusline_with(command)
+        };
+        self.with.as_ref().is_some_and(|command| !registers(command))
+    }
 }
 
 /// The members that we use of the client's JSON.

@@ -8,6 +8,7 @@ use crate::cancel;
 use crate::hook_runner::HookCall;
 use crate::{signals, workers};
 use anyhow::{Result, bail};
+use ralph_core::guard::own_loop::Own;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
     Situation,
@@ -165,6 +166,12 @@ impl CallFacts {
             standing,
             agent: who.kind().map_or(Caller::Main, Caller::Subagent),
             session_id: &call.input.session_id,
+            own: Own {
+                session_id: Some(&call.input.session_id),
+                loop_id: Some(&state.loop_id),
+                orchestration: state.orchestration().map(|session| session.id.as_str()),
+                refinement: None,
+            },
             places: &self.places,
             ralplan: None,
             session: Some(OrchestrationGate { artefact: judged, next_call, next: &self.next }),

@@ -17,6 +17,7 @@ use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, RefineEvent, RefineOutcome, chart, say};
 use ralph_io::client::given;
 use ralph_io::store::refine::RefineStore;
+use std::path::Path;
 
 /// What is refined.
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,12 @@ pub(crate) struct Begin {
     /// Print where the text of each prompt comes from
     #[arg(long)]
     explain: bool,
+}
+
+impl Begin {
+    pub(super) fn plan(&self) -> Option<&Path> {
+        self.subject.named_plan()
+    }
 }
 
 /// The open round.

@@ -27,7 +27,7 @@ use ralph_io::store::refine::{Commits, RefineStore};
 use ralph_io::{project::settings, project::user_files};
 use std::cell::Cell;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is refined.
 #[derive(Debug, clap::Args)]
@@ -47,6 +47,12 @@ pub(crate) struct Subject {
         add = ArgValueCandidates::new(complete::refinements)
     )]
     pub(super) name: Option<String>,
+}
+
+impl Subject {
+    pub(super) fn named_plan(&self) -> Option<&Path> {
+        self.plan.as_deref()
+    }
 }
 
 /// How it is refined, and how the client is called.
