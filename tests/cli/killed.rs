@@ -73,7 +73,7 @@ fn killed(world: &World, command: &[&str]) {
     let mut child: Child =
         start(world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "").args(command));
     wait_for(&format!("{command:?}: a client with two children"), || pids(world).len() == 3);
-    assert!(!pids(world).iter().any(is_gone), "{command:?}");
+    assert!(!pids(world).iter().any(|pid| is_gone(pid)), "{command:?}");
     child.kill().unwrap();
     child.wait().unwrap();
     wait_for(&format!("{command:?}: the end of its client"), || {
