@@ -314,6 +314,20 @@ fn ctrl_c_ends_a_review_pauses_the_loop_and_the_next_run_reviews_again() {
 }
 
 #[test]
+fn a_cancel_elsewhere_ends_the_reviewers_and_what_they_used_is_counted() {
+    let world = world(&hangs(&finds(json!([]))));
+    let run = begin(&world, REVIEW, 3);
+    world.ralph(&["cancel"]).done();
+    let printed = world.finish(run, "");
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    assert!(are_gone(&world));
+    let state = ended(&world);
+    assert_eq!(state["ending"]["kind"], "cancelled");
+    assert_eq!(state["usage"]["tokens"]["input"], 90, "{:#}", state["usage"]);
+    assert_eq!(state.get("reviewers"), None, "{state:#}");
+}
+
+#[test]
 fn a_finished_review_calls_the_user_and_so_does_a_judged_criterion() {
     const KEEPS: &str = "cat > \"$HOME/told.$$.part\"; mv \"$HOME/told.$$.part\" \"$HOME/told.$$\"";
     let settings = format!("[notify]\ncommand = {}\n", json!(["sh", "-c", KEEPS]));

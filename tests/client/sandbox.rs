@@ -16,8 +16,11 @@ pub(crate) const TESTS: &[Test] = tests![
     a_round_cannot_leave_its_bounds_and_what_it_tried_is_told,
     a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside,
     without_bubblewrap_nothing_starts,
+    files_of_a_project_that_lead_out_of_the_sandbox_start_no_client_until_they_are_trusted,
     what_a_killed_client_leaves_is_no_work_and_the_next_start_removes_it,
     a_client_whose_ralph_is_killed_leaves_nothing_in_the_project,
+    the_helper_of_a_killed_client_ends_with_the_round,
+    the_helper_of_a_client_killed_with_its_ralph_ends_at_the_next_start,
     a_background_command_is_ended_after_its_time,
     a_mode_that_skips_permissions_still_runs_commands_in_the_sandbox,
     a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof,
@@ -167,6 +170,54 @@ fn without_bubblewrap_nothing_starts() {
     assert_eq!(state["loops"][0]["phase"], "planned", "{state}");
 }
 
+fn files_of_a_project_that_lead_out_of_the_sandbox_start_no_client_until_they_are_trusted() {
+    let world = planned();
+    let project = world.project();
+    let escaped = world.home().join("escaped");
+    let touches = |name: &str| format!("touch {}-{name}", escaped.display());
+    let hook = json!({"hooks": {"PreToolUse": [{"matcher": "*",
+        "hooks": [{"type": "command", "command": touches("hook")}]}]}});
+    let server = json!({"mcpServers": {"m": {"command": "sh", "args": ["-c", touches("server")]}}});
+    let agent = format!(
+        "---\nname: a\ndescription: d\nhooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        \
+         - type: command\n          command: {}\n---\nDig.\n",
+        touches("agent")
+    );
+    fs::create_dir_all(project.join(".claude/agents")).unwrap();
+    let build = |stand_in: &StandIn| world.ralph_with_client(stand_in, &["build"]);
+    for (file, text, member) in [
+        (".claude/settings.json", hook.to_string(), "hooks.PreToolUse"),
+        (".claude/settings.local.json", json!({"env": {"PATH": "/x"}}).to_string(), "env.PATH"),
+        (".mcp.json", server.to_string(), "mcpServers.m"),
+        (".claude/agents/a.md", agent.clone(), "hooks"),
+    ] {
+        fs::write(project.join(file), &text).unwrap();
+        let stand_in = StandIn::start(Script::new()).unwrap();
+        let run = build(&stand_in).exits(1);
+        let told = run.stderr.lines().last().unwrap_or_default();
+        assert!(told.contains(file) && told.contains(member), "{file}: {run:?}");
+        assert!(told.contains("type `ralph trust`"), "{run:?}");
+        assert!(stand_in.requests().is_empty());
+        fs::remove_file(project.join(file)).unwrap();
+    }
+    // Each of them has an effect outside once the user has trusted it.
+    fs::write(project.join(".claude/settings.json"), hook.to_string()).unwrap();
+    fs::write(project.join(".mcp.json"), server.to_string()).unwrap();
+    fs::write(project.join(".claude/agents/a.md"), agent).unwrap();
+    let shown = world.ralph(&["trust", "--yes"]).exits(0).stdout;
+    assert!(shown.contains("escaped-hook") && shown.contains("escaped-server"), "{shown}");
+    let call = json!({"description": "dig", "prompt": "DIGGER: dig", "subagent_type": "a",
+        "run_in_background": false});
+    let digger = Script::new().turn(ScriptedTurn::bash("true")).turn(ScriptedTurn::text("Dug."));
+    let script = Script::new().turn(ScriptedTurn::tool("Agent", call)).turns(done());
+    let stand_in = StandIn::start(script.subagent("DIGGER", digger)).unwrap();
+    build(&stand_in).exits(0);
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+    for name in ["hook", "server", "agent"] {
+        assert!(world.home().join(format!("escaped-{name}")).exists(), "{name}");
+    }
+}
+
 /// The empty read-only files of a project.
 fn litter(project: &Path) -> Vec<String> {
     let mut found = Vec::new();
@@ -241,6 +292,75 @@ fn a_client_whose_ralph_is_killed_leaves_nothing_in_the_project() {
     assert!(!litter(&project).is_empty(), "the command runs in the sandbox");
     drop(ralph);
     assert!(wait_until(PATIENCE, || litter(&project).is_empty()), "{:?}", litter(&project));
+}
+
+/// The processes whose environment names this world, each with its name.
+fn processes(world: &World) -> Vec<(u32, String)> {
+    let root = world.root().display().to_string();
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let named = pids.filter_map(|pid: u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let is_ours = String::from_utf8_lossy(&environment).contains(&root);
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+        is_ours.then(|| (pid, name.trim().to_owned()))
+    });
+    named.collect()
+}
+
+fn has_helper(world: &World) -> bool {
+    processes(world).iter().any(|(_, name)| name == "socat")
+}
+
+fn is_client(name: &str) -> bool {
+    name.starts_with("claude")
+}
+
+/// Ends the processes of this world with these names by SIGKILL.
+fn kill(world: &World, is_meant: impl Fn(&str) -> bool) {
+    let pids: Vec<String> = processes(world)
+        .into_iter()
+        .filter(|(_, name)| is_meant(name))
+        .map(|(pid, _)| pid.to_string())
+        .collect();
+    assert!(!pids.is_empty());
+    // All at once: a `ralph` that is alive would end its client in order.
+    assert!(Command::new("kill").arg("-9").args(&pids).status().unwrap().success());
+}
+
+fn the_helper_of_a_killed_client_ends_with_the_round() {
+    let world = planned();
+    let project = world.project();
+    let script = Script::new().turn(ScriptedTurn::bash(WAITS)).turns(done());
+    let stand_in = StandIn::start(script).unwrap();
+    let mut command = world.driver(&stand_in, &["build"]);
+    let printed = fs::File::create(world.root().join("printed")).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(printed);
+    let mut ralph = Started(command.spawn().unwrap());
+    assert!(wait_until(PATIENCE, || project.join("started").exists()));
+    assert!(has_helper(&world), "{:?}", processes(&world));
+    kill(&world, is_client);
+    assert!(ralph.0.wait().unwrap().success());
+    assert!(!has_helper(&world), "{:?}", processes(&world));
+    let printed = fs::read_to_string(world.root().join("printed")).unwrap();
+    assert!(printed.contains("socat"), "{printed}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+fn the_helper_of_a_client_killed_with_its_ralph_ends_at_the_next_start() {
+    let world = planned();
+    let project = world.project();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::bash(WAITS))).unwrap();
+    let ralph = start(world.driver(&stand_in, &["build"]));
+    assert!(wait_until(PATIENCE, || project.join("started").exists()));
+    kill(&world, |name| is_client(name) || name == "ralph");
+    drop(ralph);
+    assert!(has_helper(&world), "{:?}", processes(&world));
+    let stand_in = StandIn::start(Script::new().turns(done())).unwrap();
+    let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    assert!(!has_helper(&world), "{:?}", processes(&world));
+    assert!(run.stderr.contains("socat"), "{run:?}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
 }
 
 fn a_background_command_is_ended_after_its_time() {

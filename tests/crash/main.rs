@@ -6,7 +6,7 @@
 //! By default a sample of some cases is tried, chosen by a seed that is printed (`RALPH_SEED` repeats it);
 //! `RALPH_PROOF=short` tries a sample of every case, and `RALPH_PROOF=full` every point. `RALPH_CRASH_CASE` names the cases to try by a part of
 //! their names. Where strace is missing nothing can be tried: that is said aloud, and with
-//! `RALPH_REQUIRE_GATES=1` it is a failure.
+//! `RALPH_PROOF` it is a failure.
 
 // The tests start the programs they test, and clippy does not see that a binary without harness is a test.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]

@@ -285,3 +285,30 @@ fn in_a_conversation_too_the_cost_of_reviews_counts_towards_the_limit() {
     world.stop(TOKEN).ends("cost $0.25 of at most $0.20");
     assert_eq!(world.ending(), "budget");
 }
+
+#[test]
+fn a_criterion_that_is_judged_at_a_request_calls_the_user_and_at_the_keyboard_it_does_not() {
+    let world = looping(FLAGS, "");
+    world.write("done", "yes\n");
+    answers(&world, &verdict("fails", 3, "Open the door."));
+    let command = json!(["/bin/sh", "-c", "cat >>\"$HOME/told\""]);
+    world.edit_state(|state| state["settings"]["notify"] = json!({"command": command}));
+    world.elsewhere(&["verify"]);
+    refused(&world, &world.stop(TOKEN));
+    refused(&world, &world.stop(TOKEN));
+    let journal = world.ralph_home().join("loops");
+    let journal = fs::read_dir(journal).unwrap().next().unwrap().unwrap().path();
+    let n_told = || {
+        let text = fs::read_to_string(journal.join("journal.jsonl")).unwrap_or_default();
+        text.matches("\"notified\"").count()
+    };
+    wait_for("the notification", || n_told() > 0);
+    let told = fs::read_to_string(world.root().join("home/told")).unwrap();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["event"], "reviewed");
+    assert_eq!(
+        told["what"],
+        "a review is done: AC-2 failed its review: the door is named (guide.md:3)"
+    );
+    assert_eq!((n_told(), n_asked(&world)), (1, 2));
+}

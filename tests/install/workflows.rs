@@ -54,6 +54,15 @@ fn the_checks_on_linux_install_what_the_steps_need() {
 }
 
 #[test]
+fn the_newest_client_is_tried_daily_and_a_difference_opens_one_issue() {
+    let text = workflow("clients.yml");
+    assert!(text.contains("schedule:") && runs(&text, "scripts/try-client --matrix latest"));
+    assert!(text.contains("gh issue list") && text.contains("gh issue create"), "{text}");
+    let written: Vec<&str> = text.lines().filter(|line| line.ends_with(": write")).collect();
+    assert_eq!(written, ["      issues: write"]);
+}
+
+#[test]
 fn a_release_is_tried_before_it_is_signed_and_signed_before_it_is_published() {
     let text = workflow("release.yml");
     let order = [

@@ -36,7 +36,7 @@ impl Yard {
             ])
             .status();
         if !works.is_ok_and(|status| status.success()) {
-            assert!(std::env::var_os("RALPH_REQUIRE_GATES").is_none(), "bubblewrap does not work");
+            assert!(!crate::is_proof(), "bubblewrap does not work");
             eprintln!("SKIPPED: bubblewrap does not work here");
             return None;
         }
@@ -128,6 +128,7 @@ impl Yard {
             "home",
             "ralph",
             "project/.claude",
+            "project/.mcp.json",
             "project/.git/hooks",
             "project/.git/config",
             "project/.git/info",
@@ -244,6 +245,9 @@ fn what_governs_git_and_ralph_is_written_by_no_way() {
         "rm -rf .claude",
         "mkdir -p .claude/ralph/reviews && echo x > .claude/ralph/reviews/x.md",
         "echo '{}' > .claude/settings.json",
+        "mkdir -p .claude/agents && echo x > .claude/agents/a.md",
+        "mkdir -p .claude/skills/s && echo x > .claude/skills/s/SKILL.md",
+        "echo '{\"mcpServers\":{\"m\":{\"command\":\"evil\"}}}' > .mcp.json",
         "mkdir -p .git/refs/ralph/x; git rev-parse HEAD > .git/refs/ralph/x/1",
         "git update-ref refs/ralph/x/1 HEAD",
         "echo \"$(git rev-parse HEAD) refs/ralph/x/1\" >> .git/packed-refs",
@@ -371,6 +375,58 @@ fn processes_outside_are_neither_seen_nor_ended() {
     victim.wait().unwrap();
 }
 
+/// Opens another process in each way in which one reads, writes or stops it: by `ptrace`, by
+/// `process_vm_readv`, and by its files below `/proc`. Prints what succeeded.
+const INTO_ANOTHER: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.restype = ctypes.c_long
+class Vec(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("len", ctypes.c_size_t)]
+def tried(what, way):
+    try:
+        if way(): print("GOT IN:", what)
+    except OSError: pass
+given = [int(one) for one in sys.argv[1:]]
+for pid in given:
+    for request, name in ((16, "PTRACE_ATTACH"), (0x4206, "PTRACE_SEIZE")):
+        tried(f"{name} {pid}", lambda: libc.ptrace(request, pid, None, None) == 0)
+    buffer = ctypes.create_string_buffer(16)
+    ours, theirs = Vec(ctypes.cast(buffer, ctypes.c_void_p), 16), Vec(0x400000, 16)
+    tried(f"process_vm_readv {pid}", lambda: libc.process_vm_readv(
+        pid, ctypes.byref(ours), 1, ctypes.byref(theirs), 1, 0) > 0)
+    for name, mode in (("mem", "rb+"), ("environ", "rb"), ("maps", "rb"), ("fd/0", "rb")):
+        tried(f"{name} {pid}", lambda: open(f"/proc/{pid}/{name}", mode, buffering=0).read(1) != b"")
+    for name in ("root", "cwd"):
+        tried(f"{name} {pid}", lambda: os.listdir(f"/proc/{pid}/{name}") or True)
+    tried(f"pidfd_getfd {pid}", lambda: libc.syscall(438, os.pidfd_open(pid), 0, 0) >= 0)
+print("tried", len(given))
+"#;
+
+#[test]
+fn no_process_outside_and_not_the_one_that_holds_the_way_out_can_be_entered() {
+    let Some(yard) = Yard::new() else { return };
+    if !Command::new("python3").arg("--version").output().is_ok_and(|it| it.status.success()) {
+        assert!(std::env::var_os("RALPH_REQUIRE_GATES").is_none(), "python3 is missing");
+        eprintln!("SKIPPED: python3 is missing here");
+        return;
+    }
+    fs::write(yard.path("project/enter.py"), INTO_ANOTHER).unwrap();
+    let mut victim = Command::new("sleep").arg("600").spawn().unwrap();
+    let (pid, us) = (victim.id(), std::process::id());
+    // The attack works against a process of its own, so its silence means something.
+    let own = yard.run("sleep 9 & python3 enter.py $!; kill $!");
+    assert!(own.tail().contains("GOT IN: PTRACE_ATTACH"), "{own:?}");
+    let report = yard.attacked(&format!("exec python3 enter.py {pid} {us} $PPID"));
+    report.passes();
+    assert!(report.tail().contains("tried 3") && !report.tail().contains("GOT IN"), "{report:?}");
+    assert!(victim.try_wait().unwrap().is_none(), "the victim was ended");
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    assert!(stat.contains(") S "), "the victim was stopped: {stat}");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
 #[test]
 fn without_bubblewrap_nothing_runs_and_the_message_says_what_to_install() {
     let Some(yard) = Yard::new() else { return };
@@ -406,8 +462,9 @@ fn a_commit_of_ralph_runs_the_hooks_within_the_bounds_and_reports_a_hook_that_re
     let hook = yard.path("project/.git/hooks/commit-msg");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     let out = yard.text("home/new");
-    let text =
-        format!("#!/bin/sh\necho x > {out}; grep -q fine \"$1\" || {{ echo not fine; exit 1; }}\n");
+    let text = format!(
+        "#!/bin/sh\necho x > {out}; sleep 987652 & grep -q fine \"$1\" || {{ echo not fine; exit 1; }}\n"
+    );
     fs::write(&hook, text).unwrap();
     Command::new("chmod").arg("755").arg(&hook).status().unwrap();
     fs::write(yard.path("project/a"), "b\n").unwrap();
@@ -424,16 +481,18 @@ fn a_commit_of_ralph_runs_the_hooks_within_the_bounds_and_reports_a_hook_that_re
     };
     let refused = commit::commit(&order("it's bad; $(touch x)")).unwrap_err();
     assert!(refused.to_string().contains("not fine"), "{refused:#}");
-    commit::commit(&order("it's fine; $(touch x)")).unwrap();
+    let made = commit::commit(&order("it's fine; $(touch x)")).unwrap();
+    assert!(made.attempts.join(" ").contains("it left `sleep`"), "{made:?}");
     assert_eq!(yard.git(&["log", "--format=%s", "-1"]), "it's fine; $(touch x)\n");
     assert!(!Path::new(&out).exists() && !yard.path("project/x").exists());
 }
 
 #[test]
 fn honest_suites_pass_within_the_bounds() {
-    let Some(yard) = Yard::new() else { return };
+    let Some(mut yard) = Yard::new() else { return };
+    let project = yard.path("project");
     let write = |path: &str, text: &str| {
-        let path = yard.path("project").join(path);
+        let path = project.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
@@ -446,6 +505,9 @@ fn honest_suites_pass_within_the_bounds() {
         "#[test]\nfn it_holds() { std::net::TcpListener::bind(\"127.0.0.1:0\").unwrap(); }\n",
     );
     write("x.test.js", "require('node:test')('holds', () => {});\n");
+    write("package.json", r#"{"name": "x", "scripts": {"test": "node --test"}}"#);
+    write("go.mod", "module x\n\ngo 1.18\n");
+    write("x_test.go", "package x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n");
     write(
         "test_x.py",
         "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): pass\n",
@@ -463,11 +525,107 @@ fn honest_suites_pass_within_the_bounds() {
     let mut lines = vec!["cargo test --offline"];
     let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
     lines.extend(has("node").then_some("node --test"));
+    lines.extend(has("npm").then_some("npm test"));
     lines.extend(has("python3").then_some("python3 -m unittest"));
+    lines.extend(has("pytest").then_some("pytest -q"));
     for line in lines {
         let report = yard.run_with(line, tools);
         assert!(report.passed(), "{line}: {report:?}");
     }
+    if Command::new("go").arg("version").output().is_ok_and(|it| it.status.success()) {
+        // The guide names this folder. Go makes its cache below the home.
+        let refused = yard.run("go test ./...");
+        assert!(refused.refused().contains("go-build"), "{refused:?}");
+        yard.settings.write = vec!["~/.cache/go-build".to_owned()];
+        yard.run("go test ./...").passes();
+    }
+}
+
+/// A filter of the user's that runs a file of the work tree, and one that a repository inside of the
+/// work tree names itself, both written by the model.
+fn plant_filters(world: &World) {
+    let git = |folder: &Path, arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+        let output =
+            git.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let project = world.project();
+    let script =
+        |name: &str| format!("#!/bin/sh\ntouch {}\ncat\n", world.root().join(name).display());
+    fs::write(
+        world.root().join("home/.gitconfig"),
+        "[filter \"mine\"]\nclean = sh ./clean.sh\nsmudge = cat\nrequired = true\n",
+    )
+    .unwrap();
+    world.write("clean.sh", &script("escaped-user"));
+    world.write("filtered", "one\n");
+    let _ = git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "first"]);
+    world.write(".gitattributes", "filtered filter=mine\n");
+    world.write("filtered", "two\n");
+    let inner = project.join("inner");
+    fs::create_dir(&inner).unwrap();
+    git(&inner, &["init", "-q", "-b", "main"]);
+    fs::write(inner.join("f"), "x\n").unwrap();
+    git(&inner, &["add", "-A"]);
+    git(&inner, &["commit", "-q", "-m", "first"]);
+    let head = git(&inner, &["rev-parse", "HEAD"]);
+    fs::write(inner.join("clean.sh"), script("escaped-inner")).unwrap();
+    git(&inner, &["config", "filter.evil.clean", "sh ./clean.sh"]);
+    fs::write(inner.join(".gitattributes"), "* filter=evil\n").unwrap();
+    fs::write(inner.join("f"), "y\n").unwrap();
+    git(&project, &["update-index", "--add", "--cacheinfo", &format!("160000,{head},inner")]);
+}
+
+/// The filters that had an effect.
+fn escaped(world: &World) -> Vec<&'static str> {
+    let is_there = |name: &&&str| world.root().join(name).exists();
+    ["escaped-user", "escaped-inner"].iter().filter(is_there).copied().collect()
+}
+
+#[test]
+fn in_a_sandboxed_loop_git_runs_no_filter_that_the_work_tree_chooses() {
+    if Yard::new().is_none() {
+        return;
+    }
+    for is_bounded in [true, false] {
+        let world = World::looping("--ac 'it is done=test -e filtered'");
+        plant_filters(&world);
+        if is_bounded {
+            bind(&world);
+        }
+        // Takes the fingerprint and the tree id, and makes a checkpoint.
+        let ran = world.elsewhere(&["verify"]);
+        assert!(ran.success, "{ran:?}");
+        // Without a sandbox, the user's own filters run, as git runs them.
+        let expected: &[&str] = if is_bounded { &[] } else { &["escaped-user"] };
+        assert_eq!(escaped(&world), expected, "{ran:?}");
+    }
+}
+
+#[test]
+fn in_a_sandboxed_round_the_facts_and_the_fingerprint_run_no_filter() {
+    let world = World::looping("--ac 'it is done=test -e nothing'");
+    plant_filters(&world);
+    let facts = |is_bounded: bool| {
+        let mut ralph = Command::new(executable("ralph"));
+        ralph.arg("context").current_dir(world.project()).env("HOME", world.root().join("home"));
+        ralph.env("RALPH_HOME", world.ralph_home());
+        if is_bounded {
+            ralph.env("RALPH_SANDBOXED", "1");
+        }
+        let printed = ralph.output().unwrap();
+        assert!(printed.status.success(), "{printed:?}");
+        String::from_utf8(printed.stdout).unwrap()
+    };
+    assert!(facts(true).contains("filtered"), "git still tells what changed");
+    assert_eq!(escaped(&world), [""; 0]);
+    facts(false);
+    assert_eq!(escaped(&world), ["escaped-user"], "the same without a sandbox runs it");
 }
 
 /// The bounds of this world's loop, which nothing but the project and Ralph's home decide.

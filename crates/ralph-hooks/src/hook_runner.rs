@@ -129,11 +129,11 @@ pub fn enter(name: &str, hook: Hook) {
         return;
     }
     let answered = call(name).and_then(|mut call| {
-        if call.input.session_id.is_empty() {
-            if let Some(reply) = unnamed::answer(&mut call) {
-                print(&reply);
-                return Ok(());
-            }
+        if call.input.session_id.is_empty()
+            && let Some(reply) = unnamed::answer(&mut call)
+        {
+            print(&reply);
+            return Ok(());
         }
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
         if print(&reply) {

@@ -19,6 +19,7 @@ pub mod worker_base;
 pub mod worker_tree;
 pub mod worktrees;
 
+use crate::client;
 use crate::process::{self, Finished};
 use anyhow::{Result, bail};
 use std::ffi::OsStr;
@@ -28,6 +29,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The time limit of one git command. Adding many large files is the slowest thing we ask for.
@@ -89,10 +91,35 @@ pub(crate) fn command(folder: &Path) -> Command {
     command
 }
 
-/// Switches off the file filters that the repository's own configuration may name. For commands
-/// that only list files or read them as they are.
+/// True once this process works for a sandboxed loop.
+static WITHIN_BOUNDS: AtomicBool = AtomicBool::new(false);
+
+/// From now on, git starts as few programs as it can: this process works for a sandboxed loop. What
+/// is below a client of such a loop knows it from its environment.
+pub fn keep_within_bounds() {
+    WITHIN_BOUNDS.store(true, Ordering::Relaxed);
+}
+
+/// In a sandboxed loop, `.gitattributes` of the work tree, which the model can write, may name a
+/// filter of the user's, which may run a program of the work tree.
+pub(crate) fn is_within_bounds() -> bool {
+    WITHIN_BOUNDS.load(Ordering::Relaxed) || client::is_sandboxed_round()
+}
+
+/// Keeps git from looking for changes inside of submodules in a sandboxed loop. Measured with 2.47:
+/// git starts itself there, with the filters that the configuration of that folder names. Any folder
+/// of the work tree may be made one, and its configuration is the model's.
+pub(crate) fn without_submodules(command: &mut Command) {
+    if is_within_bounds() {
+        command.arg("--ignore-submodules=dirty");
+    }
+}
+
+/// Switches off the file filters that the repository's own configuration may name; in a sandboxed
+/// loop, all of them. For commands that only list files or read them as they are.
 pub(crate) fn without_filters(command: &mut Command, folder: &Path) {
-    if !repository::around(folder).is_some_and(|it| it.may_name_filters()) {
+    let may_name = || repository::around(folder).is_some_and(|it| it.may_name_filters());
+    if !is_within_bounds() && !may_name() {
         return;
     }
     // Reads only names; `git config` starts no program.

@@ -17,6 +17,7 @@ pub mod random;
 pub mod run_once;
 #[cfg(test)]
 pub(crate) mod sandbox;
+pub mod strays;
 pub(crate) mod table;
 pub mod wait_any;
 pub mod watch;

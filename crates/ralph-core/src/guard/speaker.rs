@@ -152,7 +152,8 @@ pub fn is_below_any_client(line: &ProcessLine) -> bool {
 /// True if a process is a client, judged by its executable's path and its NUL-separated arguments.
 pub fn is_client(executable: &str, arguments: &str) -> bool {
     let name = executable.rsplit('/').next().unwrap_or_default();
-    if name == "claude" || executable.contains("/claude/versions/") {
+    // The npm package of 2.1.328 names its program `claude.exe` on Linux as well.
+    if matches!(name, "claude" | "claude.exe") || executable.contains("/claude/versions/") {
         return true;
     }
     let is_script = |word: &str| word.contains("/claude-code/") || word.ends_with("/claude");

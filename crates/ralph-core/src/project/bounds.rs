@@ -64,9 +64,19 @@ const SECRETS: [&str; 22] = [
     "Library/Keychains",
 ];
 
-/// What decides what runs outside of the bounds, below the project.
-const GOVERNS_LOOP: [&str; 4] =
-    [".claude/ralph.toml", ".claude/ralph", ".claude/settings.json", ".claude/settings.local.json"];
+/// What decides what runs outside of the bounds, below the project: Ralph's files, and those by
+/// which the client starts programs of its own.
+const GOVERNS_LOOP: [&str; 9] = [
+    ".claude/ralph.toml",
+    ".claude/ralph",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/agents",
+    ".claude/skills",
+    ".claude/commands",
+    ".claude/hooks",
+    ".mcp.json",
+];
 
 /// What decides what git runs, below the folder of all work trees.
 const GOVERNS_GIT: [&str; 7] =
@@ -243,6 +253,8 @@ mod tests {
             "/home/u/p/.git/packed-refs",
             "/home/u/p/.claude/ralph.toml",
             "/home/u/p/.claude/ralph/reviews/a.md",
+            "/home/u/p/.claude/agents/a.md",
+            "/home/u/p/.mcp.json",
         ] {
             assert!(denies(&bounds.write_deny, path), "{path}");
         }

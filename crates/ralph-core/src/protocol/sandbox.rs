@@ -10,6 +10,7 @@
 pub mod attempts;
 pub mod litter;
 pub mod unavailable;
+pub mod widening;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

@@ -38,6 +38,7 @@ impl DirtyFiles {
     pub fn look(top: &Path) -> Result<DirtyFiles> {
         let mut command = git::command(top);
         command.args(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"]);
+        git::without_submodules(&mut command);
         let listed = git::output(&mut command).context("could not list the changed files")?;
         let records = listed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
         let paths = records.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
@@ -136,14 +137,24 @@ pub struct CommitOrder<'a> {
     pub bounds: Option<&'a Bounds>,
 }
 
-/// Commits exactly these files as they are now, and returns the short name of the commit. Other
+/// A commit that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeCommit {
+    /// The short name of the commit.
+    pub id: String,
+    /// What its git hooks and filters tried outside of the bounds, and what they left running; none
+    /// of it had an effect.
+    pub attempts: Vec<String>,
+}
+
+/// Commits exactly these files as they are now. Other
 /// staged changes stay staged. A hook may be a file of the work tree, which the model can write, so
 /// within bounds the whole `git commit` runs there. It is not signed then: the keys cannot be read.
 ///
 /// # Errors
 /// If git or one of the project's hooks refuses; the error has its message. Every file keeps its
 /// content.
-pub fn commit(order: &CommitOrder<'_>) -> Result<String> {
+pub fn commit(order: &CommitOrder<'_>) -> Result<MadeCommit> {
     let top = order.top;
     let git_folder = git::line(git::command(top).args(["rev-parse", "--absolute-git-dir"]))?;
     // Not in the folder for temporary files, which commands within bounds do not share.
@@ -153,9 +164,12 @@ pub fn commit(order: &CommitOrder<'_>) -> Result<String> {
         list.write_all(path).and_then(|()| list.write_all(&[0])).context("could not list files")?;
     }
     let paths = format!("--pathspec-from-file={}", list.path().display());
-    let mut add = git::command(top);
-    add.arg("--literal-pathspecs").arg("add").arg(&paths).arg("--pathspec-file-nul");
-    git::output(&mut add)?;
+    let add = ["--literal-pathspecs", "add", &paths, "--pathspec-file-nul"];
+    let mut attempts = match order.bounds {
+        None => git::output(git::command(top).args(add)).map(|_| Vec::new())?,
+        // Filters run, and may be programs of the work tree.
+        Some(bounds) => within(order, bounds, &add)?,
+    };
     let mut words = vec!["--literal-pathspecs", "commit", "--quiet", "--only"];
     if order.bounds.is_some() {
         words.push("--no-gpg-sign");
@@ -163,9 +177,10 @@ pub fn commit(order: &CommitOrder<'_>) -> Result<String> {
     words.extend(["--message", order.message, &paths, "--pathspec-file-nul"]);
     match order.bounds {
         None => git::output_within(with_hooks(top).args(words), WITH_HOOKS).map(drop)?,
-        Some(bounds) => within(order, bounds, &words)?,
+        Some(bounds) => attempts.extend(within(order, bounds, &words)?),
     }
-    git::line(git::command(top).args(["rev-parse", "--short", "HEAD"]))
+    let id = git::line(git::command(top).args(["rev-parse", "--short", "HEAD"]))?;
+    Ok(MadeCommit { id, attempts })
 }
 
 /// An editor or a question would wait for a person who is not there.
@@ -186,13 +201,15 @@ fn with_hooks(top: &Path) -> Command {
     command
 }
 
-/// Runs git within bounds, below a supervisor that ends whatever a hook leaves.
-fn within(order: &CommitOrder<'_>, bounds: &Bounds, words: &[&str]) -> Result<()> {
+/// Runs git within bounds, below a supervisor that ends whatever a hook leaves. Returns what it tried
+/// outside of them, and what it left.
+fn within(order: &CommitOrder<'_>, bounds: &Bounds, words: &[&str]) -> Result<Vec<String>> {
     let scratch = tempfile::tempdir().context("could not make a temporary folder")?;
     let unset: Vec<String> = misleading().filter_map(|name| name.into_string().ok()).collect();
     let mut line = unset.iter().map(|name| format!("unset {}; ", quoted(name))).collect::<String>();
     line.extend(ALONE.map(|(name, value)| format!("{name}={value} ")));
     line.push_str("git --no-pager");
+    let task = words.get(1).copied().unwrap_or_default();
     words.iter().for_each(|word| line.push_str(&format!(" {}", quoted(word))));
     let run = command::run(&CommandOrder {
         ralph: order.ralph,
@@ -203,12 +220,15 @@ fn within(order: &CommitOrder<'_>, bounds: &Bounds, words: &[&str]) -> Result<()
         bounds: Some(bounds),
     })?;
     match run.ended {
-        CommandEnd::Exited(0) => Ok(()),
-        CommandEnd::NotStarted(why) => bail!("could not start `git commit`: {why}"),
-        CommandEnd::Deadline => {
-            bail!("`git commit` took longer than {} s with its hooks", WITH_HOOKS.as_secs())
+        CommandEnd::Exited(0) => {
+            let left = run.left.iter().map(|name| format!("it left `{name}`, which Ralph ended"));
+            Ok(run.refused.iter().cloned().chain(left).collect())
         }
-        _ => bail!("`git commit` failed: {}", run.tail.trim()),
+        CommandEnd::NotStarted(why) => bail!("could not start `git {task}`: {why}"),
+        CommandEnd::Deadline => {
+            bail!("`git {task}` took longer than {} s with its hooks", WITH_HOOKS.as_secs())
+        }
+        _ => bail!("`git {task}` failed: {}", run.tail.trim()),
     }
 }
 

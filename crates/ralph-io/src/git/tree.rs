@@ -62,6 +62,7 @@ pub fn begin(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<Pending>> 
     {
         command.env_remove(variable);
     }
+    git::without_submodules(&mut command);
     git::never_fetches(&mut command);
     git::without_filters(&mut command, &root);
     Ok(Some(Pending { root, plan, status: process::start(&mut command)? }))

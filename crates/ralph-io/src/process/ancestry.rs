@@ -97,7 +97,7 @@ fn is_client(table: &ProcessTable, pid: u32) -> bool {
 
 /// True if a process is a client, judged by its executable, or by the script that its runtime was
 /// given.
-fn is_client_line(line: &CommandLine) -> bool {
+pub(super) fn is_client_line(line: &CommandLine) -> bool {
     speaker::is_client(&line.executable.to_string_lossy(), &line.arguments)
 }
 

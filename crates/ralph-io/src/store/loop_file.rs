@@ -3,6 +3,7 @@
 //! An unreadable file is never overwritten: a broken one is renamed and the last good copy takes
 //! its place; a file of a newer Ralph is left alone.
 
+use crate::git;
 use crate::store::lock::{self, Lock};
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice};
 use anyhow::{Context, Result, bail};
@@ -52,7 +53,12 @@ impl LoopFile {
     /// # Errors
     /// If the file is not ours, is newer than this Ralph, or is broken without a good copy.
     pub fn read(&self) -> Result<Option<Loaded>> {
-        self.view()
+        let loaded: Option<Loaded> = self.view()?;
+        if loaded.as_ref().is_some_and(|loaded| loaded.state.bounds.is_some()) {
+            // Whatever this process asks git from now on, it may ask for this loop.
+            git::keep_within_bounds();
+        }
+        Ok(loaded)
     }
 
     /// As `read`, for any view of the document.

@@ -1,10 +1,12 @@
-//! `ralph trust`: the user has read the project's `.claude/ralph.toml` and lets it count in full.
+//! `ralph trust`: the user has read the project's `.claude/ralph.toml`, and the files by which the
+//! project lets a client leave the sandbox, and lets them count in full.
 //!
 //! Trust covers the content that was shown; a file that changes afterwards must be read again.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
+use crate::runs::client::sandbox;
 use anyhow::Result;
 use ralph_io::project::settings;
 
@@ -20,32 +22,55 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let path = settings::project_file(&here.root);
-    let name = path.display();
-    let Some(content) = settings::text_of(&path)? else {
-        return Err(refused(
-            Exit::No,
-            format!("there is no `{name}`; nothing needs to be trusted"),
-        ));
+    let own = settings::text_of(&path)?;
+    let reach = sandbox::reach(&here, &sandbox::bounds(&here, &here.root));
+    let others = sandbox::widening(&here.root, &reach);
+    if own.is_none() && others.is_empty() {
+        let message = format!("there is no `{}`; nothing needs to be trusted", path.display());
+        return Err(refused(Exit::No, message));
+    }
+    let others_shown = others.iter().map(|file| (&file.path, file.text.as_str()));
+    let shown = own.iter().map(|text| (&path, text.as_str())).chain(others_shown);
+    for (path, text) in shown {
+        let name = screen::visible(&path.display().to_string());
+        screen::print(&format!("{name}:\n\n{}\n", screen::visible_lines(text)))?;
+    }
+    let own_is_new =
+        own.as_deref().filter(|text| !settings::is_trusted(&here.home, &here.root, text));
+    let new: Vec<_> = others.iter().filter(|file| !file.is_trusted(&here.home)).collect();
+    let (it_is, counts) = match others.len() + usize::from(own.is_some()) {
+        1 => ("It is", "this file"),
+        _ => ("They are", "these files"),
     };
-    screen::print(&format!("{name}:\n\n{}\n", screen::visible_lines(&content)))?;
-    if settings::is_trusted(&here.home, &here.root, &content) {
-        screen::say("It is trusted already, as it is now.")?;
+    if own_is_new.is_none() && new.is_empty() {
+        screen::say(&format!("{it_is} trusted already, as {} now.", it_is.to_lowercase()))?;
         return Ok(Exit::Done);
     }
-    if !args.yes && !confirmed()? {
-        return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
+    if !args.yes && !confirmed(counts)? {
+        return Err(refused(
+            Exit::No,
+            format!("{} not trusted; nothing was changed", it_is.to_lowercase()),
+        ));
     }
-    settings::trust(&here.home, &here.root, &content)?;
-    screen::say("It is trusted, as it is now, for loops that start from here on.")?;
+    if let Some(text) = own_is_new {
+        settings::trust(&here.home, &here.root, text)?;
+    }
+    for file in new {
+        file.trust(&here.home)?;
+    }
+    screen::say(&format!(
+        "{it_is} trusted, as {} now, for loops that start from here on.",
+        it_is.to_lowercase()
+    ))?;
     Ok(Exit::Done)
 }
 
-fn confirmed() -> Result<bool> {
+fn confirmed(files: &str) -> Result<bool> {
     if !screen::can_ask() {
         let message =
             "there is no terminal to ask on; read the file above, then type `ralph trust --yes`";
         return Err(refused(Exit::No, message));
     }
-    let answer = screen::ask("Let this file count in full? [y/N]")?;
+    let answer = screen::ask(&format!("Let {files} count in full? [y/N]"))?;
     Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }

@@ -421,9 +421,15 @@ impl<'a> Builder<'a> {
         match commits.commit(&keep::message(&state, task, self.number)) {
             Ok(None) => Ok(String::new()),
             Ok(Some(commit)) => {
-                let members = json!({"round": self.number, "commit": commit});
+                let members = json!({"round": self.number, "commit": commit.id});
                 self.order.answer.event("committed", &state, members)?;
-                Ok(format!("; commit {commit}"))
+                let attempts = match commit.attempts.is_empty() {
+                    true => String::new(),
+                    false => {
+                        format!(", whose git hooks were bounded: {}", commit.attempts.join("; "))
+                    }
+                };
+                Ok(format!("; commit {}{attempts}", commit.id))
             }
             Err(error) => Ok(format!("; {error:#}")),
         }

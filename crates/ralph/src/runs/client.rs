@@ -25,6 +25,7 @@ use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
 use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::strays;
 use ralph_io::{process::clock, process::random};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -177,9 +178,10 @@ pub(crate) fn run_at(
 ) -> Result<RoundResult> {
     let client = client()?;
     shown.now("begins", None);
+    let strays = round.end_strays();
     let absent = round.clear_folder();
     let began = Instant::now();
-    let mut sum = Sum::default();
+    let mut sum = Sum { leftovers: strays, ..Sum::default() };
     for number in 1.. {
         let attempt = Attempt { client: &client, round, so_far: &sum, policy };
         let mut tried = attempt.run(interrupts, shown)?;
@@ -304,6 +306,14 @@ impl ClientRound {
     /// Where the client works.
     fn place(&self) -> PathBuf {
         self.folder.clone().unwrap_or_else(|| std::env::current_dir().unwrap_or_default())
+    }
+
+    /// Ends what a killed client left running in its folder; returns the names.
+    fn end_strays(&self) -> Vec<String> {
+        match self.sandbox {
+            Some(_) => strays::end_in(&self.place()),
+            None => Vec::new(),
+        }
     }
 
     /// Removes what a killed client left in its folder. Returns the files that must not be there

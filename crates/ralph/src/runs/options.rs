@@ -17,7 +17,7 @@ use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
 use ralph_core::transcript::stream::Denial;
-use ralph_io::{process::clock, project::settings};
+use ralph_io::{git, process::clock, project::settings};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,7 @@ impl ClientOptions {
     /// Settings that switch the sandbox off later change nothing; only the flag does.
     pub(crate) fn keep(&self, here: &Here, state: &LoopState) {
         if let Some(bounds) = state.bounds.clone().filter(|_| !self.no_sandbox) {
+            git::keep_within_bounds();
             let reach = client::sandbox::reach(here, &bounds);
             // Only the first decision counts.
             let _ = self.sandbox.set(Some(Box::new((bounds, reach))));
@@ -97,6 +98,7 @@ impl ClientOptions {
         let decided = self.sandbox.get_or_init(|| {
             let is_on = settings::read(&here.home, &here.root).0.client().is_sandboxed();
             (is_on && !self.no_sandbox).then(|| {
+                git::keep_within_bounds();
                 let bounds = client::sandbox::bounds(here, &here.root);
                 let reach = client::sandbox::reach(here, &bounds);
                 Box::new((bounds, reach))
@@ -144,6 +146,7 @@ impl ClientOptions {
     fn check_sandbox(&self, here: &Here) -> Result<()> {
         let Some(reach) = self.sandbox(here) else { return Ok(()) };
         client::sandbox::with_own(&self.args, &sandbox::settings(reach))?;
+        client::sandbox::refuse_widening(&here.home, &here.root, reach)?;
         let Err(why) = ralph_io::client::sandbox::check() else { return Ok(()) };
         screen::tell("without the sandbox:");
         for way in unavailable::other_ways(|options| typed_with(&typed(), options)) {

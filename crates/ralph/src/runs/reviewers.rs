@@ -95,12 +95,13 @@ pub(crate) fn ask(
 ) -> Result<BTreeMap<String, ReviewerAnswer>> {
     client::client()?;
     let _alone = cost::alone(run.file, run.until)?;
-    cost::count_lost(run.file)?;
+    cost::count_lost(&run.here.home, run.file)?;
     let logs = options::logs(run.here, KIND);
     user_files::make_folders(&logs, 0o700)?;
     let waiting: VecDeque<Reviewer> =
         (1..).zip(orders).map(|(number, order)| Reviewer::new(order, number, &logs)).collect();
-    cost::note(run.file, waiting.iter().map(|one| one.started.clone()).collect())?;
+    let started: Vec<StartedReviewer> = waiting.iter().map(|one| one.started.clone()).collect();
+    cost::note(run.file, &started)?;
     let words = Words {
         command: KIND,
         members: "reviewers",
@@ -132,7 +133,7 @@ pub(crate) fn ask(
         owner.why_ended.clone()
     };
     owner.leave_out(&why);
-    cost::forget(run.file)?;
+    cost::forget(&run.here.home, run.file)?;
     Ok(owner.answers)
 }
 
@@ -283,7 +284,7 @@ impl<'a> Owner<'a> for Reviewers<'a> {
             None => Err(self.why_ended.clone()),
         };
         let begun = self.begun.get(name).cloned().unwrap_or_default();
-        cost::count_gone(self.file, &begun, &came)?;
+        cost::count_gone(&self.runner.here.home, self.file, &begun, &came)?;
         let RoundResult { session_id: reported, tokens, cost, duration, .. } = came;
         let started = begun.session_id;
         let answer = ReviewerAnswer { answer, started, reported, tokens, cost, duration };

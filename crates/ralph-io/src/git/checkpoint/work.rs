@@ -35,7 +35,8 @@ pub(crate) enum Objects {
 /// Whether file filters run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filters {
-    /// As git runs them: a checkpoint must restore the same files.
+    /// As git runs them: a checkpoint must restore the same files. In a sandboxed loop none runs,
+    /// and the checkpoint holds the files as they are.
     Run,
     /// No filter that the repository may name: nobody has asked for more than a look.
     Off,
@@ -50,6 +51,8 @@ pub(crate) struct ScratchIndex {
     filters: Filters,
     tree: String,
     is_whole: bool,
+    /// The paths of the submodules that the user's index has.
+    submodules: Vec<Vec<u8>>,
 }
 
 /// The author and committer of a commit.
@@ -102,7 +105,9 @@ impl ScratchIndex {
         }
         copy_index(&git_dir.join("index"), &scratch.path("index"))?;
         let (root, tree) = (root.to_owned(), String::new());
-        let work = ScratchIndex { root, scratch, environment, filters, tree, is_whole: true };
+        let submodules = Vec::new();
+        let mut work =
+            ScratchIndex { root, scratch, environment, filters, tree, is_whole: true, submodules };
         work.look_everywhere()?;
         Ok(work)
     }
@@ -124,7 +129,7 @@ impl ScratchIndex {
     pub(crate) fn command(&self) -> Command {
         let mut command = git::command(&self.root);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if self.filters == Filters::Off {
+        if self.filters == Filters::Off || git::is_within_bounds() {
             git::without_filters(&mut command, &self.root);
         }
         command
@@ -176,11 +181,16 @@ impl ScratchIndex {
     /// Clears the bits that tell git not to check a file: a hidden edit is work, too. Files that a
     /// sparse checkout leaves out of the working tree keep their bit; without it they would count
     /// as deleted.
-    fn look_everywhere(&self) -> Result<()> {
-        let listed = git::output(self.command().args(["ls-files", "-v", "-z"]))?;
+    fn look_everywhere(&mut self) -> Result<()> {
+        let listed = git::output(self.command().args(["ls-files", "-v", "--stage", "-z"]))?;
         let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
+        // For example `H 100644 <object> 0<tab>path`.
         for line in listed.split(|byte| *byte == 0).filter(|line| line.len() > 2) {
-            let (letter, path) = (line[0], &line[2..]);
+            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let (letter, path) = (line[0], &line[tab + 1..]);
+            if line[2..].starts_with(b"160000 ") {
+                self.submodules.push(path.to_owned());
+            }
             let is_skipped = letter.eq_ignore_ascii_case(&b'S');
             let is_there = || self.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
             if is_skipped && is_there() {
@@ -207,9 +217,27 @@ impl ScratchIndex {
         let mut command = self.command();
         // `--sparse`: files may exist where a sparse checkout would have none.
         command.args(["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--sparse"]);
-        let added = git::answer(command.arg("--ignore-errors").arg("--").args(NOT_OURS))?;
+        command.arg("--ignore-errors").arg("--").args(NOT_OURS);
+        for path in &self.submodules {
+            command.arg(OsStr::from_bytes(&[b":(exclude,literal)", &path[..]].concat()));
+        }
+        let added = git::answer(&mut command)?;
+        self.add_submodules()?;
         self.leave_out_litter()?;
         Ok(added.0)
+    }
+
+    /// Adds the commits of submodules. `git add` would look for changes inside of them, and so run
+    /// the filters that their own configuration names, which the model may have written.
+    fn add_submodules(&self) -> Result<()> {
+        if self.submodules.is_empty() {
+            return Ok(());
+        }
+        let mut command = self.command();
+        command.args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
+        let paths: Vec<u8> =
+            self.submodules.iter().flat_map(|path| [&path[..], b"\0"].concat()).collect();
+        git::output(command.stdin(self.input("submodules", &paths)?)).map(drop)
     }
 
     /// Removes from the index what a killed client left in the working tree.

@@ -5,7 +5,7 @@
 //! and the main working tree does not change.
 
 use crate::git::worker_base::NoBase;
-use crate::git::{branch, command, line, output};
+use crate::git::{branch, command, line, output, without_submodules};
 use crate::{git::tree, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -125,6 +125,7 @@ fn keep_from_git(folder: &Path) -> Result<()> {
 pub fn changed(worktree: &Path, base: &str) -> Result<Vec<String>> {
     let mut tracked = command(worktree);
     tracked.args(["diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"]);
+    without_submodules(&mut tracked);
     let tracked = output(tracked.args([base, "--"]))?;
     let mut new = command(worktree);
     let new = output(new.args(["ls-files", "--others", "--exclude-standard", "-z"]))?;

@@ -24,8 +24,8 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 const KEPT_IN_RUN: [&str; 4] =
     ["/run/current-system", "/run/wrappers", "/run/opengl-driver", "/run/systemd/resolve"];
 
-/// Names in a git folder that are files.
-const GIT_FILES: [&str; 4] = ["config", "config.worktree", "commondir", "gitdir"];
+/// Names of files in a git folder or the project for which an empty folder cannot stand.
+const FILES: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", ".mcp.json"];
 
 pub(super) fn wrap(
     bounds: &Bounds,
@@ -202,7 +202,7 @@ impl Mounts {
                 return Err(error).with_context(|| format!("could not make `{}`", place.display()));
             }
             self.bind("--ro-bind", &place, &place, 2);
-        } else if place == path && GIT_FILES.iter().any(|file| name == *file) {
+        } else if place == path && FILES.iter().any(|file| name == *file) {
             if place != parent {
                 self.watched.push(place);
             }

@@ -9,7 +9,7 @@ use ralph_core::state::{LoopState, PlanFile};
 use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::branch::{self, BranchSwitch};
-use ralph_io::git::commit::{self, CommitOrder, DirtyFiles};
+use ralph_io::git::commit::{self, CommitOrder, DirtyFiles, MadeCommit};
 use ralph_io::process::programs;
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
@@ -137,7 +137,7 @@ impl<'a> RoundCommits<'a> {
     }
 
     /// Commits what has changed. Returns the commit, or `None` if nothing has.
-    pub(crate) fn commit(&self, message: &str) -> Result<Option<String>> {
+    pub(crate) fn commit(&self, message: &str) -> Result<Option<MadeCommit>> {
         let changed = DirtyFiles::look(&self.top)?.without(&self.before);
         let made = match changed.is_empty() {
             true => Ok(None),
@@ -148,7 +148,7 @@ impl<'a> RoundCommits<'a> {
         made.map_err(|error| anyhow!("not committed: {error:#}"))
     }
 
-    fn make(&self, files: &DirtyFiles, message: &str) -> Result<String> {
+    fn make(&self, files: &DirtyFiles, message: &str) -> Result<MadeCommit> {
         // The loop may have ended with this round, and been archived.
         let found = lifecycle::read(&self.here.home, self.file.clone())?;
         let (_, loaded) = found.context("the loop is gone")?;

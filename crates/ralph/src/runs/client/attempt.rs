@@ -12,6 +12,7 @@ use ralph_io::client::SANDBOXED;
 use ralph_io::process::clock;
 use ralph_io::process::headless::{self, ClientStart, Listener, Log, without_secrets};
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::store::home::Home;
 use serde_json::json;
 use std::path::Path;
 
@@ -32,6 +33,10 @@ pub(super) struct Tried {
 
 impl Attempt<'_> {
     pub(super) fn run(&self, interrupts: &Interrupts, shown: &dyn RoundDisplay) -> Result<Tried> {
+        if let Some(reach) = &self.round.sandbox {
+            // Each time: a merge of workers' branches may bring such a file.
+            sandbox::refuse_widening(&Home::from_env()?, &self.round.place(), reach)?;
+        }
         let args = arguments(self.round, self.round.again(self.so_far))?;
         let mut log = self.round.log()?;
         let number = self.so_far.n_attempts + 1;

@@ -2,15 +2,19 @@
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
+use crate::command::screen::visible;
 use anyhow::Result;
 use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders, is_below};
 use ralph_core::project::settings::SandboxSettings;
+use ralph_core::protocol::sandbox::widening::WithinBounds;
 use ralph_core::protocol::sandbox::{self, SandboxReach};
+use ralph_io::client::project_files::{self, WideningFile};
 use ralph_io::client::{self, given};
 use ralph_io::git::{hooks_folder, repository, tree};
 use ralph_io::process::programs;
 use ralph_io::project::identity;
 use ralph_io::project::settings::{self, user_folder};
+use ralph_io::store::home::Home;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -67,6 +71,29 @@ pub(crate) fn reach(here: &Here, bounds: &Bounds) -> SandboxReach {
         handed_over: vec![handed_over],
         runs_ralph_outside: true,
     }
+}
+
+/// The files of a project that widen what its clients may reach, trusted or not.
+pub(crate) fn widening(folder: &Path, reach: &SandboxReach) -> Vec<WideningFile> {
+    let executables = programs::running().ok();
+    let executables = executables.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let executables = executables.to_string_lossy();
+    project_files::widening(folder, &WithinBounds { reach, executables: &executables })
+}
+
+/// Refuses a client that would read such a file in this folder, unless the user trusts it.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn refuse_widening(home: &Home, folder: &Path, reach: &SandboxReach) -> Result<()> {
+    let found = widening(folder, reach).into_iter().find(|file| !file.is_trusted(home));
+    let Some(WideningFile { path, member, .. }) = found else { return Ok(()) };
+    let message = format!(
+        "`{}` lets the client run or allow things outside of the sandbox: {member}; read it, then type \
+         `ralph trust`, or remove it; no client was started",
+        path.display()
+    );
+    Err(refused(Exit::No, visible(&message)))
 }
 
 /// The files by which a project governs its loops.

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use ralph_core::state::{LoopState, StartedReviewer, Tokens};
 use ralph_core::transcript::stream::{self, Account, Lines};
 use ralph_io::process::{clock, headless};
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle;
 use ralph_io::store::lock::{self, Lock};
 use ralph_io::store::loop_file::LoopFile;
 use std::path::{Path, PathBuf};
@@ -34,7 +36,7 @@ pub(super) fn lock_of(file: &LoopFile, number: usize) -> PathBuf {
 
 /// Counts the reviewers of a run that was killed, as far as their logs show what they used. Waits until
 /// all of them have ended.
-pub(super) fn count_lost(file: &LoopFile) -> Result<()> {
+pub(super) fn count_lost(home: &Home, file: &LoopFile) -> Result<()> {
     let lost = file.read().map_err(bad_state)?.map(|loaded| loaded.state.reviewers);
     let lost = lost.unwrap_or_default();
     if lost.is_empty() {
@@ -46,33 +48,48 @@ pub(super) fn count_lost(file: &LoopFile) -> Result<()> {
         }
         engine::wait_for_earlier(&place)?;
     }
-    lost.iter().try_for_each(|one| count(file, one, used(Path::new(&one.log))))
+    lost.iter().try_for_each(|one| count(home, file, one, used(Path::new(&one.log))))
 }
 
 /// Notes the reviewers that are about to start.
-pub(super) fn note(file: &LoopFile, started: Vec<StartedReviewer>) -> Result<()> {
-    change(file, |state| state.reviewers = started)
+pub(super) fn note(file: &LoopFile, started: &[StartedReviewer]) -> Result<()> {
+    file.update(|state| state.reviewers = started.to_vec()).map(drop).map_err(bad_state)
 }
 
 /// Forgets those that never started.
-pub(super) fn forget(file: &LoopFile) -> Result<()> {
-    change(file, |state| state.reviewers.clear())
+pub(super) fn forget(home: &Home, file: &LoopFile) -> Result<()> {
+    change(home, file, |state| state.reviewers.clear())
 }
 
 /// Counts a reviewer that is gone.
-pub(super) fn count_gone(file: &LoopFile, one: &StartedReviewer, came: &RoundResult) -> Result<()> {
+pub(super) fn count_gone(
+    home: &Home,
+    file: &LoopFile,
+    one: &StartedReviewer,
+    came: &RoundResult,
+) -> Result<()> {
     let is_known = came.tokens.total() > 0 || came.cost > 0.0;
     let used = if is_known { (came.tokens, came.cost) } else { used(Path::new(&one.log)) };
-    count(file, one, used)
+    count(home, file, one, used)
 }
 
-fn count(file: &LoopFile, one: &StartedReviewer, (tokens, cost): (Tokens, f64)) -> Result<()> {
-    change(file, |state| state.count_reviewer(&one.session_id, tokens, cost))
+fn count(
+    home: &Home,
+    file: &LoopFile,
+    one: &StartedReviewer,
+    (tokens, cost): (Tokens, f64),
+) -> Result<()> {
+    change(home, file, |state| state.count_reviewer(&one.session_id, tokens, cost))
 }
 
-/// A loop that was archived meanwhile is left as it is.
-fn change(file: &LoopFile, change: impl FnOnce(&mut LoopState)) -> Result<()> {
-    file.update(|state| change(state)).map(drop).map_err(bad_state)
+/// Changes the state of a loop that may have ended, and been archived, meanwhile.
+fn change(home: &Home, file: &LoopFile, change: impl Fn(&mut LoopState)) -> Result<()> {
+    if file.update(&change).map_err(bad_state)?.is_none()
+        && let Some((archived, _)) = lifecycle::read(home, file.clone()).map_err(bad_state)?
+    {
+        archived.update(&change).map_err(bad_state)?;
+    }
+    Ok(())
 }
 
 /// What the log of a client says that it used; nothing if it cannot be read.
