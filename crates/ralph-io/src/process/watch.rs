@@ -99,7 +99,7 @@ impl Watch {
             Form::Inotify(queue) if is_ready => queue.drain().map(|()| true),
             #[cfg(target_os = "linux")]
             Form::Inotify(_) => Ok(false),
-            Form::LookAgain(places) => Ok(places.has_changed()),
+            Form::LookAgain(places) => Ok(places.has_changed() || is_ready),
         }
     }
 
