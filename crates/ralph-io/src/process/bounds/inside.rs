@@ -1,8 +1,10 @@
 //! The first process inside the bounds: opens the listeners, starts the command, and reports how it
 //! ended and what it left.
 //!
-//! It cannot be inspected by the command, which runs as the same user: it holds the socket to the
-//! outside. If the command kills it, everything inside ends and the run has failed.
+//! The command, which runs as the same user, cannot inspect it: it holds the socket to the outside.
+//! Bubblewrap's own process above it can be inspected, so a command may forge its own exit code and
+//! report, as any program may exit with 0; it gets no way out by that. If the command kills this
+//! process, everything inside ends and the run has failed.
 
 use super::serve::{InsideOrder, InsideReport, Listening};
 use anyhow::{Context, Result, bail};
