@@ -316,6 +316,10 @@ impl Many {
 
     /// A tool call of one loop does not look at the others. Through a pipe the hook looks at all its ancestors.
     fn check_bound_hook(&self) {
+        // The portable form asks `ps`, which reads every process of the machine.
+        if ralph_test_support::portable().is_some() {
+            return;
+        }
         let of =
             |at: usize| self.system_calls(&self.sessions[at], "ralph-pre-tool-use", "PreToolUse");
         let calls = of(0);
