@@ -386,9 +386,11 @@ fn the_cost_of_a_criterions_review_counts_towards_the_limit() {
 }
 
 /// The arguments of all reviewers, one in a line.
+#[cfg(target_os = "linux")]
 const NOTES_ARGUMENTS: &str =
     "printf '%s ' \"$@\" >>\"$HOME/arguments\"; echo >>\"$HOME/arguments\"\n";
 
+#[cfg(target_os = "linux")]
 fn reviews_with_these_programs(bwrap: Option<&str>, more: &[&str]) -> (Printed, Vec<String>) {
     let world = world(&format!("{NOTES_ARGUMENTS}{}", finds(json!([]))));
     if let Some(bwrap) = bwrap {

@@ -14,6 +14,8 @@ pub(crate) const WORKER: &str = "--worker-of-the-crash-tests";
 
 /// Does what the master says, line by line: a case by its number, and which of its points.
 pub(crate) fn work() {
+    // Elsewhere there is no strace, and nothing is tried.
+    #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let cases = cases::all();
     for line in std::io::stdin().lines() {
