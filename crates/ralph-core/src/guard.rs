@@ -45,7 +45,7 @@ pub struct Situation<'a> {
     pub agent: Caller<'a>,
     pub session_id: &'a str,
     /// What the loop's own commands may be about, as far as the caller knows.
-    pub own: own_loop::Own<'a>,
+    pub own: own_loop::ModelsOwn<'a>,
     pub places: &'a ProtectedPaths,
     /// The state of consensus planning in a `ralplan` loop. If it is `None`, that mode is treated
     /// like any other, so a caller that finds no planning state must refuse the call itself.

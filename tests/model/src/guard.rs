@@ -227,7 +227,7 @@ fn rule(mode: &Mode, standing: LoopActivity, agent: Caller<'_>, sample: &Sample)
         standing,
         agent,
         session_id: SESSION,
-        own: guard::own_loop::Own::default(),
+        own: guard::own_loop::ModelsOwn::default(),
         places: &places,
         ralplan: None,
         session: None,

@@ -194,13 +194,13 @@ fn object_start(text: &str) -> Option<usize> {
 }
 
 /// The text of a cited line, or why it cannot be read.
-pub type Lines<'a> = &'a dyn Fn(&str, u64) -> Result<String, String>;
+pub type LineReader<'a> = &'a dyn Fn(&str, u64) -> Result<String, String>;
 
 /// Whether a citation resolves: the file and the line exist, and the quote stands there.
 ///
 /// # Errors
 /// Why it does not resolve.
-pub fn resolves(citation: &Citation, lines: Lines<'_>) -> Result<(), String> {
+pub fn resolves(citation: &Citation, lines: LineReader<'_>) -> Result<(), String> {
     let place = format!("{}:{}", citation.file, citation.line);
     let quote = citation.quote.trim();
     if quote.chars().count() < SHORTEST_QUOTE {
@@ -230,7 +230,11 @@ pub struct ReviewFacts<'a> {
 }
 
 /// Why a verdict does not count; `None` if it counts.
-pub fn discounts(verdict: &Verdict, facts: &ReviewFacts<'_>, lines: Lines<'_>) -> Option<String> {
+pub fn discounts(
+    verdict: &Verdict,
+    facts: &ReviewFacts<'_>,
+    lines: LineReader<'_>,
+) -> Option<String> {
     let is_of_loop = |id: &str| facts.of_loop.iter().any(|session| session == id);
     match facts.reported {
         None => return Some("its session is unknown".to_owned()),
@@ -294,7 +298,7 @@ pub const MINOR: &str = "minor";
 pub fn sort(
     findings: &mut [Finding],
     changed: &[String],
-    lines: Lines<'_>,
+    lines: LineReader<'_>,
     has: &dyn Fn(&str, &str) -> bool,
 ) {
     for at in 0..findings.len() {
@@ -318,7 +322,7 @@ pub fn sort(
 fn drops(
     finding: &Finding,
     changed: &[String],
-    lines: Lines<'_>,
+    lines: LineReader<'_>,
     has: &dyn Fn(&str, &str) -> bool,
 ) -> Option<String> {
     if ![MAJOR, MINOR].contains(&finding.severity.as_str()) {

@@ -132,7 +132,7 @@ pub struct Named {
 /// What belongs to the model that gives a command: `None` where that is unknown, so that a name of it
 /// is not judged; an empty text where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Own<'a> {
+pub struct ModelsOwn<'a> {
     pub session_id: Option<&'a str>,
     pub loop_id: Option<&'a str>,
     /// The orchestration that the loop or the round works on.
@@ -174,7 +174,7 @@ fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
 
 /// True if these words behind `ralph` select something that is not the model's own. A value that only
 /// the shell knows is judged when the command runs.
-pub fn names_another(words: &[&str], own: &Own<'_>) -> bool {
+pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
     // There the former name of `--id`.
     let is_id = words.first().is_some_and(|word| matches!(*word, "refine" | "session"));
     let owned = |option: &str| match (option, words.first().copied()) {
@@ -292,14 +292,15 @@ mod tests {
 
     #[test]
     fn what_is_another_is_seen_in_each_form_and_what_is_unknown_is_not_judged() {
-        let own = Own {
+        let own = ModelsOwn {
             session_id: Some("s"),
             loop_id: Some("l"),
             orchestration: Some("o"),
             refinement: Some(""),
         };
-        let names =
-            |line: &str, own: &Own<'_>| names_another(&line.split(' ').collect::<Vec<_>>(), own);
+        let names = |line: &str, own: &ModelsOwn<'_>| {
+            names_another(&line.split(' ').collect::<Vec<_>>(), own)
+        };
         for line in [
             "verify --loop x",
             "task done T-1 --loop=x",
@@ -311,7 +312,7 @@ mod tests {
             "refine end --session plan",
         ] {
             assert!(names(line, &own), "{line}");
-            assert!(!names(line, &Own::default()), "{line}");
+            assert!(!names(line, &ModelsOwn::default()), "{line}");
         }
         for line in [
             "verify --loop l",

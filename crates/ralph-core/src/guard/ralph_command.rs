@@ -3,7 +3,7 @@
 use super::places::could_be;
 use crate::guard::Rule;
 use crate::guard::human_only::{self, HIDDEN, OTHERS, PERSONS_ONLY};
-use crate::guard::own_loop::{self, ModelIn, Named, Own, TELLS};
+use crate::guard::own_loop::{self, ModelIn, ModelsOwn, Named, TELLS};
 use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
 
 /// A refused command: its name, its second word if only some are refused, and what a person types
@@ -75,7 +75,7 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
 
 /// A command that would reach more than the loop in which it is given, with the reason that the command
 /// line would give.
-pub(super) fn reaches_elsewhere(simple: &Simple, own: &Own<'_>) -> Option<(Rule, String)> {
+pub(super) fn reaches_elsewhere(simple: &Simple, own: &ModelsOwn<'_>) -> Option<(Rule, String)> {
     let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
     let command = own_loop::command_of(&words)?;
     let named = Named { is_another_loop: own_loop::names_another(&words, own), ..Named::default() };

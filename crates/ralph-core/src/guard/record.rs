@@ -3,7 +3,7 @@
 //! From this record a denial can be explained, or decided again by later rules. The protected
 //! places are part of it, because a terminal does not know which plugin started a hook.
 
-use super::own_loop::Own;
+use super::own_loop::ModelsOwn;
 use super::{
     Caller, LoopActivity, OrchestrationGate, PlanGate, ProtectedPaths, Rule, Ruling, Situation,
     ToolCall,
@@ -217,7 +217,7 @@ impl DenialRecord {
             standing: self.standing,
             agent: self.subagent.as_deref().map_or(Caller::Main, Caller::Subagent),
             session_id: &self.session_id,
-            own: Own {
+            own: ModelsOwn {
                 session_id: Some(&self.session_id),
                 loop_id: (!self.loop_id.is_empty()).then_some(&self.loop_id),
                 orchestration: (!self.orchestration.is_empty()).then_some(&self.orchestration),
@@ -246,7 +246,7 @@ mod tests {
     fn recorded(tool: &str, input: &ToolInput, cut: bool) -> DenialRecord {
         let places = ProtectedPaths { ralph_home: "/r".to_owned(), ..ProtectedPaths::default() };
         let situation = Situation {
-            own: crate::guard::own_loop::Own::default(),
+            own: crate::guard::own_loop::ModelsOwn::default(),
             mode: &Mode::Plain,
             standing: LoopActivity::Running,
             agent: Caller::Subagent("worker"),
@@ -302,7 +302,7 @@ mod tests {
                 git_elsewhere: None,
             };
             let situation = Situation {
-                own: crate::guard::own_loop::Own::default(),
+                own: crate::guard::own_loop::ModelsOwn::default(),
                 mode: &Mode::Ralplan,
                 standing: LoopActivity::Running,
                 agent: Caller::Main,

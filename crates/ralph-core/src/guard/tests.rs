@@ -33,7 +33,7 @@ fn summary(ruling: Ruling) -> &'static str {
 fn ruling(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput) -> Ruling {
     let places = places();
     let situation = Situation {
-        own: crate::guard::own_loop::Own::default(),
+        own: crate::guard::own_loop::ModelsOwn::default(),
         mode: &mode,
         standing,
         agent: Caller::Main,
@@ -144,7 +144,7 @@ fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
 
 fn running(places: &ProtectedPaths) -> Situation<'_> {
     Situation {
-        own: crate::guard::own_loop::Own::default(),
+        own: crate::guard::own_loop::ModelsOwn::default(),
         mode: &Mode::Plain,
         standing: LoopActivity::Running,
         agent: Caller::Main,
@@ -1053,7 +1053,7 @@ fn a_line_is_followed_into_so_many_folders_and_no_further() {
 fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
     let places = places();
     let situation = Situation {
-        own: crate::guard::own_loop::Own::default(),
+        own: crate::guard::own_loop::ModelsOwn::default(),
         mode: &Mode::Plain,
         standing: LoopActivity::Paused,
         agent: Caller::Subagent("ralph-worker"),
@@ -1146,7 +1146,7 @@ fn a_line_that_cannot_be_read_exactly_is_refused_with_what_to_write_instead() {
     let places = places();
     for mode in [Mode::Plain, Mode::Refine] {
         let situation = Situation {
-            own: crate::guard::own_loop::Own::default(),
+            own: crate::guard::own_loop::ModelsOwn::default(),
             mode: &mode,
             standing: LoopActivity::Running,
             agent: Caller::Main,

@@ -10,7 +10,7 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
 use ralph_core::guard::human_only;
-use ralph_core::guard::own_loop::{self, ModelIn, Named, Own, Reach};
+use ralph_core::guard::own_loop::{self, ModelIn, ModelsOwn, Named, Reach};
 use ralph_core::guard::speaker::{self, Speaker};
 use ralph_core::state::LoopState;
 use ralph_io::client::client_settings::ClientSettings;
@@ -72,7 +72,7 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
     let orchestration = orchestration.map(|one| one.id.as_str()).or(driven.as_deref());
     let refinement = state.as_ref().and_then(|state| state.refining()).map(|one| one.name.as_str());
     let none = Some("");
-    let own = Own {
+    let own = ModelsOwn {
         session_id: here.session.as_deref().or(none),
         loop_id: own_id.or(none),
         orchestration: orchestration.or(none),

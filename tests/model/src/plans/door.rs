@@ -152,7 +152,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
             Who::Agent(kind) => Caller::Subagent(kind),
         },
         session_id: "s-1",
-        own: guard::own_loop::Own::default(),
+        own: guard::own_loop::ModelsOwn::default(),
         places: &places,
         ralplan: Some(PlanGate {
             awaiting_person,

@@ -22,7 +22,7 @@ fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
     let places =
         ProtectedPaths { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
     let situation = Situation {
-        own: crate::guard::own_loop::Own::default(),
+        own: crate::guard::own_loop::ModelsOwn::default(),
         mode: &Mode::Orchestration,
         standing: seen.standing,
         agent: seen.agent,

@@ -63,7 +63,7 @@ fn seen(awaiting_person: bool, agent: Caller<'_>) -> Seen<'_> {
 fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
     let places = places();
     let situation = Situation {
-        own: crate::guard::own_loop::Own::default(),
+        own: crate::guard::own_loop::ModelsOwn::default(),
         mode: &Mode::Ralplan,
         standing: seen.standing,
         agent: seen.agent,
@@ -242,7 +242,7 @@ fn a_plan_is_where_its_path_leads_to() {
             git_elsewhere: None,
         };
         let situation = Situation {
-            own: crate::guard::own_loop::Own::default(),
+            own: crate::guard::own_loop::ModelsOwn::default(),
             mode: &Mode::Ralplan,
             standing: LoopActivity::Running,
             agent: PLANNER,

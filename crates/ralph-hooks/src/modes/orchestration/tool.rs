@@ -8,7 +8,7 @@ use crate::cancel;
 use crate::hook_runner::HookCall;
 use crate::{signals, workers};
 use anyhow::{Result, bail};
-use ralph_core::guard::own_loop::Own;
+use ralph_core::guard::own_loop::ModelsOwn;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
     Situation,
@@ -166,7 +166,7 @@ impl CallFacts {
             standing,
             agent: who.kind().map_or(Caller::Main, Caller::Subagent),
             session_id: &call.input.session_id,
-            own: Own {
+            own: ModelsOwn {
                 session_id: Some(&call.input.session_id),
                 loop_id: Some(&state.loop_id),
                 orchestration: state.orchestration().map(|session| session.id.as_str()),

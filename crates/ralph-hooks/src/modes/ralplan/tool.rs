@@ -6,7 +6,7 @@ use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::hook_runner::HookCall;
 use anyhow::{Result, bail};
-use ralph_core::guard::own_loop::Own;
+use ralph_core::guard::own_loop::ModelsOwn;
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
@@ -129,10 +129,10 @@ fn ruling(
         standing: if state.is_running() { LoopActivity::Running } else { LoopActivity::Paused },
         agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
         session_id: &call.input.session_id,
-        own: Own {
+        own: ModelsOwn {
             session_id: Some(&call.input.session_id),
             loop_id: Some(&state.loop_id),
-            ..Own::default()
+            ..ModelsOwn::default()
         },
         places: &places,
         ralplan: Some(gate),
