@@ -25,7 +25,8 @@ static PLACES: LazyLock<ProtectedPaths> = LazyLock::new(|| ProtectedPaths {
 
 fn rule(command: &str) -> Option<guard::Rule> {
     let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
-    let situation = Situation { own: ralph_core::guard::own_loop::ModelsOwn::default(),
+    let situation = Situation {
+        own: ralph_core::guard::own_loop::ModelsOwn::default(),
         mode: &Mode::Plain,
         standing: LoopActivity::Running,
         agent: Caller::Main,
