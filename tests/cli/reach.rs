@@ -131,13 +131,17 @@ fn an_orchestration_or_refinement_of_another_is_refused_with_its_reason() {
         &["session", "mark", "T-1", "done", "--id", OTHER_WORK],
         &["session", "repair", "--id", OTHER_WORK],
         &["refine", "end", "--id", "plan"],
-        &["refine", "begin", "--plan", "plan.md"],
         &["task", "add", "b", "--session", "O"],
     ] {
         let printed = world.in_session("S", line, "");
         assert_eq!(printed.exit, 1, "{line:?}: {printed:?}");
         assert!(printed.stderr.contains("it is about another loop"), "{line:?}: {printed:?}");
     }
+    let begun = world.in_session("S", &["refine", "begin", "--plan", "plan.md"], "");
+    assert!(
+        begun.exit == 1 && begun.stderr.contains("a loop is live in this session"),
+        "{begun:?}"
+    );
     for line in [&["session", "next", "--id", OTHER_WORK][..], &["refine", "status"]] {
         world.in_session("S", line, "").done();
     }

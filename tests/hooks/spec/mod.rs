@@ -103,7 +103,11 @@ fn program(world: &mut World, name: &str, script: &str) {
     let bin = world.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     let path = bin.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let version = match name {
+        "claude" => "[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit",
+        _ => "",
+    };
+    fs::write(&path, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let ours = format!("{}:", bin.display());
     if !world.env["PATH"].starts_with(&ours) {

@@ -84,7 +84,6 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
     let needs = match name {
         "session mark" | "session repair" => orchestration.is_some(),
         "refine end" => refinement.is_some(),
-        "refine begin" => state.is_none() || refinement.is_some(),
         _ => true,
     };
     let files = match command {
