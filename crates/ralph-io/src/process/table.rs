@@ -91,8 +91,9 @@ impl ProcessTable {
     /// The command lines of these processes, in their order.
     pub(crate) fn command_lines(&self, pids: &[u32]) -> Vec<CommandLine> {
         match self {
-            ProcessTable::Proc => pids.iter().map(|pid| proc::command_line(*pid)).collect(),
-            ProcessTable::Ps(_) => ps::command_lines(pids),
+            // Asked as well, so that a release for Linux contains nothing of `ps`.
+            ProcessTable::Ps(_) if portable::is_used() => ps::command_lines(pids),
+            _ => pids.iter().map(|pid| proc::command_line(*pid)).collect(),
         }
     }
 
@@ -113,7 +114,10 @@ pub(crate) fn start_time(pid: u32) -> Option<u64> {
 /// The processes of this user whose environment visibly has this `NAME=value`. Asked where the system
 /// adopts no orphans.
 pub(crate) fn with_variable(entry: &str) -> Vec<u32> {
-    ps::with_variable(entry)
+    match portable::is_used() {
+        true => ps::with_variable(entry),
+        false => Vec::new(),
+    }
 }
 
 /// The working folder of a process of this user.
