@@ -100,9 +100,9 @@ fn the_processes_with_a_variable_are_found() {
     let cat = cat.env(name, value).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     let marked = Waiting(cat.unwrap());
     let other = Waiting::start();
-    let found = with_variable(&entry);
+    let found = ps::with_variable(&entry);
     assert!(found.contains(&marked.0.id()) && !found.contains(&other.0.id()), "{found:?}");
-    assert_eq!(with_variable(&format!("{entry}0")), [] as [u32; 0]);
+    assert_eq!(ps::with_variable(&format!("{entry}0")), [] as [u32; 0]);
 }
 
 #[test]
