@@ -9,7 +9,7 @@ use std::borrow::Cow;
 const LETTERS: char = '\u{FFFD}';
 
 /// The name in lower case, without characters that HFS+ ignores, with the letters that stand for
-/// ASCII ones replaced, and with [`LETTERS`] for all others.
+/// ASCII ones replaced, and with `LETTERS` for all others.
 pub fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return Cow::Borrowed(name);

@@ -21,7 +21,7 @@ pub struct RunSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RunBranch {
-    /// True for the plan's branch, else [`own_branch`]; false for the present branch.
+    /// True for the plan's branch, else `own_branch`; false for the present branch.
     Own(bool),
     /// This branch.
     Named(String),
