@@ -121,6 +121,10 @@ mod tests {
 
     #[test]
     fn an_exchange_leaves_the_old_bytes_in_the_spare_file() {
+        if portable::is_tested() {
+            // It then plays a file system that cannot exchange names.
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
         let [path, spare] = ["state", "spare"].map(|name| folder.path().join(name));
         write(&path, b"a long first state").unwrap();
@@ -146,6 +150,9 @@ mod tests {
             write(&path, b"ours").unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), b"ours");
             assert_eq!(std::fs::read(&other).unwrap(), b"other's");
+        }
+        if portable::is_tested() {
+            return;
         }
         let spare = folder.path().join("spare");
         std::fs::hard_link(&other, &spare).unwrap();
