@@ -129,8 +129,8 @@ pub struct Named {
     pub is_outside: bool,
 }
 
-/// What belongs to the model that gives a command: `None` where that is unknown, so that a name of it
-/// is not judged; an empty text where there is none.
+/// What belongs to the model that gives a command. A member is empty if the model has none, and `None` if
+/// that is unknown: then its name is not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelsOwn<'a> {
     pub session_id: Option<&'a str>,
