@@ -2,8 +2,8 @@
 //! what a kill at any moment leaves.
 
 use crate::executables::executables;
-use crate::run::{ended, lines, n_rounds, ralph, wait_for, world};
-use crate::world::{World, start};
+use crate::run::{ended, lines, n_rounds, ralph, world};
+use crate::world::{World, start, wait_for};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;

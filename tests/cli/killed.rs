@@ -1,16 +1,12 @@
 //! A driver that is killed leaves no client at work, and the next run goes on.
 
-use crate::world::{World, start};
+use crate::world::{World, start, wait_for};
 use ralph_test_support::is_running;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
-
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts a child of its own group and one of its own session, and works until somebody ends it.
 const WORKS_ON: &str = r#"#!/bin/sh
@@ -47,15 +43,6 @@ fn world() -> World {
 fn client(world: &World, script: &str) {
     let path = world.write("bin/claude", script);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-#[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn pids(world: &World) -> Vec<String> {

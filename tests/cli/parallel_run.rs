@@ -1,17 +1,13 @@
 //! `ralph parallel run` beside clients that are scripts: that they work at once, and what becomes of
 //! what they leave.
 
-use crate::world::{Printed, World, start};
+use crate::world::{Printed, World, start, wait_for};
 use ralph_test_support::is_running;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
-
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What every client does first: `sid` is its session, `id` its task, `n` counts its attempts.
 const PRELUDE: &str = r#"#!/bin/sh
@@ -91,15 +87,6 @@ fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     let sent = std::process::Command::new("kill").args([name, &pid]).status().unwrap();
     assert!(sent.success());
-}
-
-#[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn called(world: &World, id: &str, n: u32) -> bool {

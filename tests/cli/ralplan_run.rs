@@ -2,17 +2,13 @@
 //! and how the person decides.
 
 use crate::executables::executables;
-use crate::world::{Printed, World, start};
+use crate::world::{Printed, World, start, wait_for};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
-
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What every client does: `sid` is its session, `agent` who it is, `n` counts its calls. Its report goes
 /// to the hook of its stop, whose answer is kept.
@@ -89,15 +85,6 @@ fn at_terminal(world: &World, arguments: &str) -> Child {
 
 fn types(child: &mut Child, line: &str) {
     child.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
-}
-
-#[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The planning, wherever it is.

@@ -1,16 +1,13 @@
 //! `ralph run --review` beside a client that is a script: what reviewers find, and what Ralph makes of it.
 
-use crate::world::{Printed, World, start};
+use crate::world::{Printed, World, start, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
-
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::time::Duration;
 
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"Done."}'"#;
 
@@ -205,15 +202,6 @@ fn a_review_that_nobody_answers_pauses_the_loop_and_the_next_run_goes_on() {
     let printed = world.ralph(&["run"]);
     assert_eq!(printed.exit, 0, "{printed:?}");
     assert_eq!(ended(&world)["reviews"].as_array().unwrap().len(), 1);
-}
-
-#[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// A reviewer that has used 35 tokens and hangs, until the file `well` is there. Then it answers.

@@ -1,16 +1,12 @@
 //! `ralph run` beside a client that is a script: the criteria and the tree decide, not its words.
 
-use crate::world::{Printed, World, start};
+use crate::world::{Printed, World, start, wait_for};
 use ralph_test_support::round::heard;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 const INIT: &str = r#"say '{"type":"system","subtype":"init","session_id":"s"}'"#;
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"RALPH_COMPLETE","total_cost_usd":0.5,"modelUsage":{"m":{"inputTokens":1000,"outputTokens":1}}}'"#;
@@ -382,15 +378,6 @@ fn settings_of_a_project_that_nobody_trusts_neither_branch_nor_commit() {
     world.ralph(&["run", "a", "--ac", "x=test -f file1"]).done();
     assert_eq!(git(&world, &["branch", "--show-current"]), "main\n");
     assert_eq!(git(&world, &["log", "--format=%s"]), "begin\n");
-}
-
-#[track_caller]
-pub(crate) fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 pub(crate) fn ralph(world: &World, arguments: &[&str]) -> Command {

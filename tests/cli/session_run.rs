@@ -1,7 +1,7 @@
 //! `ralph session run` beside clients that are scripts: who is called with what and beside whom, what is made
 //! of their ends, and how it goes on after it was stopped in any way.
 
-use crate::world::{Printed, World, start};
+use crate::world::{Printed, World, start, wait_for};
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
 use ralph_core::modes::orchestration::progress;
@@ -13,10 +13,6 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
-
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 const ID: &str = "260131-120000";
 
@@ -147,15 +143,6 @@ fn begin(world: &World, arguments: &[&str]) -> Child {
 fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
-}
-
-#[track_caller]
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn called(world: &World, what: &str, n: u32) -> bool {
