@@ -107,10 +107,10 @@ fn an_idle_hook_runs_at_most_10_000_instructions() {
 }
 
 #[test]
-fn an_idle_hook_touches_at_most_0_7_mib() {
+fn an_idle_hook_touches_at_most_0_6_mib() {
     each(&IDLE, "memory", |scene, hook| {
         scene.is_static()?;
-        at_most(hook, "KiB at its peak", memory::peak_kib(scene, &scene.idle(hook)?)?, 716);
+        at_most(hook, "KiB at its peak", memory::peak_kib(scene, &scene.idle(hook)?)?, 614);
         Ok(())
     });
 }

@@ -1,7 +1,4 @@
-//! The most memory that one run had in use at a time.
-//!
-//! The hook is started by a small static program, since a child's peak begins with the size of
-//! the process that forked it: started from here it would be that of the test runner.
+//! The most memory that one run had in use at a time, as a small program reads it that holds the hook at its end.
 
 use std::sync::OnceLock;
 
@@ -9,17 +6,8 @@ use crate::built::Linkage;
 use crate::programs;
 use crate::scene::{Run, Scene, Skip};
 
-/// In KiB; the middle of five runs, since the kernel counts pages in batches on each processor.
+/// In KiB.
 pub(crate) fn peak_kib(scene: &Scene, run: &Run) -> Result<u64, Skip> {
-    let mut peaks = Vec::new();
-    for _ in 0..5 {
-        peaks.push(one_peak(scene, run)?);
-    }
-    peaks.sort_unstable();
-    Ok(peaks[peaks.len() / 2])
-}
-
-fn one_peak(scene: &Scene, run: &Run) -> Result<u64, Skip> {
     let launcher = launcher(scene)?;
     let report = tempfile::NamedTempFile::new().expect("the temporary folder can be written");
     let output = run.under(launcher, &[report.path().into()])?;
