@@ -86,6 +86,23 @@ impl Scene {
         self.run(hook, &self.live, payloads::pre_write(&self.project, content))
     }
 
+    /// What such a loop allows, refuses, and continues from.
+    pub(crate) fn live_calls(&self, hook: &str) -> Result<Vec<Run>, Skip> {
+        let project = &self.project;
+        let calls = match hook {
+            "ralph-pre-tool-use" => {
+                vec![(payloads::pre_write(project, 1_000), ""), (payloads::pre_ask(project), "{")]
+            }
+            "ralph-stop-hook" => {
+                let transcript = self.live.transcript();
+                vec![(payloads::stop(project, &transcript, payloads::USUAL_MESSAGE), "{")]
+            }
+            _ => vec![(payloads::post_write(project), "")],
+        };
+        let run = |(stdin, answer)| Ok(Run { answer, ..self.run(hook, &self.live, stdin)? });
+        calls.into_iter().map(run).collect()
+    }
+
     /// The status line of a session whose loop has a thousand tasks.
     pub(crate) fn status_line(&self) -> Result<Run, Skip> {
         static MADE: OnceLock<(PathBuf, Home)> = OnceLock::new();
@@ -124,6 +141,11 @@ impl Scene {
 }
 
 impl Run {
+    /// The same call of another build.
+    pub(crate) fn of(self, program: &Path) -> Run {
+        Run { program: program.to_owned(), ..self }
+    }
+
     /// Starts the program under a tool: `tool ARGS… HOOK settings`. A hook has to fall silent with
     /// exit code 0, since that is the answer to both situations.
     pub(crate) fn under(&self, tool: &str, args: &[OsString]) -> Result<Output, Skip> {

@@ -22,7 +22,6 @@ pub(crate) fn pre_write(project: &Path, content: usize) -> Vec<u8> {
 }
 
 /// The agent wants to ask the user, which a running loop does not allow.
-#[allow(dead_code, reason = "the gates need no denial")]
 pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
     let options = json!([{"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]);
     let question = json!({"question": "Which database?", "header": "DB", "options": options, "multiSelect": false});
