@@ -17,7 +17,7 @@ use rable::{ListOperator, Node, NodeKind};
 use std::collections::HashMap;
 
 pub(crate) use backticks::{BACKTICK, restored};
-pub use word::{ONE, STAR, ShellWord, UNKNOWN};
+pub use word::{ONE, STAR, ShellWord, UNKNOWN, is_computed};
 
 /// Longer texts are not read at all.
 pub const LONGEST: usize = 64 * 1024;

@@ -5,7 +5,7 @@
 //! agree to, or change another loop. The guard refuses such a line before it runs; the command line
 //! refuses it again, since it sees what a shell has computed.
 
-use crate::shell::{ONE, STAR, UNKNOWN};
+use crate::shell::is_computed;
 
 /// What a command does, apart from the commands that only a person may give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +191,7 @@ pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
         };
         let value = joined.or_else(|| words.get(at + 1).copied());
         let (Some(own), Some(value)) = (owned(option), value) else { return false };
-        value != own && !value.contains([UNKNOWN, STAR, ONE])
+        value != own && !is_computed(value)
     })
 }
 
@@ -236,6 +236,7 @@ fn is_handover(command: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::UNKNOWN;
 
     const OWN: Named = Named { is_another_loop: false, is_outside: false };
 

@@ -9,7 +9,7 @@ use super::Rule;
 use super::brought::Brought;
 use super::orchestration_gate::BY_COMMAND;
 use crate::protocol::registration::COMMANDS;
-use crate::shell::{ONE, STAR, UNKNOWN};
+use crate::shell::{ONE, STAR, UNKNOWN, is_computed};
 use crate::text::folded::folded;
 use serde::{Deserialize, Serialize};
 
@@ -353,7 +353,7 @@ impl ProtectedPaths {
         let ends = |place: &str| {
             let place: Vec<&str> = place.split('/').filter(|part| !part.is_empty()).collect();
             let n = rest.len();
-            if rest.iter().any(|part| part.contains([UNKNOWN, STAR, ONE])) {
+            if rest.iter().any(|part| is_computed(part)) {
                 return false;
             }
             let like = |names: &[&str]| {
@@ -527,7 +527,7 @@ fn is_ours(name: &str) -> bool {
 pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (folded(pattern), folded(name));
     let (pattern, name) = (&*pattern, &*name);
-    if !pattern.contains([UNKNOWN, STAR, ONE]) {
+    if !is_computed(pattern) {
         return pattern == name;
     }
     if pattern.chars().all(|letter| letter == UNKNOWN) {

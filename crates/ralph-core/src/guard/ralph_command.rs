@@ -4,7 +4,7 @@ use super::places::could_be;
 use crate::guard::Rule;
 use crate::guard::human_only::{self, HIDDEN, OTHERS, PERSONS_ONLY};
 use crate::guard::own_loop::{self, ModelIn, ModelsOwn, Named, TELLS};
-use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
+use crate::shell::{ShellWord, Simple, is_computed};
 
 /// A refused command: its name, its second word if only some are refused, and what a person types
 /// instead.
@@ -107,10 +107,6 @@ impl<'a> Iterator for Plain<'a> {
             }
         }
     }
-}
-
-fn is_computed(word: &str) -> bool {
-    word.contains([UNKNOWN, STAR, ONE])
 }
 
 /// The variable in [`IDENTITY`] that a command changes.
