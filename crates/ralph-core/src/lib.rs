@@ -14,7 +14,7 @@
 //! | [`state`] | the state file of a loop, with the causes of pauses and endings |
 //! | [`transcript`] | what Claude Code writes: transcript rows, tokens, the headless stream |
 //! | [`evidence`] | receipts, the criteria that the user agreed to, test counts |
-//! | [`tasks`] | the task graph, plans, `bd` |
+//! | [`tasks`] | the task graph, plans, `bd`, a loop that machines share |
 //! | [`guard`] | whether a tool may run now, and who is asking |
 //! | [`stop`] | whether a finished turn may end the loop; replay of that decision |
 //! | [`modes`] | what each kind of loop does differently |

@@ -187,4 +187,4 @@ fn lease_ran_out(task: &Task, now: Timestamp) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::tasks) mod tests;

@@ -123,7 +123,7 @@ pub fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
 
 /// Drops the recorded results of a criterion: only Ralph writes them. A test count that is set
 /// before the first run would be the one that later runs are held to.
-fn unverified(criterion: &mut Criterion) {
+pub(super) fn unverified(criterion: &mut Criterion) {
     let said = std::mem::take(criterion);
     *criterion = Criterion {
         id: said.id,
@@ -136,7 +136,7 @@ fn unverified(criterion: &mut Criterion) {
     };
 }
 
-fn unclaimed(task: &mut Task) {
+pub(super) fn unclaimed(task: &mut Task) {
     if task.status == TaskStatus::InProgress {
         task.status = TaskStatus::Pending;
     }

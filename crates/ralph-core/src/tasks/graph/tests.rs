@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 /// Builds a graph from lines such as `T-2 in_progress after T-1`; a plain `T-1` is pending.
-pub(super) fn graph(lines: &str) -> Vec<Task> {
+pub(in crate::tasks) fn graph(lines: &str) -> Vec<Task> {
     lines.lines().map(str::trim).filter(|line| !line.is_empty()).map(task).collect()
 }
 
@@ -382,10 +382,10 @@ fn json_tells_where_each_task_stands() {
 }
 
 /// A small generator with a fixed seed, so that a failure can be reproduced.
-struct Dice(u64);
+pub(in crate::tasks) struct Dice(pub(in crate::tasks) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(in crate::tasks) fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
