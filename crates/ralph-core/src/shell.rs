@@ -30,6 +30,11 @@ const MOST_WORK: usize = 1 << 21;
 /// `for x in …` is read once per value, up to this many values.
 const MOST_ROUNDS: usize = 16;
 
+/// Quotes a word for a shell.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// What is known about a command line.
 #[derive(Debug, Default)]
 pub struct Reading {

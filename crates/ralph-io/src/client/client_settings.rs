@@ -14,9 +14,9 @@
 
 use crate::process::ancestry::ClientShell;
 use crate::project::safe_read;
-use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::permission::Rules;
 use ralph_core::protocol::sandbox::EXCLUDED;
+use ralph_core::shell::quoted;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt;

@@ -10,7 +10,7 @@ use crate::git::tree;
 use crate::process::command::{self, CommandEnd, CommandOrder};
 use crate::store::{atomic, digest};
 use anyhow::{Context, Result, bail};
-use ralph_core::project::check::choice::quoted;
+use ralph_core::shell::quoted;
 use ralph_core::state::Bounds;
 use ralph_core::stop::progress;
 use std::collections::BTreeMap;

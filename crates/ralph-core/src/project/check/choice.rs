@@ -3,6 +3,7 @@
 
 use super::parsers::OutputFormat;
 use super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope};
+use crate::shell::quoted;
 use crate::text::globs;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -159,11 +160,6 @@ impl Own {
             limit: self.timeout.map(Duration::from_secs),
         }
     }
-}
-
-/// Quotes a word for a shell.
-pub fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::process::clock;
 use crate::process::command::{self, CommandEnd, CommandOrder};
 use anyhow::{Context, Result};
 use ralph_core::project::check::Program;
-use ralph_core::project::check::choice::quoted;
+use ralph_core::shell::quoted;
 use ralph_core::state::Bounds;
 use ralph_core::text::redact::Redactor;
 use ralph_core::text::secrets;

@@ -6,7 +6,7 @@ use super::fix::Fix;
 use super::states::Loops;
 use crate::parallel::clean;
 use crate::setup::places::InstallPaths;
-use ralph_core::project::check::choice::quoted;
+use ralph_core::shell::quoted;
 use ralph_core::text::plural::noun;
 use ralph_io::client::client_settings::{ClientSettings, WorktreeBase};
 use ralph_io::git::{worker_base, worktrees};

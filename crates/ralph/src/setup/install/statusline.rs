@@ -7,8 +7,8 @@ use super::json_text;
 use super::merge::{not_a, remove_key};
 use anyhow::Result;
 use jsonc_parser::cst::{CstObject, CstStringLit};
-use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::Location;
+use ralph_core::shell::quoted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
