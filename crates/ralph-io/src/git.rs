@@ -13,6 +13,7 @@ pub mod litter;
 pub mod merge;
 pub mod repository;
 pub(crate) mod scratch;
+pub mod shared;
 pub mod tree;
 pub mod tree_id;
 pub mod worker_base;

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Long enough for any normal holder, short enough for every hook's own timeout.
@@ -39,6 +40,14 @@ impl Lock {
     pub fn share_with_children(&self) -> Result<()> {
         rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())
             .context("could not share a lock")
+    }
+
+    /// For the standard input of a child, which then holds the lock too, as does what it starts.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn held_by_child(&self) -> Result<Stdio> {
+        self.file.try_clone().map(Stdio::from).context("could not share a lock")
     }
 }
 

@@ -1,0 +1,265 @@
+use super::*;
+use crate::process::sandbox::{Sandbox, git_in};
+use ralph_core::tasks::shared::names::Reference;
+use ralph_core::tasks::shared::record::{Record, TaskRecord};
+use ralph_core::tasks::shared::settle::{Attempt, Settled, settle};
+use ralph_core::tasks::shared::text::Name;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A remote, and clones of it which are machines.
+struct Remote {
+    at: Sandbox,
+}
+
+impl Remote {
+    fn new() -> Remote {
+        let at = Sandbox::folder();
+        at.git("init -q --bare remote.git");
+        at.git("init -q -b main one");
+        git_in(&at.path("one"), &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git_in(&at.path("one"), &["remote", "add", "origin", "../remote.git"]);
+        git_in(&at.path("one"), &["push", "-q", "origin", "main"]);
+        Remote { at }
+    }
+
+    fn machine(&self, name: &str) -> SharedRepository {
+        self.open(name).unwrap()
+    }
+
+    fn open(&self, name: &str) -> Result<SharedRepository> {
+        SharedRepository::open(&self.private(name), &self.at.path("one"), "origin", space())
+    }
+
+    fn private(&self, name: &str) -> PathBuf {
+        self.at.path("home").join(format!("{name}.git"))
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        git_in(&self.at.path("remote.git"), arguments)
+    }
+}
+
+fn space() -> Namespace {
+    Namespace::new(&Name::new("l"), false)
+}
+
+fn claim(machine: &str, parent: Option<&ObjectId>) -> Append {
+    let kind = TaskRecord::Claim { worker: Name::new("1") };
+    let record = Record::new(Name::new(&format!("nonce-{machine}")), Name::new(machine), kind);
+    Append::new(&space(), &Reference::Task("T-1".to_owned()), parent, None, &record)
+}
+
+fn push(at: &SharedRepository, append: &Append, record: &ObjectId) -> PushReport {
+    let update = Update {
+        reference: &append.reference,
+        expected: append.parent.as_ref(),
+        new: Some(record),
+    };
+    at.push(&[update]).unwrap()
+}
+
+/// Settles a push by its status line alone, or by a read.
+fn settled(
+    at: &SharedRepository,
+    append: &Append,
+    record: &ObjectId,
+    status: Option<char>,
+) -> Settled {
+    let chain = |tip: &ObjectId| -> Vec<ObjectId> {
+        at.chain(None, tip).unwrap().into_iter().map(|commit| commit.id).collect()
+    };
+    at.fetch().unwrap();
+    let references = at.references().unwrap();
+    let tip = references.iter().find(|(name, _)| *name == append.reference);
+    let chain = tip.map(|(_, tip)| chain(tip)).unwrap_or_default();
+    settle(&Attempt {
+        record,
+        expected: append.parent.as_ref(),
+        status,
+        chain: Some(&chain),
+        locked: None,
+    })
+}
+
+#[test]
+fn of_two_machines_that_claim_at_once_the_server_lets_one_win_and_both_learn_it() {
+    let remote = Remote::new();
+    let (a, b) = (remote.machine("a"), remote.machine("b"));
+    let (claim_a, claim_b) = (claim("a", None), claim("b", None));
+    let (record_a, record_b) = (a.store(&claim_a).unwrap(), b.store(&claim_b).unwrap());
+    assert_ne!(record_a, record_b);
+    let report = push(&a, &claim_a, &record_a);
+    assert_eq!(report.flag(&claim_a.reference), Some('*'), "{report:?}");
+    let report = push(&b, &claim_b, &record_b);
+    assert_eq!(report.flag(&claim_b.reference), Some('!'), "{report:?}");
+    assert_eq!(settled(&b, &claim_b, &record_b, report.flag(&claim_b.reference)), Settled::Lost);
+    // What a lost answer leaves open, a read decides.
+    assert_eq!(settled(&a, &claim_a, &record_a, None), Settled::Landed);
+    let read = b.chain(None, &record_a).unwrap();
+    assert_eq!(read.len(), 1);
+    assert_eq!((&read[0].id, &read[0].parent), (&record_a, &None));
+    assert_eq!(read[0].message, claim_a.message);
+}
+
+#[test]
+fn a_record_is_pending_until_it_is_forgotten_also_for_the_next_process() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let append = claim("a", None);
+    let record = a.store(&append).unwrap();
+    drop(a);
+    let a = remote.machine("a");
+    assert_eq!(a.pending().unwrap(), [(append.reference.clone(), record)]);
+    a.forget(&append.reference).unwrap();
+    assert_eq!(a.pending().unwrap(), []);
+    assert_eq!(a.references().unwrap(), [], "what is pending is no reference of the loop");
+}
+
+#[test]
+fn a_chain_is_read_after_what_was_seen_with_the_work_and_the_message() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let work = git_in(&remote.at.path("one"), &["rev-parse", "HEAD"]);
+    let work = ObjectId::try_from(work.trim().to_owned()).unwrap();
+    let first = claim("a", None);
+    let tip = a.store(&first).unwrap();
+    push(&a, &first, &tip);
+    let record = Record::new(Name::new("n2"), Name::new("a"), TaskRecord::Finish);
+    let finish =
+        Append::new(&space(), &Reference::Task("T-1".to_owned()), Some(&tip), Some(&work), &record);
+    let finished = a.store(&finish).unwrap();
+    // The work lies in the clone alone until this push.
+    let report = push(&a, &finish, &finished);
+    assert_eq!(report.flag(&finish.reference), Some(' '), "{report:?}");
+    let b = remote.machine("b");
+    b.fetch().unwrap();
+    let references = b.references().unwrap();
+    assert_eq!(references, [(finish.reference.clone(), finished.clone())]);
+    let news = b.chain(Some(&tip), &finished).unwrap();
+    assert_eq!(news.len(), 1);
+    assert_eq!((&news[0].parent, &news[0].work), (&Some(tip), &Some(work)));
+    assert_eq!(Record::<TaskRecord>::parse(&news[0].message).unwrap(), record);
+}
+
+#[test]
+fn one_push_carries_several_updates_and_each_is_decided_alone() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let taken = claim("a", None);
+    let record = a.store(&taken).unwrap();
+    let other = "refs/ralph/shared/l/m/a";
+    let wrong = Update { reference: &taken.reference, expected: Some(&record), new: Some(&record) };
+    let right = Update { reference: other, expected: None, new: Some(&record) };
+    let report = a.push(&[wrong, right]).unwrap();
+    assert_eq!(
+        (report.flag(&taken.reference), report.flag(other)),
+        (Some('!'), Some('*')),
+        "{report:?}"
+    );
+    let gone = Update { reference: other, expected: Some(&record), new: None };
+    assert_eq!(a.push(&[gone]).unwrap().flag(other), Some('-'));
+}
+
+#[test]
+fn a_reference_that_is_gone_from_the_remote_is_gone_here() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let append = claim("a", None);
+    let record = a.store(&append).unwrap();
+    push(&a, &append, &record);
+    a.fetch().unwrap();
+    assert_eq!(a.references().unwrap().len(), 1);
+    remote.git(&["update-ref", "-d", &append.reference]);
+    a.fetch().unwrap();
+    assert_eq!(a.references().unwrap(), []);
+}
+
+#[test]
+fn a_remote_that_is_gone_is_an_error_with_gits_words_and_loses_nothing() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let append = claim("a", None);
+    let record = a.store(&append).unwrap();
+    let (here, away) = (remote.at.path("remote.git"), remote.at.path("away.git"));
+    std::fs::rename(&here, &away).unwrap();
+    let error = a.fetch().unwrap_err().to_string();
+    assert!(error.starts_with("the remote did not answer: fatal: "), "{error}");
+    let report = push(&a, &append, &record);
+    assert_eq!(report.lines, [], "{report:?}");
+    std::fs::rename(&away, &here).unwrap();
+    assert_eq!(push(&a, &append, &record).flag(&append.reference), Some('*'));
+}
+
+#[test]
+fn a_call_that_hangs_ends_at_its_deadline_and_the_next_one_works() {
+    let remote = Remote::new();
+    let mut a = remote.machine("a");
+    let append = claim("a", None);
+    let record = a.store(&append).unwrap();
+    push(&a, &append, &record);
+    // The server's end of the pipe: says nothing and does not end.
+    let silent = remote.at.path("silent");
+    std::fs::write(&silent, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    remote.at.chmod("silent", 0o755);
+    let pipe = format!("ext::{}", silent.display());
+    let fetch = std::mem::replace(&mut a.network.fetch, pipe);
+    a.network.access.push(("protocol.ext.allow".into(), "always".into()));
+    a.network.deadline = Duration::from_millis(300);
+    let began = Instant::now();
+    let error = a.fetch().unwrap_err().to_string();
+    assert_eq!(error, "the remote did not answer within 0 s");
+    assert!(began.elapsed() < Duration::from_secs(60));
+    a.network.fetch = fetch;
+    a.network.deadline = Duration::from_secs(60);
+    a.fetch().unwrap();
+}
+
+#[test]
+fn one_process_at_a_time_has_the_repository_and_what_a_killed_git_locked_is_free_again() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let append = claim("a", None);
+    let record = a.store(&append).unwrap();
+    push(&a, &append, &record);
+    lock::wait_until(Instant::now());
+    let error = remote.open("a").unwrap_err().to_string();
+    assert!(error.contains("another process has held the lock"), "{error}");
+    lock::wait_until(Instant::now() + Duration::from_secs(60));
+    drop(a);
+    let stale = remote.private("a").join("refs/ralph/shared/l/t/T-1.lock");
+    std::fs::create_dir_all(stale.parent().unwrap()).unwrap();
+    for left in [stale, remote.private("a").join("packed-refs.lock")] {
+        std::fs::write(left, "").unwrap();
+    }
+    let a = remote.machine("a");
+    a.fetch().unwrap();
+    assert_eq!(a.references().unwrap().len(), 1);
+}
+
+#[test]
+fn the_users_ssh_command_is_kept_and_asked_not_to_prompt() {
+    let remote = Remote::new();
+    let one = remote.at.path("one");
+    let ssh = |value: &str| {
+        git_in(&one, &["config", "core.sshCommand", value]);
+        let found = Network::of(&one, "origin").unwrap().ssh.unwrap();
+        found.into_string().unwrap()
+    };
+    assert_eq!(ssh("ssh -i key"), "ssh -i key -o BatchMode=yes -o ConnectTimeout=30");
+    assert_eq!(ssh("plink -batch"), "plink -batch");
+    git_in(&one, &["config", "http.https://h/.extraheader", "AUTHORIZATION: basic x"]);
+    git_in(&one, &["config", "core.hooksPath", "hooks"]);
+    let access = Network::of(&one, "origin").unwrap().access;
+    let keys: Vec<_> = access.iter().map(|(key, _)| key.to_str().unwrap()).collect();
+    assert_eq!(keys, ["core.sshcommand", "http.https://h/.extraheader"]);
+}
+
+#[test]
+fn a_remote_that_the_clone_does_not_have_is_named() {
+    let remote = Remote::new();
+    let opened =
+        SharedRepository::open(&remote.private("a"), &remote.at.path("one"), "upstream", space());
+    let error = opened.unwrap_err().to_string();
+    assert_eq!(error, "could not find the remote `upstream`; see `git remote -v`");
+}
