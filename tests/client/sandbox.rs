@@ -3,7 +3,7 @@
 use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -233,15 +233,6 @@ fn litter(project: &Path) -> Vec<String> {
     found
 }
 
-/// The `--settings` of the first round.
-fn settings(world: &World) -> String {
-    let shown =
-        world.ralph_with_client(&StandIn::start(Script::new()).unwrap(), &["build", "--dry-run"]);
-    let shown = shown.exits(0).stdout;
-    let (_, value) = shown.split_once("--settings '").expect("a round has settings");
-    value.split_once('\'').unwrap().0.to_owned()
-}
-
 /// Starts a command that ends with its test.
 struct Started(Child);
 
@@ -261,15 +252,20 @@ const WAITS: &str = "touch started; sleep 600";
 fn what_a_killed_client_leaves_is_no_work_and_the_next_start_removes_it() {
     let world = planned();
     let project = world.project();
-    let settings = settings(&world);
+    // The user's own, with the look and the names of what a sandbox leaves.
+    for name in [".idea", ".zprofile"] {
+        fs::write(project.join(name), "").unwrap();
+        fs::set_permissions(project.join(name), fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    let own = litter(&project);
     let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::bash(WAITS))).unwrap();
-    let client = world.client(&stand_in).args(&["--settings", &settings]);
-    client.killed_after("Go", || {
-        assert!(wait_until(PATIENCE, || project.join("started").exists()));
-    });
+    let ralph = start(world.driver(&stand_in, &["build"]));
+    assert!(wait_until(PATIENCE, || project.join("started").exists()));
+    kill(&world, |name| is_client(name) || name == "ralph");
+    drop(ralph);
     let left = litter(&project);
     assert!(left.contains(&".git/config.lock".to_owned()), "{left:?}");
-    assert!(left.len() > 10, "{left:?}");
+    assert!(left.len() > own.len() + 10, "{left:?}");
     let unknown: Vec<_> = left
         .iter()
         .filter(|name| !ralph_core::protocol::sandbox::litter::is_name(name.as_bytes()))
@@ -279,7 +275,7 @@ fn what_a_killed_client_leaves_is_no_work_and_the_next_start_removes_it() {
     let script = Script::new().turn(ScriptedTurn::bash("git config user.name x")).turns(done());
     let stand_in = StandIn::start(script).unwrap();
     world.ralph_with_client(&stand_in, &["build"]).exits(0);
-    assert_eq!(litter(&project), [""; 0]);
+    assert_eq!(litter(&project), own);
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
 }
 

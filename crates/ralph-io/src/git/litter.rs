@@ -1,15 +1,20 @@
 //! Recognises and removes the empty files that a killed client leaves in a project
 //! ([`ralph_core::protocol::sandbox::litter`]).
 //!
-//! Only an empty file with mode 0444 and a known name is one of them, and never a tracked file.
+//! Only an empty file with mode 0444 and a known name is one of them, and never a tracked file. Such a
+//! file may also be the user's, so only what was not there before a client of Ralph's is removed.
 
 use crate::git;
 use crate::git::tree;
-use anyhow::Result;
+use crate::process::ancestry;
+use anyhow::{Context, Result};
 use ralph_core::protocol::sandbox::litter;
+use rustix::fs::OFlags;
 use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,22 +52,95 @@ fn listed(command: &mut Command) -> Result<Vec<Vec<u8>>> {
     Ok(paths.map(<[u8]>::to_vec).collect())
 }
 
-/// Removes what a sandbox left in the folder in which a client worked, and in its repository; `more`
-/// are further files that the sandbox protected. No sandbox may be at work there: its files are
-/// mounted over these. Returns what was removed.
-pub fn remove(folder: &Path, more: &[PathBuf]) -> Vec<PathBuf> {
-    let in_folder: Vec<PathBuf> = litter::NAMES.iter().map(|name| folder.join(name)).collect();
-    let git_dir = tree::repository_root(folder).and_then(|root| git_dir(&root));
-    let in_git = git_dir.iter().flat_map(|git| litter::GIT_NAMES.map(|name| git.join(name)));
-    let candidates = in_folder.into_iter().chain(in_git).chain(more.iter().cloned());
-    let mut found: Vec<PathBuf> = candidates.filter(|path| is_empty_and_read_only(path)).collect();
-    found.sort();
-    found.dedup();
-    if found.is_empty() || !leave_tracked(folder, &mut found) {
-        return Vec::new();
+/// A folder in which a round's client works, with a note of the files that look like litter and were
+/// there before. The rounds in a folder share the note by a lock, and the last one removes it; if all
+/// are killed, it stays for the next start.
+#[derive(Debug)]
+pub struct RoundFolder<'a> {
+    folder: &'a Path,
+    /// Further files that the sandbox protects.
+    protected: &'a [PathBuf],
+    path: PathBuf,
+    note: File,
+}
+
+impl<'a> RoundFolder<'a> {
+    /// Removes what killed clients left in the folder, and notes the rest at `path`.
+    ///
+    /// # Errors
+    /// If the note cannot be written; no client must start then.
+    pub fn begin(path: &Path, folder: &'a Path, protected: &'a [PathBuf]) -> Result<Self> {
+        let open = || -> std::io::Result<RoundFolder<'a>> {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false).mode(0o600);
+            let note = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+            let is_first = note.try_lock().is_ok();
+            let this = RoundFolder { folder, protected, path: path.to_owned(), note };
+            if is_first && this.clear() {
+                let found: Vec<_> = this.candidates().iter().map(|path| text(path)).collect();
+                this.note.set_len(0)?;
+                this.note.write_all_at(&serde_json::to_vec(&found)?, 0)?;
+            }
+            this.note.lock_shared()?;
+            Ok(this)
+        };
+        let what = || format!("could not note what is in `{}`", folder.display());
+        loop {
+            let this = open().with_context(what)?;
+            // A round that ended meanwhile may have removed the file.
+            if this.note.metadata().with_context(what)?.nlink() > 0 {
+                return Ok(this);
+            }
+        }
     }
-    found.retain(|path| std::fs::remove_file(path).is_ok());
-    found
+
+    /// Removes what the client left in the folder, unless another round works there.
+    pub fn finish(self) {
+        if self.note.try_lock().is_ok() && self.clear() {
+            // A note that stays lets the next start look again.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
+    /// Removes what has appeared since the note was written. False if a sandbox may be at work there:
+    /// its files are mounted over these.
+    fn clear(&self) -> bool {
+        let mut noted = Vec::new();
+        // A note that was not written whole says nothing.
+        let Some(noted) = (&self.note)
+            .read_to_end(&mut noted)
+            .ok()
+            .and_then(|_| serde_json::from_slice::<Vec<String>>(&noted).ok())
+        else {
+            return true;
+        };
+        let mut found = self.candidates();
+        found.retain(|path| !noted.contains(&text(path)));
+        if found.is_empty() || !leave_tracked(self.folder, &mut found) {
+            return true;
+        }
+        if ancestry::a_client_works_in(self.folder) {
+            return false;
+        }
+        found.retain(|path| std::fs::remove_file(path).is_err());
+        found.is_empty()
+    }
+
+    /// The files in the folder and its repository that look like litter.
+    fn candidates(&self) -> Vec<PathBuf> {
+        let in_folder = litter::NAMES.iter().map(|name| self.folder.join(name));
+        let git_dir = tree::repository_root(self.folder).and_then(|root| git_dir(&root));
+        let in_git = git_dir.iter().flat_map(|git| litter::GIT_NAMES.map(|name| git.join(name)));
+        let all = in_folder.chain(in_git).chain(self.protected.iter().cloned());
+        let mut found: Vec<PathBuf> = all.filter(|path| is_empty_and_read_only(path)).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// The repository's own folder, which its worktrees share.
@@ -109,31 +187,79 @@ mod tests {
         }
     }
 
+    /// A round whose client leaves these files and is killed with it, unless it finishes.
+    fn round(at: &Sandbox, protected: &[PathBuf], left: &[&str], finishes: bool) {
+        let root = at.root();
+        let this = RoundFolder::begin(&note(at), &root, protected).unwrap();
+        left.iter().for_each(|name| litter(at, name));
+        if finishes {
+            this.finish();
+        }
+    }
+
+    fn note(at: &Sandbox) -> PathBuf {
+        at.root().with_extension("note")
+    }
+
+    const LEFT: [&str; 4] = [".bashrc", ".claude/agents", ".git/config.lock", "protected"];
+
     #[test]
-    fn the_next_start_removes_it_and_leaves_a_tracked_file() {
+    fn a_round_and_the_next_start_remove_what_appeared_and_leave_the_users_files() {
+        for finishes in [true, false] {
+            let at = Sandbox::new();
+            litter(&at, ".gitmodules");
+            at.commit("second");
+            litter(&at, ".idea");
+            at.write(".zshrc", "");
+            let protected = [at.path("protected"), at.path("none")];
+            round(&at, &protected, &LEFT, finishes);
+            at.remove(".gitmodules");
+            litter(&at, ".gitmodules");
+            round(&at, &protected, &[], true);
+            assert_eq!(LEFT.map(|name| at.exists(name)), [false; 4], "{finishes}");
+            assert!([".gitmodules", ".idea", ".zshrc"].iter().all(|name| at.exists(name)));
+            assert!(!note(&at).exists());
+            // No round is between the user's file and the next start.
+            litter(&at, ".profile");
+            round(&at, &protected, &[], false);
+            round(&at, &protected, &[], true);
+            assert!(at.exists(".profile"));
+        }
+    }
+
+    #[test]
+    fn the_last_round_in_a_folder_clears_it() {
         let at = Sandbox::new();
-        litter(&at, ".gitmodules");
-        at.commit("second");
-        for name in [".bashrc", ".claude/agents", ".git/config.lock"] {
-            litter(&at, name);
+        let root = at.root();
+        let begin = || RoundFolder::begin(&note(&at), &root, &[]).unwrap();
+        let first = begin();
+        litter(&at, ".bashrc");
+        let second = begin();
+        first.finish();
+        assert!(at.exists(".bashrc"), "the second may have it mounted");
+        second.finish();
+        assert!(!at.exists(".bashrc") && !note(&at).exists());
+    }
+
+    #[test]
+    fn a_note_that_was_not_written_whole_removes_nothing() {
+        let at = Sandbox::new();
+        for torn in ["", "[\"/x"] {
+            litter(&at, ".bashrc");
+            std::fs::write(note(&at), torn).unwrap();
+            round(&at, &[], &[], true);
+            assert!(at.exists(".bashrc"), "{torn:?}");
         }
-        at.write(".idea", "");
-        litter(&at, "protected");
-        let removed = remove(&at.root(), &[at.path("protected"), at.path("none")]);
-        assert_eq!(removed.len(), 4, "{removed:?}");
-        for name in [".bashrc", ".claude/agents", ".git/config.lock", "protected"] {
-            assert!(!at.exists(name), "{name}");
-        }
-        assert!(at.exists(".gitmodules") && at.exists(".idea"));
-        assert!(remove(&at.root(), &[]).is_empty());
     }
 
     #[test]
     fn a_lock_that_git_holds_stays() {
         let at = Sandbox::new();
-        at.write(".git/config.lock", "[core]\n");
-        assert!(remove(&at.root(), &[]).is_empty());
-        at.write(".git/config.lock", "");
-        assert!(remove(&at.root(), &[]).is_empty(), "git makes its own with another mode");
+        for text in ["[core]\n", ""] {
+            round(&at, &[], &[], false);
+            at.write(".git/config.lock", text);
+            round(&at, &[], &[], true);
+            assert!(at.exists(".git/config.lock"), "git makes its own with another mode");
+        }
     }
 }

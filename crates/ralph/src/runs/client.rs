@@ -23,13 +23,15 @@ use ralph_core::protocol::sandbox::SandboxReach;
 use ralph_core::state::Tokens;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
+use ralph_io::git::litter::RoundFolder;
 use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::strays;
+use ralph_io::store::home::Home;
 use ralph_io::{process::clock, process::random};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use ralph_core::stop::rounds::Policy;
@@ -179,14 +181,18 @@ pub(crate) fn run_at(
     let client = client()?;
     shown.now("begins", None);
     let strays = round.end_strays();
-    let absent = round.clear_folder();
+    let place = round.place();
+    let protected = round.sandbox.as_ref().map(sandbox::protected).unwrap_or_default();
     let began = Instant::now();
     let mut sum = Sum { leftovers: strays, ..Sum::default() };
     for number in 1.. {
+        let folder = round.begin_in(&place, &protected)?;
+        let absent = round.sandbox.as_ref().map(sandbox::unprotected).unwrap_or_default();
         let attempt = Attempt { client: &client, round, so_far: &sum, policy };
-        let mut tried = attempt.run(interrupts, shown)?;
+        let tried = attempt.run(interrupts, shown);
+        folder.into_iter().for_each(RoundFolder::finish);
+        let mut tried = tried?;
         tried.prevented.extend(sandbox::take_back(&absent));
-        round.clear_folder();
         let now = clock::now();
         let showed = sum.add(tried, number);
         let next = rounds::next(&showed, number, now, policy, random::fraction());
@@ -316,13 +322,18 @@ impl ClientRound {
         }
     }
 
-    /// Removes what a killed client left in its folder. Returns the files that must not be there
-    /// and that the sandbox cannot protect.
-    fn clear_folder(&self) -> Vec<PathBuf> {
-        let Some(reach) = &self.sandbox else { return Vec::new() };
-        sandbox::make_refs(&self.place());
-        sandbox::clear(reach, &self.place());
-        sandbox::unprotected(reach)
+    /// Prepares the folder for a client; `None` without a sandbox.
+    fn begin_in<'a>(
+        &self,
+        place: &'a Path,
+        protected: &'a [PathBuf],
+    ) -> Result<Option<RoundFolder<'a>>> {
+        if self.sandbox.is_none() {
+            return Ok(None);
+        }
+        sandbox::make_refs(place);
+        let note = sandbox::note(&Home::from_env()?, place)?;
+        RoundFolder::begin(&note, place, protected).map(Some)
     }
 
     fn log(&self) -> Result<ralph_io::process::headless::Log> {

@@ -14,6 +14,8 @@ use ralph_io::git::{hooks_folder, repository, tree};
 use ralph_io::process::programs;
 use ralph_io::project::identity;
 use ralph_io::project::settings::{self, user_folder};
+use ralph_io::project::user_files;
+use ralph_io::store::digest;
 use ralph_io::store::home::Home;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -212,17 +214,18 @@ fn reordered(path: &OsStr, is_writable: impl Fn(&Path) -> bool) -> Option<OsStri
     (ordered != all).then(|| std::env::join_paths(ordered).ok()).flatten()
 }
 
-/// Removes what a killed sandbox left in this folder, unless a client is at work there.
-pub(super) fn clear(reach: &SandboxReach, folder: &Path) -> Vec<PathBuf> {
-    if client_works_in(folder) {
-        return Vec::new();
-    }
-    let protected: Vec<PathBuf> = reach.deny_write.iter().map(PathBuf::from).collect();
-    ralph_io::git::litter::remove(folder, &protected)
+/// The files in a round's folder that a sandbox may leave there, besides those that it always has.
+pub(super) fn protected(reach: &SandboxReach) -> Vec<PathBuf> {
+    reach.deny_write.iter().map(PathBuf::from).collect()
 }
 
-fn client_works_in(folder: &Path) -> bool {
-    ralph_io::process::ancestry::a_client_works_in(folder)
+/// The note of what is in a folder before a client starts there.
+pub(super) fn note(home: &Home, folder: &Path) -> Result<PathBuf> {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = digest::of_bytes(real.as_os_str().as_encoded_bytes());
+    let rounds = home.root().join("rounds");
+    user_files::make_folders(&rounds, 0o700)?;
+    Ok(rounds.join(format!("before-{name}")))
 }
 
 /// Makes the folder of Ralph's refs: where it does not exist, the sandbox puts an empty file.
