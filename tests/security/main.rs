@@ -13,6 +13,7 @@ mod bounds;
 mod everyday;
 mod filters;
 mod git;
+mod inside;
 mod meaning;
 mod modes;
 mod names;

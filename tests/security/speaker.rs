@@ -21,7 +21,7 @@ const PLAYER: &str = r#"while IFS= read -r script; do
 done"#;
 
 /// A process that plays the client.
-struct Player {
+pub(crate) struct Player {
     child: Child,
     scripts: ChildStdin,
     ends: BufReader<ChildStdout>,
@@ -30,7 +30,7 @@ struct Player {
 }
 
 impl Player {
-    fn start(world: &World) -> Player {
+    pub(crate) fn start(world: &World) -> Player {
         let folder = world.root().join("player");
         fs::create_dir(&folder).unwrap();
         let client = folder.join("claude");
@@ -52,7 +52,7 @@ impl Player {
     }
 
     /// Runs a script of the model to its end, and that of what it has left behind if it `leaves` something.
-    fn runs(&mut self, script: &str, leaves: bool) -> String {
+    pub(crate) fn runs(&mut self, script: &str, leaves: bool) -> String {
         self.n_scripts += 1;
         // The tmux server of the last script may still be ending.
         let script = &script.replace("$PWD/.t ", &format!("$PWD/.t{} ", self.n_scripts));
@@ -110,7 +110,7 @@ fn path() -> String {
 }
 
 /// A live loop in a session of this client.
-fn looping() -> (World, Player) {
+pub(crate) fn looping() -> (World, Player) {
     looping_in(World::new())
 }
 
@@ -122,7 +122,7 @@ fn looping_in(mut world: World) -> (World, Player) {
 }
 
 /// What must not change by anything that the model does.
-fn standing(world: &World) -> Value {
+pub(crate) fn standing(world: &World) -> Value {
     if !world.has_entry() || !world.archived().is_empty() {
         return json!("gone");
     }
@@ -345,24 +345,42 @@ fn a_command_in_a_namespace_of_its_own_is_not_a_persons() {
         "unshare -p -f --mount-proc",
         "unshare -p -f",
         "bwrap --dev-bind / / --unshare-pid",
+        "bwrap --dev-bind / / --proc /proc --unshare-pid -- bwrap --dev-bind / / --proc /proc --unshare-pid",
+        "bwrap --dev-bind / / --proc /proc --unshare-pid -- unshare -p -f --mount-proc",
+        "script -qec 'unshare -p -f --mount-proc {}' /dev/null",
+        "script -qec 'bwrap --dev-bind / / --proc /proc --unshare-pid --as-pid-1 {}' /dev/null",
+        "unshare -T -f --boottime -9",
+        "unshare -T --boottime -$(($(cut -d. -f1 /proc/uptime) - 9)) -p -f --mount-proc",
+        "unshare -p -f --mount-proc sleep 9 & comes=$(while ! pgrep -P $!; do :; done); nsenter -p -m -t $comes",
     ];
-    let (world, mut player) = looping();
-    let before = standing(&world);
+    let (mut world, mut player) = looping();
+    let mut before = standing(&world);
     let mut n_ran = 0;
+    let mut worked = Vec::new();
     for space in spaces {
         for environment in ENVIRONMENTS {
-            let said = player.runs(&format!("{space} {environment}ralph cancel"), false);
+            let command = format!("{environment}ralph cancel");
+            let line = match space.contains("{}") {
+                true => space.replace("{}", &command),
+                false => format!("{space} {command}"),
+            };
+            let said = player.runs(&line, false);
             n_ran += usize::from(said.contains("for a person only"));
-            assert_eq!(standing(&world), before, "{space} {environment}: {said}");
+            if standing(&world) != before {
+                worked.push(format!("{line}: {said}"));
+                (world, player) = looping();
+                before = standing(&world);
+            }
         }
     }
+    assert!(worked.is_empty(), "{worked:#?}");
     if n_ran == 0 {
         eprintln!("no namespace can be had here; nothing was tried");
     }
 }
 
 /// How a payload gets to a hook.
-const DELIVERIES: [&str; 9] = [
+const DELIVERIES: [&str; 12] = [
     "{H} <payload",
     "cat payload | {H}",
     "exec {H} <payload",
@@ -371,6 +389,9 @@ const DELIVERIES: [&str; 9] = [
     "setsid -w {H} <payload",
     "env -u CLAUDE_PID -u CLAUDE_CODE_SESSION_ID {H} <payload",
     "CLAUDE_PID=$$ {H} <payload",
+    "unshare -p -f --mount-proc {H} <payload",
+    "bwrap --dev-bind / / --proc /proc --unshare-pid {H} <payload",
+    "unshare -T -f --boottime -9 {H} <payload",
     "python3 -c 'import socket, subprocess, sys
 ours, theirs = socket.socketpair()
 ours.sendall(open(\"payload\", \"rb\").read()); ours.shutdown(socket.SHUT_WR)

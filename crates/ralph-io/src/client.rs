@@ -9,7 +9,7 @@ pub mod status_line;
 pub mod stdin;
 pub mod transcript;
 
-use crate::process::table;
+use crate::process::{ancestry, table};
 use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
@@ -116,11 +116,11 @@ pub fn of(pid: u32) -> ClientProcess {
     ClientProcess { pid, started: start_time(pid) }
 }
 
-/// True if that same process still runs. The start time tells it from a later process with the same
-/// id.
+/// True if that same process still runs, or may run where this process cannot see it. The start time
+/// tells it from a later process with the same id.
 pub fn is_alive(client: &ClientProcess) -> bool {
     let started = start_time(client.pid);
-    !started.is_empty() && started == client.started
+    !started.is_empty() && started == client.started || ancestry::clients_are_hidden()
 }
 
 /// A process's start time; empty if unknown.

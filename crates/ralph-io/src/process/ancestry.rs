@@ -19,6 +19,9 @@ const MOST: usize = 64;
 /// The inode number that the kernel gives the initial PID namespace.
 const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 
+/// The same of the initial time namespace. In another one all start times differ.
+const OF_TRUE_TIME: u64 = 0xEFFF_FFFA;
+
 /// Decides who gave this command, for a loop whose client is `of`: the person if that client has
 /// ended; unseen inside a sandbox that may hide the client, or shows no processes at all.
 pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
@@ -30,17 +33,29 @@ fn speaker_in(table: Option<ProcessTable>, of: &ClientProcess, session_id: &str)
     if is_alive(&table, of) {
         return speaker::of_command(&line(&table), of, session_id);
     }
-    match sees_everything() {
-        true => Speaker::Person,
-        // The client's own sandbox; its first process may have a terminal.
-        false if client::sandbox::is_inside() => Speaker::Unseen,
-        // A sandbox has its own process ids, and its first process is younger than the client that
-        // it confines.
-        false => match is_younger_than(&table, of) && !is_entered(&table) {
-            true => Speaker::Unseen,
-            false => Speaker::Person,
-        },
+    match may_hide(&table, of) {
+        true => Speaker::Unseen,
+        false => Speaker::Person,
     }
+}
+
+/// True if a client that this process does not see may be alive. A sandbox has its own process ids, and
+/// its first process is younger than the client that it confines. A terminal in it proves nothing:
+/// any program can make one.
+fn may_hide(table: &ProcessTable, client: &ClientProcess) -> bool {
+    let is_young = || client::sandbox::is_inside() || is_younger_than(table, client);
+    has_its_own_time() || !sees_everything() && is_young()
+}
+
+/// True if a client that this process does not see may be alive, since the client's sandbox hides it.
+pub fn clients_are_hidden() -> bool {
+    let is_below_client = || {
+        let table = ProcessTable::read()?;
+        let (rows, _) = rows_to_the_top(&table);
+        Some(rows.iter().skip(1).any(|row| is_client(&table, row.pid)))
+    };
+    // A client may itself run below bubblewrap.
+    has_its_own_time() || client::sandbox::is_inside() && is_below_client() != Some(true)
 }
 
 /// Decides who gave this command when the loop's state, which names its client, cannot be read. Any
@@ -144,11 +159,16 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
         return true;
     }
     let Some(table) = ProcessTable::read() else { return true };
+    let executable = |pid: u32| table.command_lines(&[pid]).remove(0).executable;
     if !is_alive(&table, of) {
-        return true;
+        let may_be_client =
+            |pid: u32| speaker::answers_by_socket(&executable(pid).to_string_lossy());
+        // A later client is above its hooks.
+        let is_below =
+            || rows_to_the_top(&table).0.iter().skip(1).any(|row| may_be_client(row.pid));
+        return !may_hide(&table, of) || !has_its_own_time() && is_below();
     }
     let line = line_for_event(&table, of);
-    let executable = |pid: u32| table.command_lines(&[pid]).remove(0).executable;
     // The model can set the variable that `drives` comes from, but not its client's executable.
     let drives = drives && executable(of.pid).ends_with(COMMAND_LINE);
     let of = match drives {
@@ -193,6 +213,11 @@ fn child_of(
 fn sees_everything() -> bool {
     cfg!(not(target_os = "linux"))
         || fs::metadata("/proc/self/ns/pid").is_ok_and(|space| space.ino() == OF_ALL_PROCESSES)
+}
+
+fn has_its_own_time() -> bool {
+    cfg!(target_os = "linux")
+        && fs::metadata("/proc/self/ns/time").is_ok_and(|space| space.ino() != OF_TRUE_TIME)
 }
 
 fn is_younger_than(table: &ProcessTable, client: &ClientProcess) -> bool {
