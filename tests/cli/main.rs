@@ -14,6 +14,7 @@ mod goal_rounds;
 mod graphs;
 mod ideate;
 mod killed;
+mod left_running;
 mod loops;
 mod merging;
 mod migration;

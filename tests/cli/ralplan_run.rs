@@ -125,7 +125,7 @@ fn call(world: &World, agent: &str, n: u32) -> (String, String, String) {
     (parts[0].to_owned(), parts[1].to_owned(), parts[2].to_owned())
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
 }

@@ -56,7 +56,7 @@ fn changing(numbers: &[(u32, u32)]) -> World {
     world(&format!("case $n in\n{cases}esac"))
 }
 
-fn refine(world: &World, more: &[&str]) -> Printed {
+pub(crate) fn refine(world: &World, more: &[&str]) -> Printed {
     let arguments: Vec<&str> =
         ["refine", "loop", "--plan", "plan.md"].iter().chain(more).copied().collect();
     world.ralph(&arguments)

@@ -64,7 +64,7 @@ fn events(printed: &Printed) -> Vec<Value> {
     printed.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn two_tasks(world: &World, verify: &str) {
+pub(crate) fn two_tasks(world: &World, verify: &str) {
     let task = |id: &str| json!({"id": id, "name": format!("write {id}"), "deps": [], "completion_condition": "c", "files": [id]});
     let plan = json!({"prompt": "p",
         "acceptance_criteria": [{"id": "AC-1", "description": "it is there", "verification_command": "test -f T-2"}],
@@ -76,7 +76,7 @@ fn two_tasks(world: &World, verify: &str) {
 }
 
 /// Closes the first open task.
-const CLOSES: &str = r#"for id in T-1 T-2; do
+pub(crate) const CLOSES: &str = r#"for id in T-1 T-2; do
   ralph task done $id --owner 'ralph build' --note "did $id" && break
 done >/dev/null 2>&1"#;
 

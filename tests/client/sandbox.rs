@@ -107,7 +107,7 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
     }
     assert!(run.stderr.contains("example.com"), "{run:?}");
     let explained = world.ralph(&["explain", "99"]).exits(0).stdout;
-    assert!(explained.contains("prevented by the sandbox"), "{explained}");
+    assert!(explained.contains("; sandbox: "), "{explained}");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
     assert_eq!(litter(&project), [""; 0]);
 }
@@ -367,7 +367,10 @@ fn a_background_command_is_ended_after_its_time() {
     let turns = [ScriptedTurn::tool("Bash", sleeps), write, close, end];
     let stand_in = StandIn::start(Script::new().turns(turns)).unwrap();
     let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
-    assert!(run.stderr.contains("ended what was left running"), "{run:?}");
+    let shown = "ended what was left running: ";
+    assert!(run.stderr.contains(shown), "{run:?}");
+    let explained = world.ralph(&["explain", "99"]).exits(0).stdout;
+    assert!(explained.contains(shown), "{explained}");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
 }
 

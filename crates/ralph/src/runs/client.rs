@@ -144,6 +144,17 @@ pub struct RoundResult {
 }
 
 impl RoundResult {
+    /// What the user should know besides the outcome: calls that were denied, what the sandbox
+    /// prevented, and what was left running.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let denied =
+            self.denials.iter().map(|one| format!("not permitted: {} {}", one.tool, one.about));
+        let prevented = self.prevented.iter().map(|line| format!("sandbox: {line}"));
+        let left = (!self.leftovers.is_empty())
+            .then(|| format!("ended what was left running: {}", self.leftovers.join(", ")));
+        denied.chain(prevented).chain(left).collect()
+    }
+
     /// The result of a round whose client was lost.
     pub(crate) fn crashed(why: String) -> RoundResult {
         RoundResult {

@@ -314,20 +314,10 @@ pub(crate) fn rests(came: &RoundResult, crashes: u32) -> Option<(PauseCause, Str
 /// The longest text for a round in the journal.
 const TOLD: usize = 1_000;
 
-/// The journal's text about a round, with the denied calls: no hook event reports those in every
+/// The journal's text about a round, with what else was noticed: no hook event reports that in every
 /// mode.
-pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
-    let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
-    let denied = denied.collect::<Vec<_>>();
-    let denied = match denied.is_empty() {
-        true => String::new(),
-        false => format!("; not permitted: {}", denied.join(", ")),
-    };
-    let prevented = match came.prevented.is_empty() {
-        true => String::new(),
-        false => format!("; prevented by the sandbox: {}", came.prevented.join(", ")),
-    };
-    bounded(&format!("{told}{denied}{prevented}"), TOLD)
+pub(crate) fn with_notices(told: &str, came: &RoundResult) -> String {
+    bounded(&[vec![told.to_owned()], came.notices()].concat().join("; "), TOLD)
 }
 
 /// The error of a run that ended early.

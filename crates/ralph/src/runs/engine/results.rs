@@ -89,15 +89,8 @@ impl<V> ClientRunner<'_, V> {
 
     /// Shows what was noticed about a client that is gone, and removes its line.
     pub(crate) fn remove(&self, name: &str, came: &RoundResult) {
-        for denial in &came.denials {
-            self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
-        }
-        for prevented in &came.prevented {
-            self.screen.say(name, &format!("sandbox: {prevented}"));
-        }
-        if !came.leftovers.is_empty() {
-            let names = came.leftovers.join(", ");
-            self.screen.say(name, &format!("ended what was left running: {names}"));
+        for notice in came.notices() {
+            self.screen.say(name, &notice);
         }
         if let Some(problem) = &came.log_problem {
             self.screen.say(name, problem);
@@ -106,14 +99,14 @@ impl<V> ClientRunner<'_, V> {
     }
 
     /// Like [`ClientRunner::remove`], and also shows what happened to its work. The journal gets
-    /// that too, with the denied calls.
+    /// all of that too.
     pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
         self.remove(name, came);
         self.screen.tell(&visible(became));
         // The loop may have ended with this client, and been archived.
         let found = self.file.map(|file| lifecycle::read(&self.here.home, file.clone()));
         let Some(Ok(Some((file, loaded)))) = found else { return };
-        let why = options::with_denials(noted, came);
+        let why = options::with_notices(noted, came);
         let Words { command, ended, .. } = self.words;
         note(self.here, &file, &loaded.state, (command, ended), &why);
     }
