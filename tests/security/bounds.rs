@@ -13,12 +13,14 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A home with a key, a project with a repository, and Ralph's home.
 struct Yard {
     folder: tempfile::TempDir,
     settings: SandboxSettings,
+    deadline_ms: u64,
 }
 
 impl Yard {
@@ -41,7 +43,7 @@ impl Yard {
             return None;
         }
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let yard = Yard { folder, settings: SandboxSettings::default() };
+        let yard = Yard { folder, settings: SandboxSettings::default(), deadline_ms: 120_000 };
         for (path, text) in [
             ("home/.ssh/id_rsa", "KEY-OF-THE-USER"),
             ("home/diary", "dear diary"),
@@ -97,12 +99,21 @@ impl Yard {
     }
 
     fn run_with(&self, line: &str, change: impl FnOnce(&mut Command)) -> Report {
+        let (mut child, stdin) = self.start(line, change);
+        let mut answer = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut answer).unwrap();
+        child.wait().unwrap();
+        drop(stdin);
+        Report(serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{line}: {answer}")))
+    }
+
+    fn start(&self, line: &str, change: impl FnOnce(&mut Command)) -> (Child, ChildStdin) {
         let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
         let request = json!({
             "command": line,
             "folder": bytes(&self.path("project")),
             "output": bytes(&self.path("output")),
-            "deadline_ms": 120_000,
+            "deadline_ms": self.deadline_ms,
             "bounds": self.bounds(),
             "secrets": [],
         });
@@ -114,11 +125,7 @@ impl Yard {
         let mut child = ralph.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         writeln!(stdin, "{request}").unwrap();
-        let mut answer = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut answer).unwrap();
-        child.wait().unwrap();
-        drop(stdin);
-        Report(serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{line}: {answer}")))
+        (child, stdin)
     }
 
     /// Everything outside of the project, and what governs git and Ralph inside of it.
@@ -350,10 +357,60 @@ fn no_process_outlives_the_command_and_the_report_names_it() {
         yard.run("(setsid sleep 987651 &) ; (sh -c 'setsid sleep 987651 & ' &) ; sleep 0.2");
     report.passes();
     assert!(report.0["left"].to_string().contains("sleep"), "{report:?}");
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        assert!(!String::from_utf8_lossy(&words).contains("987651"), "{:?}", entry.path());
-    }
+    assert!(!runs("987651"));
+}
+
+/// True if a process has this word in its command line.
+fn runs(word: &str) -> bool {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = all.map(|entry| fs::read(entry.path().join("cmdline")).unwrap_or_default());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+#[test]
+fn everything_within_the_bounds_ends_with_a_supervisor_that_is_killed() {
+    let Some(yard) = Yard::new() else { return };
+    let (mut ralph, _stdin) = yard.start("setsid sleep 987652 & touch started; wait", |_| {});
+    let until = Instant::now() + Duration::from_secs(60);
+    let comes = |is_there: &dyn Fn() -> bool| {
+        while !is_there() {
+            assert!(Instant::now() < until);
+            std::thread::yield_now();
+        }
+    };
+    comes(&|| yard.path("project/started").exists() && runs("987652"));
+    ralph.kill().unwrap();
+    ralph.wait().unwrap();
+    comes(&|| !runs("987652"));
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_all_that_is_named() {
+    let Some(mut yard) = Yard::new() else { return };
+    yard.deadline_ms = 3_000;
+    let report = yard.run("sleep 600");
+    assert_eq!(report.0["ended"], "deadline", "{report:?}");
+    assert_eq!(report.0["left"], json!(["sleep"]), "{report:?}");
+}
+
+#[test]
+fn the_first_process_inside_reaps_orphans_and_cannot_be_ended() {
+    let Some(yard) = Yard::new() else { return };
+    // Programs wait in this way for a daemon to end; a zombie would still be there.
+    let waits = "pid=$(sh -c 'sleep 0.1 >/dev/null & echo $!'); n=0
+        while kill -0 $pid 2>/dev/null; do n=$((n + 1)); test $n -lt 200 || exit 9; sleep 0.05; done";
+    let report = yard.run(waits);
+    report.passes();
+    assert_eq!(report.0["left"], json!([]), "{report:?}");
+    let report = yard.run("kill -9 1; kill -9 $PPID; kill -TERM 1; exit 3");
+    assert_eq!(report.0["ended"], json!({"exited": 3}), "{report:?}");
+}
+
+#[test]
+fn a_ralph_within_the_bounds_says_where_it_is() {
+    let Some(yard) = Yard::new() else { return };
+    let report = yard.run(&format!("{} status", executable("ralph")));
+    assert!(report.tail().contains("in the client's sandbox"), "{report:?}");
 }
 
 #[test]
@@ -417,9 +474,9 @@ fn no_process_outside_and_not_the_one_that_holds_the_way_out_can_be_entered() {
     // The attack works against a process of its own, so its silence means something.
     let own = yard.run("sleep 9 & python3 enter.py $!; kill $!");
     assert!(own.tail().contains("GOT IN: PTRACE_ATTACH"), "{own:?}");
-    let report = yard.attacked(&format!("exec python3 enter.py {pid} {us} $PPID"));
+    let report = yard.attacked(&format!("exec python3 enter.py {pid} {us} $PPID 1"));
     report.passes();
-    assert!(report.tail().contains("tried 3") && !report.tail().contains("GOT IN"), "{report:?}");
+    assert!(report.tail().contains("tried 4") && !report.tail().contains("GOT IN"), "{report:?}");
     assert!(victim.try_wait().unwrap().is_none(), "the victim was ended");
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     assert!(stat.contains(") S "), "the victim was stopped: {stat}");

@@ -13,6 +13,7 @@ mod macos;
 mod proxy;
 mod serve;
 
+pub(crate) use inside::FIRST_PROCESS;
 pub use inside::run as run_inside;
 #[cfg(target_os = "linux")]
 use linux as platform;

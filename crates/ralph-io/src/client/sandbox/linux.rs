@@ -1,6 +1,6 @@
 //! Linux: the client runs commands below `bwrap`, and passes their network through `socat`.
 
-use crate::process::programs;
+use crate::process::{bounds::FIRST_PROCESS, programs};
 use ralph_core::protocol::sandbox::unavailable::Unavailable;
 use std::fs;
 
@@ -31,7 +31,8 @@ pub(super) fn check() -> Result<(), Unavailable> {
     super::try_out("bwrap", &bwrap, &args)
 }
 
-/// The first process of the sandbox's PID namespace is bwrap.
+/// The first process of the sandbox's PID namespace is bwrap, and of Ralph's own bounds Ralph.
 pub(super) fn is_inside() -> bool {
-    fs::read_to_string("/proc/1/comm").is_ok_and(|name| name.trim_end() == "bwrap")
+    fs::read_to_string("/proc/1/comm")
+        .is_ok_and(|name| ["bwrap", FIRST_PROCESS].contains(&name.trim_end()))
 }

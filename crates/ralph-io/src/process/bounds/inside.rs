@@ -1,14 +1,15 @@
 //! The first process inside the bounds: opens the listeners, starts the command, and reports how it
 //! ended and what it left.
 //!
-//! The command, which runs as the same user, cannot inspect it: it holds the socket to the outside.
-//! Bubblewrap's own process above it can be inspected, so a command may forge its own exit code and
-//! report, as any program may exit with 0; it gets no way out by that. If the command kills this
-//! process, everything inside ends and the run has failed.
+//! It is process 1 there, and the command, which runs as the same user, can neither inspect nor end
+//! it: it holds the socket to the outside and tells how the command ended. As process 1 it reaps
+//! what the command's processes leave.
 
 use super::serve::{InsideOrder, InsideReport, Listening};
 use anyhow::{Context, Result, bail};
+use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Pid, WaitOptions, WaitStatus};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -16,8 +17,10 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
+
+/// The name of the first process within bounds.
+pub(crate) const FIRST_PROCESS: &str = "ralph-bounds";
 
 /// Both spellings: programs differ in which one they read.
 const PROXIES: [&str; 8] = [
@@ -37,7 +40,7 @@ const WITHOUT_PROXY: &str = "localhost,127.0.0.1,::1";
 /// # Errors
 /// If nobody outside gave an order.
 pub fn run() -> Result<i32> {
-    shield();
+    shield()?;
     let stdin = std::io::stdin().as_fd().try_clone_to_owned().context("there is no order")?;
     let mut socket = UnixStream::from(stdin);
     let mut line = String::new();
@@ -57,10 +60,17 @@ pub fn run() -> Result<i32> {
     Ok(code)
 }
 
-/// Keeps the command from attaching to this process and from taking its descriptors.
-fn shield() {
+/// Keeps the command from attaching to this process and from taking its descriptors, and gives it the
+/// name by which a `ralph` inside knows where it is.
+fn shield() -> Result<()> {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    {
+        std::fs::write("/proc/self/comm", FIRST_PROCESS)
+            .context("could not name the first process")?;
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+            .context("could not shield the first process")?;
+    }
+    Ok(())
 }
 
 /// Opens the listeners and hands them out. Returns the proxy's port.
@@ -90,14 +100,24 @@ fn start(order: &InsideOrder, proxy: u16) -> InsideReport {
     let mut command = Command::new(OsStr::from_bytes(&order.program));
     command.args(order.arguments.iter().map(|one| OsStr::from_bytes(one))).stdin(Stdio::null());
     use_proxy(&mut command, proxy);
-    let status = command.spawn().and_then(|mut child| child.wait());
-    match status {
+    match command.spawn().and_then(|child| wait(&child)) {
         Ok(status) => report(status),
         Err(error) => InsideReport {
             code: Some(127),
             problem: format!("could not start it within the bounds: {error}"),
             ..InsideReport::default()
         },
+    }
+}
+
+/// Waits for the command, and reaps the orphans that end before it.
+fn wait(command: &Child) -> std::io::Result<WaitStatus> {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == Pid::from_child(command) => return Ok(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -108,15 +128,15 @@ pub(super) fn use_proxy(command: &mut Command, port: u16) {
     command.envs(["no_proxy", "NO_PROXY"].map(|name| (name, WITHOUT_PROXY)));
 }
 
-fn report(status: ExitStatus) -> InsideReport {
+fn report(status: WaitStatus) -> InsideReport {
     let left = left().unwrap_or_default();
-    InsideReport { code: status.code(), signal: status.signal(), left, problem: String::new() }
+    let (code, signal) = (status.exit_status(), status.terminating_signal());
+    InsideReport { code, signal, left, problem: String::new() }
 }
 
-/// The living processes inside, without the first one and this one. The names of the command's own
-/// making are cleaned where they are shown.
+/// The living processes inside, without this one. The names of the command's own making are cleaned
+/// where they are shown.
 fn left() -> Option<Vec<String>> {
-    let ours = i32::try_from(std::process::id()).ok()?;
     let mut names = Vec::new();
     for entry in std::fs::read_dir("/proc").ok()?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
@@ -127,7 +147,7 @@ fn left() -> Option<Vec<String>> {
         else {
             continue;
         };
-        if pid != 1 && pid != ours && !rest.starts_with(['Z', 'X']) {
+        if pid != 1 && !rest.starts_with(['Z', 'X']) {
             names.push(name.to_owned());
         }
     }

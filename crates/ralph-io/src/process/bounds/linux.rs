@@ -54,7 +54,7 @@ pub(super) fn wrap(
         std::os::unix::net::UnixStream::pair().context("could not make a socket")?;
     let mut command = Command::new(bwrap);
     command.args(["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]);
-    command.args(["--cap-drop", "ALL", "--die-with-parent", "--new-session"]);
+    command.args(["--cap-drop", "ALL", "--die-with-parent", "--new-session", "--as-pid-1"]);
     command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
     command.args(mounts.arguments());
     command.arg("--chdir").arg(folder).arg("--").arg(&ralph).args(["supervise", "--inside"]);

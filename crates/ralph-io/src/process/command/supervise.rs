@@ -10,7 +10,7 @@ use super::shell;
 use super::signals::{self, Signals};
 use super::wire::{self, CommandReport, CommandRequest};
 use super::{CommandEnd, FAR, adopt_orphans};
-use crate::process::bounds::Bounded;
+use crate::process::bounds::{Bounded, FIRST_PROCESS};
 use crate::process::portable;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Summary;
@@ -32,7 +32,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The names of the processes that hold a command within its bounds.
-const OURS: [&str; 2] = ["bwrap", "ralph"];
+const OURS: [&str; 3] = ["bwrap", "ralph", FIRST_PROCESS];
 
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
