@@ -172,6 +172,18 @@ fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
     words.iter().copied().take_while(|word| *word != "--").enumerate()
 }
 
+/// True if a command is about something that is not the model's own: it selects it, or the model has
+/// nothing that the command could be about.
+pub fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> bool {
+    let lacks = |one: Option<&str>| one.is_none_or(str::is_empty);
+    let has_none = match command {
+        "session mark" | "session repair" => lacks(own.orchestration),
+        "refine end" => lacks(own.refinement),
+        _ => false,
+    };
+    has_none || names_another(words, own)
+}
+
 /// True if these words behind `ralph` select something that is not the model's own. A value that only
 /// the shell knows is judged when the command runs.
 pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
@@ -237,6 +249,13 @@ fn is_handover(command: &str) -> bool {
 mod tests {
     use super::*;
     use crate::shell::UNKNOWN;
+
+    const OWN_LOOP: ModelsOwn<'_> = ModelsOwn {
+        session_id: Some("s"),
+        loop_id: Some("l"),
+        orchestration: Some(""),
+        refinement: Some(""),
+    };
 
     const OWN: Named = Named { is_another_loop: false, is_outside: false };
 
@@ -327,5 +346,17 @@ mod tests {
             assert!(!names(line, &own), "{line}");
         }
         assert!(!names(&format!("verify --loop {UNKNOWN}"), &own));
+    }
+
+    #[test]
+    fn a_command_for_an_orchestration_or_a_refinement_needs_one_of_the_models_own() {
+        let all = ModelsOwn { orchestration: Some("o"), refinement: Some("r"), ..OWN_LOOP };
+        for command in ["session mark", "session repair", "refine end"] {
+            assert!(!is_about_another(command, &[], &all), "{command}");
+            assert!(is_about_another(command, &[], &OWN_LOOP), "{command}");
+            assert!(is_about_another(command, &[], &ModelsOwn::default()), "{command}");
+        }
+        assert!(!is_about_another("verify", &["verify"], &OWN_LOOP));
+        assert!(is_about_another("verify", &["verify", "--loop", "x"], &OWN_LOOP));
     }
 }

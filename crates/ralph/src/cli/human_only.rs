@@ -81,18 +81,13 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
     };
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let needs = match name {
-        "session mark" | "session repair" => orchestration.is_some(),
-        "refine end" => refinement.is_some(),
-        _ => true,
-    };
     let files = match command {
         Command::Check(args) => args.files().iter().map(PathBuf::as_path).collect(),
         Command::Refine(command) => command.plan().into_iter().collect(),
         _ => Vec::new(),
     };
     let named = Named {
-        is_another_loop: !needs || own_loop::names_another(&words, &own),
+        is_another_loop: own_loop::is_about_another(name, &words, &own),
         is_outside: files.iter().any(|file| is_outside(file, &here.root)),
     };
     match own_loop::refusal(name, model, named) {
