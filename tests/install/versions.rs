@@ -177,6 +177,50 @@ fn the_cure_is_the_command_of_the_installer_that_owns_the_folder() {
     }
 }
 
+/// npm removes the folder of the old version before it has the new one: for seconds, or for as long as the
+/// network takes.
+#[test]
+fn hooks_from_npm_are_copied_where_no_upgrade_takes_them_away() {
+    let package = "npm/lib/node_modules/@ralph-loop/ralph-linux-x64/bin";
+    let world = World::new();
+    let npm = |version: &str| {
+        world.put_ralph(package);
+        for hook in HOOKS {
+            world.write(
+                &format!("{package}/{hook}"),
+                &format!("#!/bin/sh\n[ \"${{1-}}\" != --version ] || echo {hook} {version}\n"),
+            );
+            world.chmod(&format!("{package}/{hook}"), 0o755);
+        }
+    };
+    npm("0.0.9");
+    // What npm links into PATH is a launcher.
+    let launcher = format!("#!/bin/sh\nexec '{}/ralph' \"$@\"\n", world.path(package).display());
+    fs::remove_file(world.path("bin/ralph")).unwrap();
+    world.write("bin/ralph", &launcher);
+    world.chmod("bin/ralph", 0o755);
+
+    world.ralph(&["install", "--dry-run"]).exit(0).says("would copy ralph-user-prompt, ");
+    assert!(!world.exists("state"));
+    world.ralph(&["install"]).exit(0).says("copied 6 of 6 executables").does_not_say("PATH");
+    assert_eq!(world.mode("state/bin"), 0o700);
+    let settings = world.read("home/.claude/settings.json");
+    let hook = world.path("state/bin/ralph-stop-hook").display().to_string();
+    assert!(settings.contains(&hook) && !settings.contains("node_modules"), "{settings}");
+
+    fs::remove_dir_all(world.path("npm/lib")).unwrap();
+    world.run_in("state/bin", &["doctor"]).says("13 of 13 registered hooks answered");
+    npm(OURS);
+    let older = world.ralph(&["doctor"]).exit(0).says("13 of 13 registered hooks answered");
+    older.says(&format!(": 0.0.9, and this `ralph` is {OURS}; run `ralph install`\n"));
+    world.ralph(&["install"]).exit(0).says("copied 5 of 6 executables");
+    world.ralph(&["doctor"]).exit(0).says("all is well\n");
+
+    let gone = world.ralph(&["uninstall", "--all"]).exit(0);
+    gone.says("(remove it by `npm uninstall -g @ralph-loop/ralph`)");
+    assert!(!world.exists("state/bin") && world.exists(&format!("{package}/ralph-stop-hook")));
+}
+
 /// Homebrew removes the folder of the old version after an upgrade.
 #[test]
 fn homebrew_hooks_are_registered_by_the_name_that_an_upgrade_keeps() {

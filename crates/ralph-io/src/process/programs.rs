@@ -7,14 +7,30 @@ use ralph_core::shell::programs;
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// The path of the running executable.
+/// The longest time without the executables during an upgrade with npm, which fetches the new package after
+/// it has removed the old one.
+const UPGRADE: Duration = Duration::from_secs(60);
+
+/// The path of the running executable. During an upgrade, waits for the new one.
 ///
 /// # Errors
 /// If the system does not provide it.
 pub fn running() -> Result<PathBuf> {
     let told = std::env::current_exe().context("could not find out where this executable is")?;
-    Ok(in_its_place(told))
+    Ok(once_there(told, UPGRADE))
+}
+
+fn once_there(told: PathBuf, patience: Duration) -> PathBuf {
+    let began = Instant::now();
+    loop {
+        let path = in_its_place(told.clone());
+        if path.exists() || began.elapsed() >= patience {
+            return path;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// After an upgrade, Linux marks the path of the running executable as deleted, and no file has
@@ -119,6 +135,25 @@ mod tests {
         assert_eq!(in_its_place(marked.clone()), place);
         std::fs::write(&marked, "").unwrap();
         assert_eq!(in_its_place(marked.clone()), marked, "some name their files so");
+    }
+
+    /// npm takes the folder of the old package away before it puts the new one there.
+    #[test]
+    fn an_executable_that_is_away_during_an_upgrade_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("bin/ralph");
+        let marked = folder.path().join("bin/ralph (deleted)");
+        assert_eq!(once_there(marked.clone(), Duration::ZERO), marked, "it never comes");
+        let new = place.clone();
+        let npm = std::thread::spawn(move || {
+            std::fs::create_dir(new.parent().unwrap()).unwrap();
+            let before = new.with_file_name("new");
+            std::fs::write(&before, "").unwrap();
+            std::fs::set_permissions(&before, std::fs::Permissions::from_mode(0o755)).unwrap();
+            std::fs::rename(before, new).unwrap();
+        });
+        assert_eq!(once_there(marked, Duration::from_secs(60)), place);
+        npm.join().unwrap();
     }
 
     #[track_caller]

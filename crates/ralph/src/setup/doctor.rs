@@ -93,7 +93,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     let settings = settings::gather(places);
     let plugin = Plugin::find(&settings, places);
     let loops = Loops::gather(&places.ralph);
-    let mut checks = executables::check(&places.executables);
+    let mut checks = executables::check(places);
     checks.extend(settings::check_readable(&settings));
     checks.extend(registration::check(&settings, plugin.as_ref(), places));
     checks.extend(versions::check(plugin.as_ref(), places));
@@ -101,7 +101,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
     checks.extend(settings::check_sandbox(&settings, places));
-    checks.extend(path::check(&settings, &places.executables));
+    checks.extend(path::check(&settings, places));
     checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
     checks.extend(orphans::check(&loops, places));

@@ -108,7 +108,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     if !args.dry_run {
         crate::setup::uninstall::refuse_inside_a_live_loop(&places)?;
     }
-    executables_are_there(&places.executables)?;
+    executables_are_there(&places.running)?;
     if let Some(folder) = args.scope.plugin(&places) {
         return plugin::install(&folder, args.dry_run, &places);
     }
@@ -120,6 +120,9 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
         || keeps_ralph_in && !args.dry_run && may_ask == MayAsk::Yes && sandbox::is_agreed(&scope)?;
     let plan = gather(scope, &record, args, lets_out)?;
     describe(&plan, args.dry_run);
+    if places.are_copied() && plan.scope.naming != Naming::Bare {
+        plugin::copy_programs(&places.running, &places.executables, args.dry_run)?;
+    }
     if args.dry_run {
         tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan))?);
         return Ok(Exit::Done);
@@ -436,11 +439,11 @@ fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
              the executables in `{}` must be on the client's PATH",
             package.display(),
             places.home.display(),
-            places.executables.display()
+            places.typed().display()
         ),
         _ => {
             let next = "run `ralph doctor` to check the installation; then type /ralph \"what to do\" in Claude Code";
-            let path = path::advice(&places.executables);
+            let path = path::advice(places);
             [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")
         }
     }

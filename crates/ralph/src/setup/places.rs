@@ -15,23 +15,44 @@ pub(crate) struct InstallPaths {
     pub(crate) config: PathBuf,
     /// Ralph's own folder: loops, archive, the record of installations.
     pub(crate) ralph: Home,
-    /// The folder of the running `ralph` and the hooks beside it.
+    /// The folder whose executables are registered.
     pub(crate) executables: PathBuf,
+    /// The folder of the running `ralph`.
+    pub(crate) running: PathBuf,
     pub(crate) current: PathBuf,
 }
 
 impl InstallPaths {
     pub(crate) fn from_environment() -> Result<InstallPaths> {
         let home = folder("HOME").context("could not find the home folder: `HOME` is not set")?;
-        let running = programs::running()?;
+        let running = programs::running()?.parent().unwrap_or(Path::new("/")).to_owned();
+        let ralph = Home::from_env()?;
+        let is_npms = running.components().any(|part| part.as_os_str() == "node_modules");
         Ok(InstallPaths {
             config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
-            ralph: Home::from_env()?,
-            executables: lasting(running.parent().unwrap_or(Path::new("/"))),
+            executables: if is_npms { copies(&ralph) } else { lasting(&running) },
+            ralph,
+            running,
             current: env::current_dir().context("could not find the current folder")?,
             home,
         })
     }
+
+    /// Whether `ralph install` copies the executables to where they are registered.
+    pub(crate) fn are_copied(&self) -> bool {
+        self.executables == copies(&self.ralph)
+    }
+
+    /// The folder whose `ralph` the user types.
+    pub(crate) fn typed(&self) -> &Path {
+        if self.are_copied() { &self.running } else { &self.executables }
+    }
+}
+
+/// The copies of what npm installs. An upgrade with npm removes the old package before it fetches the
+/// new one, and would leave every session without hooks meanwhile.
+fn copies(ralph: &Home) -> PathBuf {
+    ralph.root().join("bin")
 }
 
 /// The folder's name that an upgrade keeps. Homebrew has a folder for each version and removes the old

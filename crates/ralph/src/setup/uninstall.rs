@@ -232,6 +232,13 @@ fn name_what_remains(places: &InstallPaths, left: &Remaining) {
         );
         let archive = unpacked(places).map(|folder| folder.display().to_string());
         lines.extend(archive.map(|folder| format!("`{folder}` (the rest of the release)")));
+        let package = (places.running != places.executables && places.are_copied()).then(|| {
+            format!(
+                "`{}` (remove it by `npm uninstall -g @ralph-loop/ralph`)",
+                places.running.display()
+            )
+        });
+        lines.extend(package);
     } else {
         lines.push(format!(
             "`{}` (loops, and the archive of ended ones)",

@@ -2,6 +2,7 @@
 
 use super::check::{Check, fail, well};
 use super::fix::Fix;
+use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::HOOK_EXECUTABLES;
 use ralph_io::process::run_once::{self, Program, ProgramEnd};
 use ralph_io::project::user_files;
@@ -16,15 +17,19 @@ const UNKNOWN_EVENT: &str =
     "{\"hook_event_name\":\"RalphDoctor\",\"session_id\":\"ralph-doctor\"}\n";
 
 /// One line if all are fine, else one for each problem.
-pub(super) fn check(folder: &Path) -> Vec<Check> {
+pub(super) fn check(places: &InstallPaths) -> Vec<Check> {
+    // The copies of an installation with npm are made by `ralph install`.
+    let is_there = user_files::access(&places.executables).is_some();
+    let folder = if is_there { &places.executables } else { &places.running };
+    let cure = match places.are_copied() {
+        true => "run `ralph install`",
+        false => "run `./install.sh` again, or copy it there",
+    };
     let mut wrong: Vec<Check> = writable_by_others(folder);
     let broken = HOOK_EXECUTABLES
         .into_iter()
         .filter_map(|name| trouble(&folder.join(name)).map(|what| (name, what)))
-        .map(|(name, what)| {
-            let cure = "run `./install.sh` again, or copy it there";
-            fail(NAME, format!("`{name}` in `{}` {what}", folder.display()), cure)
-        });
+        .map(|(name, what)| fail(NAME, format!("`{name}` in `{}` {what}", folder.display()), cure));
     wrong.extend(broken);
     if wrong.is_empty() {
         let n_hooks = HOOK_EXECUTABLES.len();

@@ -5,6 +5,8 @@
 
 use super::check::{Check, warn, well};
 use super::settings::hooks;
+use super::versions;
+use crate::setup::places::InstallPaths;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::{process::programs, project::user_files};
 use std::path::{Path, PathBuf};
@@ -12,26 +14,35 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "path";
 
 /// One line if all is fine, else one for each name that leads elsewhere.
-pub(super) fn check(settings: &ClientSettings, executables: &Path) -> Vec<Check> {
+pub(super) fn check(settings: &ClientSettings, places: &InstallPaths) -> Vec<Check> {
     let mut names: Vec<String> = vec!["ralph".to_owned()];
     names.extend(hooks(settings).iter().filter_map(|hook| bare_name(&hook.command)));
     names.sort_unstable();
     names.dedup();
-    let found = |name: &str| programs::find_on_path(name);
-    let wrong = wrong(&names, executables, found);
+    let wrong = wrong(&names, places.typed(), found(places));
     if wrong.is_empty() {
-        let shown = executables.display();
+        let shown = places.typed().display();
         return vec![well(NAME, format!("`ralph` on PATH is the one in `{shown}`"))];
     }
     wrong
 }
 
 /// A note for the user if `ralph` is not found on `PATH`.
-pub(crate) fn advice(executables: &Path) -> Option<String> {
+pub(crate) fn advice(places: &InstallPaths) -> Option<String> {
     let names = ["ralph".to_owned()];
-    let wrong = wrong(&names, executables, |name: &str| programs::find_on_path(name));
-    let check = wrong.into_iter().next()?;
+    let check = wrong(&names, places.typed(), found(places)).into_iter().next()?;
     Some(format!("{}; {}", check.detail, check.cure.unwrap_or_default()))
+}
+
+/// The executable of a name that `PATH` leads to. npm links a launcher into `PATH`, which stands for the
+/// executable that it starts.
+fn found(places: &InstallPaths) -> impl Fn(&str) -> Option<PathBuf> {
+    move |name| {
+        let path = programs::find_on_path(name)?;
+        let starts_ours = places.are_copied()
+            && versions::printed(&path, name).as_deref() == Some(versions::OURS);
+        Some(if starts_ours { places.typed().join(name) } else { path })
+    }
 }
 
 /// The program that a registration looks for on `PATH`; `None` if it names a path.

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 const NAME: &str = "versions";
-const OURS: &str = env!("CARGO_PKG_VERSION");
+pub(super) const OURS: &str = env!("CARGO_PKG_VERSION");
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// One line if all have the version of this `ralph`, else one for each part that differs.
@@ -43,11 +43,11 @@ pub(super) fn check(plugin: Option<&Plugin>, places: &InstallPaths) -> Vec<Check
     vec![well(NAME, format!("{OURS} ({})", parts.join(", ")))]
 }
 
-/// The hooks beside this `ralph` that have another version, in one line for each version.
+/// The hooks of another version than this `ralph`, in one line for each version.
 fn executables(places: &InstallPaths) -> Vec<Check> {
     let mut others: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in HOOK_EXECUTABLES {
-        match version_of_hook(&places.executables.join(name), name) {
+        match printed(&places.executables.join(name), name) {
             Some(version) if version != OURS => others.entry(version).or_default().push(name),
             _ => {}
         }
@@ -56,14 +56,18 @@ fn executables(places: &InstallPaths) -> Vec<Check> {
     let line = |(version, names): (String, Vec<&str>)| {
         let names = names.join(", ");
         let detail = format!("{names} in `{folder}`: {version}, and this `ralph` is {OURS}");
-        warn(NAME, detail, upgrade(places))
+        let cure = match places.are_copied() && !is_newer(&version) {
+            true => "run `ralph install`".to_owned(),
+            false => upgrade(places),
+        };
+        warn(NAME, detail, cure)
     };
     others.into_iter().map(line).collect()
 }
 
-/// The version that a hook prints; `None` if it does not start or prints none, which another check
-/// reports.
-fn version_of_hook(path: &Path, name: &str) -> Option<String> {
+/// The version that an executable prints; `None` if it does not start or prints none, which another
+/// check reports.
+pub(super) fn printed(path: &Path, name: &str) -> Option<String> {
     let command = path.to_str()?;
     let program = Program {
         command,
@@ -166,7 +170,7 @@ fn numbers(version: &str) -> Option<Vec<u32>> {
 fn upgrade(places: &InstallPaths) -> String {
     let folder = &places.executables;
     let has = |name: &str| folder.components().any(|part| part.as_os_str() == name);
-    let command = if has("node_modules") {
+    let command = if places.are_copied() {
         "npm install -g @ralph-loop/ralph && ralph install"
     } else if has("Cellar") || folder.ends_with("opt/ralph/bin") {
         "brew upgrade ralph && ralph install"

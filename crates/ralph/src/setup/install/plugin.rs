@@ -48,6 +48,22 @@ fn programs() -> impl Iterator<Item = &'static str> {
     HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE])
 }
 
+/// Copies the executables that are not there yet, or prints that it would.
+pub(super) fn copy_programs(from: &Path, to: &Path, dry_run: bool) -> Result<()> {
+    if dry_run {
+        let hooks = HOOK_EXECUTABLES.join(", ");
+        tell!("  would copy {hooks} and {COMMAND_LINE} to `{}`", to.display());
+        return Ok(());
+    }
+    user_files::make_folders(to, 0o700)?;
+    let mut n_copied = 0;
+    for name in programs() {
+        n_copied += usize::from(user_files::copy_program(&from.join(name), &to.join(name))?);
+    }
+    tell!("  copied {n_copied} of {} executables to `{}`", programs().count(), to.display());
+    Ok(())
+}
+
 /// Creates or updates the plugin, or prints what it would do.
 pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
     let record = InstallRecord::read(places.ralph.root())?;
@@ -61,8 +77,9 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
     tell!("plugin `{shown}`");
     let n_changed = targets.iter().filter(|(_, fate)| changes(*fate)).count();
     tell!("  {would}{wrote} {n_changed} of {} texts: hooks, skills, agents", targets.len());
+    let bin = folder.join("bin");
     if dry_run {
-        tell!("  would copy {} and {COMMAND_LINE} to `{shown}/bin`", HOOK_EXECUTABLES.join(", "));
+        copy_programs(&places.running, &bin, true)?;
         return Ok(Exit::Done);
     }
     let mut install = known.unwrap_or_else(|| nothing_yet(description));
@@ -73,13 +90,8 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
         let digest = hex::sha256(&target.text);
         install.files.push(Copied { path: target.path, digest });
     }
-    install.folders.extend(user_files::make_folders(&folder.join("bin"), 0o755)?);
-    let mut n_copied = 0;
-    for name in programs() {
-        let place = folder.join("bin").join(name);
-        n_copied += usize::from(user_files::copy_program(&places.executables.join(name), &place)?);
-    }
-    tell!("  copied {n_copied} of {} executables to `{shown}/bin`", programs().count());
+    install.folders.extend(user_files::make_folders(&bin, 0o755)?);
+    copy_programs(&places.running, &bin, false)?;
     let key = install.settings.clone();
     if record.of(&key) != Some(&install) {
         record.write(places.ralph.root(), &key, Some(install))?;
