@@ -123,7 +123,7 @@ fn in_print_mode_the_client_has_what_the_table_says() {
     let environment = fs::read_to_string(world.root().join("seen")).unwrap();
     let agent = environment.lines().find_map(|line| line.strip_prefix("AI_AGENT=")).unwrap();
     assert_eq!(ClientVersion::of_agent(agent), Some(version()), "a hook learns the version");
-    check(ClientFeature::FollowsClear, environment.contains("\nCLAUDE_PID="));
+    check(ClientFeature::NamesItself, environment.contains("\nCLAUDE_PID="));
 }
 
 fn context(event: &str, text: &str) -> serde_json::Value {

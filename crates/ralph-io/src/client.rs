@@ -10,7 +10,7 @@ pub mod stdin;
 pub mod transcript;
 
 use crate::process::{ancestry, table};
-use ralph_core::protocol::client_version::ClientVersion;
+use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
@@ -102,8 +102,11 @@ pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
 
 /// The client process that started this hook.
 pub fn process() -> Option<ClientProcess> {
-    let pid = variable("CLAUDE_PID")?.parse().ok()?;
-    Some(of(pid))
+    match variable("CLAUDE_PID") {
+        Some(pid) => Some(of(pid.parse().ok()?)),
+        None if version()?.has(ClientFeature::NamesItself) => None,
+        None => ancestry::client_above(),
+    }
 }
 
 /// This process, recorded as if it were a client: for a driver that holds clients.

@@ -63,8 +63,8 @@ pub enum ClientFeature {
     CutsTurn,
     /// A prompt typed in mid-turn reaches the hooks at once.
     PromptInTurn,
-    /// The loop follows its conversation over `/clear`.
-    FollowsClear,
+    /// Hooks are told the client's process id.
+    NamesItself,
     /// A start is refused where Ralph's prompt hook is missing.
     MissingHookRefuses,
 }
@@ -133,10 +133,10 @@ pub const FEATURES: [FeatureRow; 9] = [
         "`ralph cancel` typed in mid-turn pauses the loop; typed again it ends the loop",
     ),
     row(
-        ClientFeature::FollowsClear,
-        "a loop that follows its conversation over `/clear`",
+        ClientFeature::NamesItself,
+        "`CLAUDE_PID` for hooks",
         ClientVersion(2, 1, 250),
-        "`ralph adopt` takes the loop up after `/clear`",
+        "Ralph looks for the client above its hook",
     ),
     row(
         ClientFeature::MissingHookRefuses,

@@ -122,6 +122,16 @@ impl ClientShell {
     }
 }
 
+/// The nearest ancestor that is a client.
+pub(crate) fn client_above() -> Option<ClientProcess> {
+    let table = ProcessTable::read()?;
+    let (rows, _) = rows_to_the_top(&table);
+    let pids: Vec<u32> = rows.iter().map(|row| row.pid).collect();
+    let above = rows.into_iter().zip(table.command_lines(&pids)).skip(1);
+    let (row, _) = above.into_iter().find(|(_, line)| is_client_line(line))?;
+    Some(ClientProcess { pid: row.pid, started: row.started.to_string() })
+}
+
 fn is_alive(table: &ProcessTable, of: &ClientProcess) -> bool {
     table.row(of.pid).is_some_and(|row| row.started.to_string() == of.started)
 }
@@ -346,6 +356,31 @@ fn value(environment: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
+
+    /// Set for this test below a shell with the name of a client.
+    const BELOW: &str = "RALPH_TEST_BELOW_A_CLIENT";
+
+    #[test]
+    fn the_nearest_client_above_is_found() {
+        if std::env::var_os(BELOW).is_some() {
+            let above = client_above().unwrap();
+            assert!(is_alive(&ProcessTable::read().unwrap(), &above));
+            return println!("found {}", above.pid);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let client = folder.path().join("claude");
+        // By another process: a file that is still open for writing cannot be started.
+        assert!(Command::new("cp").arg("/bin/sh").arg(&client).status().unwrap().success());
+        let mut shell = Command::new(&client);
+        shell.args(["-c", "echo client $$; \"$@\"; exit $?", "sh"]);
+        shell.arg(std::env::current_exe().unwrap()).args(["--nocapture", "--exact"]);
+        let name = "process::ancestry::tests::the_nearest_client_above_is_found";
+        let output = shell.arg(name).env(BELOW, "1").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let of = |word: &str| text.lines().find_map(|line| line.strip_prefix(word));
+        assert!(of("client ").is_some() && of("client ") == of("found "), "{text}");
+    }
 
     #[test]
     fn the_line_begins_with_this_process_and_ends_at_the_first() {
