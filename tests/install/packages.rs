@@ -72,6 +72,9 @@ fn led_to(world: &World, out: &Path, target: &str, package: &str) -> Vec<String>
     let metadata = &manifest["package"]["metadata"]["binstall"];
     let of = |key: &str| metadata[key].as_str().unwrap();
     assert_eq!(of("pkg-fmt"), "tgz");
+    // Both would install what others made: the registry has another `ralph`.
+    let disabled = metadata["disabled-strategies"].as_array().unwrap();
+    assert!(["quick-install", "compile"].iter().all(|name| disabled.contains(&(*name).into())));
     let url = expand(of("pkg-url"), target, package, "");
     let place = format!("https://github.com/ralph-loop/ralph/releases/download/v{VERSION}/");
     let file = url.strip_prefix(&place).unwrap();

@@ -175,7 +175,7 @@ fn upgrade(places: &InstallPaths) -> String {
     } else if has("Cellar") || folder.ends_with("opt/ralph/bin") {
         "brew upgrade ralph && ralph install"
     } else if folder.ends_with(".cargo/bin") {
-        "cargo binstall --git https://github.com/ralph-loop/ralph ralph ralph-hooks && ralph install"
+        "for crate in ralph ralph-hooks; do cargo binstall --git https://github.com/ralph-loop/ralph $crate; done && ralph install"
     } else {
         return "run Ralph's `install.sh` again, which replaces them all".to_owned();
     };
