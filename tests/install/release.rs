@@ -188,7 +188,7 @@ fn a_release_stands_the_trial_of_someone_who_downloads_it() {
         ("install.sh", &[][..]),
         ("npm", &["npm", "node"]),
         ("formula", &["ruby"]),
-        ("binstall", &[]),
+        ("binstall", &["cargo-binstall", "node", "openssl"]),
     ] {
         if tools.iter().any(|tool| Command::new(tool).arg("--version").output().is_err()) {
             eprintln!("SKIPPED: could not start one of {tools:?}");
