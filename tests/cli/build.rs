@@ -1,6 +1,7 @@
 //! `ralph build` beside a client that is a script: what it does to the tasks is all that counts.
 
 use crate::world::{World, start};
+use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -188,6 +189,22 @@ fn a_client_below_the_floor_begins_nothing_and_is_asked_for_its_version_once() {
     }
     assert_eq!(fs::read_to_string(world.path("home/called")).unwrap(), "--version\n");
     assert_eq!(world.state()["phase"], "planned");
+}
+
+/// There `ralph status; rm x` would run outside as a whole.
+#[test]
+fn a_client_whose_sandbox_a_line_with_ralph_leaves_begins_no_round_in_it() {
+    let world = world(&[("T-1", &[])], "exit 0");
+    world.write("home/.config/ralph/config.toml", "[client]\nsandbox = true\n");
+    let ClientVersion(major, minor, patch) = ClientFeature::Sandbox.row().since;
+    let old = format!("#!/bin/sh\necho '{major}.{minor}.{} (Claude Code)'\n", patch - 1);
+    fs::write(world.path("bin/claude"), old).unwrap();
+    let printed = world.ralph(&["build"]);
+    assert_eq!(printed.exit, 4, "{printed:?}");
+    assert!(printed.stderr.contains("too old for rounds in the client's sandbox"), "{printed:?}");
+    assert_eq!(world.state()["phase"], "planned");
+    let printed = world.ralph(&["build", "--no-sandbox"]);
+    assert!(!printed.stderr.contains("too old"), "{printed:?}");
 }
 
 #[test]

@@ -459,6 +459,17 @@ fn where_the_users_sandbox_is_on_ralph_asks_on_a_terminal_whether_its_commands_m
 }
 
 #[test]
+fn a_client_whose_sandbox_a_line_with_ralph_leaves_is_not_told_to_let_ralph_out() {
+    let world = World::new().with_settings(SANDBOXED).env("FAKE_CLIENT_VERSION", "2.1.299");
+    let said = world.ralph(&["install", "--with", "sandbox"]).exit(4);
+    said.says("2.1.299 is too old for rounds in the client's sandbox").says("`claude update`");
+    assert_eq!(fs::read_to_string(world.settings()).unwrap(), SANDBOXED);
+    let said = world.ralph_that_is_told("y\n", &["install"]);
+    assert!(!said.stdout.contains("[y/N]"), "{}", said.stdout);
+    assert!(!world.read("home/.claude/settings.json").contains("excludedCommands"));
+}
+
+#[test]
 fn without_a_terminal_the_command_for_the_sandbox_is_printed_and_the_doctor_names_it() {
     let world = World::new().with_settings(SANDBOXED);
     let said = world.ralph(&["install"]).exit(0);

@@ -89,7 +89,8 @@ const fn row(
     since: ClientVersion,
     without: &'static str,
 ) -> FeatureRow {
-    let is_floor = matches!(feature, ClientFeature::Conversation | ClientFeature::Headless);
+    use ClientFeature::{Conversation, Headless, Sandbox};
+    let is_floor = matches!(feature, Conversation | Headless | Sandbox);
     FeatureRow { feature, name, since, without, is_floor }
 }
 
@@ -110,8 +111,8 @@ pub const FEATURES: [FeatureRow; 9] = [
     row(
         ClientFeature::Sandbox,
         "rounds in the client's sandbox",
-        ClientVersion(2, 1, 139),
-        "not measured",
+        ClientVersion(2, 1, 300),
+        "other commands in a line with `ralph` leave it too",
     ),
     row(ClientFeature::Cost, "the cost of rounds", ClientVersion(2, 1, 139), "not measured"),
     row(

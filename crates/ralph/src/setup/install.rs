@@ -116,8 +116,16 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     let record = InstallRecord::read(places.ralph.root())?;
     let here = scope.project.clone().unwrap_or_else(|| places.current.clone());
     let keeps_ralph_in = ClientSettings::of(&here).sandbox_lets_ralph_out() == Some(false);
-    let lets_out = args.wants(Extra::Sandbox)
-        || keeps_ralph_in && !args.dry_run && may_ask == MayAsk::Yes && sandbox::is_agreed(&scope)?;
+    let may_ask = keeps_ralph_in && !args.dry_run && may_ask == MayAsk::Yes;
+    let too_old = match args.wants(Extra::Sandbox) || may_ask {
+        true => client_version::too_old(&[ClientFeature::Sandbox]),
+        false => None,
+    };
+    if let Some(why) = too_old.as_ref().filter(|_| args.wants(Extra::Sandbox)) {
+        return Err(refused(Exit::MissingProgram, why.clone()));
+    }
+    let may_ask = may_ask && too_old.is_none();
+    let lets_out = args.wants(Extra::Sandbox) || may_ask && sandbox::is_agreed(&scope)?;
     let plan = gather(scope, &record, args, lets_out)?;
     describe(&plan, args.dry_run);
     if places.are_copied() && plan.scope.naming != Naming::Bare {
