@@ -14,6 +14,8 @@ use crate::support::{PATIENCE, World, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
     a_round_cannot_leave_its_bounds_and_what_it_tried_is_told,
+    a_process_that_a_command_leaves_running_ends_with_it_and_is_reported,
+    commands_that_leave_nothing_running_are_as_before_and_nothing_is_reported,
     a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside,
     without_bubblewrap_nothing_starts,
     files_of_a_project_that_lead_out_of_the_sandbox_start_no_client_until_they_are_trusted,
@@ -110,6 +112,79 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
     assert!(explained.contains("; sandbox: "), "{explained}");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
     assert_eq!(litter(&project), [""; 0]);
+}
+
+const REPORT: &str = "ralph: ended what the command left running: ";
+
+fn a_process_that_a_command_leaves_running_ends_with_it_and_is_reported() {
+    let world = planned();
+    let leaves = [
+        ("nohup sleep 1000 >/dev/null 2>&1 & echo started", "sleep"),
+        ("(setsid tail -f /dev/null >/dev/null 2>&1 &); exit 7", "tail"),
+        ("set -euxf; IFS=0; cat /dev/zero >/dev/null & cd /", "cat"),
+    ];
+    let turns = leaves.map(|(command, _)| ScriptedTurn::bash(command));
+    let call = json!({"description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose",
+        "run_in_background": false});
+    let digger = Script::new()
+        .turn(ScriptedTurn::bash("nohup yes >/dev/null 2>&1 & true"))
+        .turn(ScriptedTurn::text("Dug."));
+    let script = Script::new().turns(turns).turn(ScriptedTurn::tool("Agent", call)).turns(done());
+    let stand_in = StandIn::start(script.subagent("DIGGER", digger)).unwrap();
+    let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    let results = results(&stand_in);
+    for (result, (command, name)) in results.iter().zip(leaves) {
+        let told: Vec<_> = result.lines().filter(|line| line.starts_with(REPORT)).collect();
+        assert_eq!(told, [format!("{REPORT}{name}")], "{command}: {result}");
+    }
+    assert!(results[0].contains("started"), "{results:#?}");
+    assert!(results[1].starts_with("Exit code 7\n"), "{results:#?}");
+    assert!(run.stderr.contains("ended what was left running: sleep, tail, cat, yes"), "{run:?}");
+    let explained = world.ralph(&["explain", "99"]).exits(0).stdout;
+    assert!(
+        explained.contains("ended what was left running: sleep, tail, cat, yes"),
+        "{explained}"
+    );
+    let left = processes(&world);
+    let is_left = |name: &str| name == "yes" || leaves.iter().any(|(_, one)| *one == name);
+    assert!(!left.iter().any(|(_, name)| is_left(name)), "{left:?}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+/// Starts a server that takes a moment to end, and stops it.
+const SERVER: &str = "exec 4< <(trap 'sleep 0.1; exit' TERM; echo up; while :; do sleep 0.01; done); \
+    read -r line <&4; echo $line; kill $!";
+
+fn commands_that_leave_nothing_running_are_as_before_and_nothing_is_reported() {
+    let world = planned();
+    let project = world.project().display().to_string();
+    let commands = [
+        ("sleep 0.1 & wait; echo a | cat | cat", "a".to_owned()),
+        (SERVER, "up".to_owned()),
+        ("bash -c 'exit 3' | cat; exit 4", "Exit code 4".to_owned()),
+        ("false", "Exit code 1".to_owned()),
+        ("trap 'echo own' EXIT; echo b", "b\nown".to_owned()),
+        ("exec echo c", "c".to_owned()),
+        ("mkdir sub; cd sub; pwd", format!("{project}/sub")),
+        ("pwd; cd ..", format!("{project}/sub")),
+        ("bash -c 'echo $$; trap -p'; echo $(echo d; trap -p >/dev/null) $?", String::new()),
+        ("set -e; printf '%s' e >&2; printf f", "ef".to_owned()),
+    ];
+    let turns = commands.clone().map(|(command, _)| ScriptedTurn::bash(command));
+    let long = json!({"command": "sleep 20; echo slept", "timeout": 1000});
+    let turns = turns.into_iter().chain([ScriptedTurn::tool("Bash", long)]);
+    let stand_in = StandIn::start(Script::new().turns(turns).turns(done())).unwrap();
+    let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    let results = results(&stand_in);
+    for (result, (command, expected)) in results.iter().zip(commands) {
+        assert!(expected.is_empty() || *result == expected, "{command}: {result}");
+    }
+    assert!(results[10].contains("timed out"), "{results:#?}");
+    assert!(!results.iter().any(|one| one.contains("left running")), "{results:#?}");
+    assert!(!run.stderr.contains("left running"), "{run:?}");
+    let explained = world.ralph(&["explain", "99"]).exits(0).stdout;
+    assert!(!explained.contains("left running"), "{explained}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
 }
 
 fn a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside() {

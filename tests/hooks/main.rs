@@ -18,6 +18,7 @@ mod guard;
 mod in_place;
 mod interrupted;
 mod journal;
+mod left_running;
 mod notify;
 mod old_clients;
 mod person;

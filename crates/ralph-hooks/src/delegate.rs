@@ -109,7 +109,7 @@ pub fn facts(room: usize) -> Result<String> {
     String::from_utf8(finished.stdout).context("the answer of `ralph delegate facts` is not text")
 }
 
-fn ralph() -> Result<PathBuf> {
+pub(crate) fn ralph() -> Result<PathBuf> {
     let here = std::env::current_exe().context("could not find the path of this executable")?;
     let ralph = here.with_file_name("ralph");
     if !ralph.is_file() {

@@ -3,12 +3,14 @@
 
 use crate::active_loop::{self, Bound};
 use crate::backpressure::EVERY_SESSION;
+use crate::delegate;
 use crate::hook_runner::HookCall;
 use crate::project_facts;
 use crate::signals;
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
+use ralph_core::protocol::sandbox::left_running;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
 use ralph_core::{modes::mode, modes::ralplan, views::messages};
 use ralph_io::store::loop_file::LoopFile;
@@ -37,6 +39,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 
 fn at_start(call: &HookCall) -> Result<Reply> {
     note_wanted_checks(call)?;
+    report_what_commands_leave_running();
     let reply = match call.input.source.as_str() {
         "compact" => after_compaction(call)?,
         "resume" => after_resume(call)?,
@@ -50,6 +53,18 @@ fn at_start(call: &HookCall) -> Result<Reply> {
 /// which has no time to read settings. If no settings ever did, nothing is written.
 fn note_wanted_checks(call: &HookCall) -> Result<()> {
     settings::note_wanted(&call.home, settings::mention(EVERY_SESSION))
+}
+
+/// Has each command in the sandbox of a round report what it leaves running. Without the report, the
+/// round goes on all the same.
+fn report_what_commands_leave_running() {
+    if !client::is_sandboxed_round() {
+        return;
+    }
+    let ralph = delegate::ralph().ok();
+    if let Some(ralph) = ralph.as_deref().and_then(Path::to_str) {
+        let _ = client::run_ahead_of_commands(&left_running::script(ralph));
+    }
 }
 
 /// The session's running loop, if this copy of the hook is the one that answers.

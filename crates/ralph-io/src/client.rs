@@ -12,6 +12,8 @@ pub mod transcript;
 use crate::process::{ancestry, table};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use ralph_core::state::ClientProcess;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The session id in the environment, measured to equal the payload's `session_id`. With it, an
@@ -69,6 +71,19 @@ pub fn planning_agent() -> Option<String> {
 /// JSON, with the orchestration's name as `session_id`.
 pub fn session_call() -> Option<String> {
     variable("RALPH_SESSION_CALL")
+}
+
+/// Adds lines of shell that the client runs ahead of each command of this session, unless they are
+/// there. Only a SessionStart hook has the file for them.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn run_ahead_of_commands(lines: &str) -> std::io::Result<()> {
+    let Some(file) = variable("CLAUDE_ENV_FILE") else { return Ok(()) };
+    if std::fs::read_to_string(&file).is_ok_and(|text| text.contains(lines)) {
+        return Ok(());
+    }
+    OpenOptions::new().create(true).append(true).open(file)?.write_all(lines.as_bytes())
 }
 
 /// True for a session without a terminal, where nobody can answer a question.

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod command;
 pub mod headless;
 pub mod interrupts;
+pub mod left_running;
 pub mod person;
 pub mod portable;
 pub mod process_pool;

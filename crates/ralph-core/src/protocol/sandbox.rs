@@ -8,6 +8,7 @@
 //! stays inside.
 
 pub mod attempts;
+pub mod left_running;
 pub mod litter;
 pub mod unavailable;
 pub mod widening;

@@ -12,7 +12,7 @@ pub use account::{Account, Denial};
 pub use ended::{Reason, TurnResult};
 pub use lines::{LONGEST, Lines};
 
-use crate::protocol::sandbox::attempts;
+use crate::protocol::sandbox::{attempts, left_running};
 use crate::state::Tokens;
 use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
@@ -30,9 +30,15 @@ pub enum StreamEvent {
     },
     /// The model wrote text or called tools.
     Model(Model),
-    /// A tool has ended, with the lines of its result that may show that a sandbox has prevented
-    /// something.
-    ToolEnded(Vec<String>),
+    /// A tool has ended.
+    ToolEnded {
+        /// True if a worker called it, not the session itself.
+        is_workers: bool,
+        /// The lines of its result that may show that a sandbox has prevented something.
+        prevented: Vec<String>,
+        /// The names of the processes that its command left running.
+        left_running: Vec<String>,
+    },
     /// The API failed and the client retries by itself.
     Retry(Retry),
     /// The state of a subscription's limit.
@@ -129,22 +135,26 @@ pub fn read(line: &[u8]) -> Option<StreamEvent> {
 
 fn user(row: &TranscriptRow) -> StreamEvent {
     let is_result = |block: &Value| block.get("type").is_some_and(|kind| kind == "tool_result");
-    let own = text_of(row.at(&["parent_tool_use_id"])).is_empty();
-    match own && row.items(&["message", "content"]).any(is_result) {
+    let is_workers = !text_of(row.at(&["parent_tool_use_id"])).is_empty();
+    match row.items(&["message", "content"]).any(is_result) {
         true => {
             let results = row.items(&["message", "content"]).filter(|block| is_result(block));
-            StreamEvent::ToolEnded(results.flat_map(prevented).collect())
+            let texts: Vec<&str> = results.flat_map(texts).collect();
+            StreamEvent::ToolEnded {
+                is_workers,
+                prevented: texts.iter().copied().flat_map(attempts::candidates).collect(),
+                left_running: texts.iter().copied().flat_map(left_running::names).collect(),
+            }
         }
         false => StreamEvent::Other,
     }
 }
 
 /// The result is a text, or a list of blocks with texts.
-fn prevented(result: &Value) -> Vec<String> {
+fn texts(result: &Value) -> impl Iterator<Item = &str> {
     let content = result.get("content").unwrap_or(&Value::Null);
     let blocks = content.as_array().into_iter().flatten();
-    let texts = blocks.filter_map(|block| block.get("text")?.as_str()).chain(content.as_str());
-    texts.flat_map(attempts::candidates).collect()
+    blocks.filter_map(|block| block.get("text")?.as_str()).chain(content.as_str())
 }
 
 fn warning(row: &TranscriptRow) -> StreamEvent {

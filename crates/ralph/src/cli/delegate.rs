@@ -1,11 +1,13 @@
 //! `ralph delegate`: work that hooks hand to `ralph`, since it runs other programs.
 //!
 //! Not for people. The hook holds standard input open: when the hook ends, the work here ends too.
-//! A notification is the exception: no hook waits for it.
+//! Exceptions: no hook waits for a notification, and the shell of a command in the client's sandbox
+//! asks for the report about it.
 
 mod checks;
 mod criteria;
 mod facts;
+mod left_running;
 mod notify;
 mod task;
 
@@ -23,6 +25,8 @@ pub(super) enum DelegateCommand {
     Checks(checks::Args),
     /// Print the facts about the project
     Facts(facts::Args),
+    /// Report what a command leaves running in the client's sandbox
+    LeftRunning,
     /// Call the user for an event of a loop
     Notify(notify::Args),
 }
@@ -33,6 +37,7 @@ pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
         DelegateCommand::Task(args) => task::run(args),
         DelegateCommand::Checks(args) => checks::run(args),
         DelegateCommand::Facts(args) => facts::run(args),
+        DelegateCommand::LeftRunning => left_running::run(),
         DelegateCommand::Notify(args) => notify::run(args),
     }
 }

@@ -18,6 +18,9 @@ pub struct Denial {
 /// The most lines about a sandbox that are kept.
 const MOST_PREVENTED: usize = 100;
 
+/// The most names of processes that are kept.
+const MOST_LEFT: usize = 20;
+
 /// The sum of all lines so far.
 #[derive(Debug, Default)]
 pub struct Account {
@@ -35,6 +38,7 @@ pub struct Account {
     background: Vec<Background>,
     denials: BTreeMap<String, Denial>,
     prevented: Vec<String>,
+    left_running: Vec<String>,
     counted: Tokens,
     message: (String, Tokens),
 }
@@ -55,10 +59,15 @@ impl Account {
                     self.tool = Some(tool);
                 }
             }
-            StreamEvent::ToolEnded(prevented) => {
-                self.tool = None;
+            StreamEvent::ToolEnded { is_workers, prevented, left_running } => {
+                self.tool = self.tool.take().filter(|_| is_workers);
                 self.prevented.extend(prevented);
                 self.prevented.truncate(MOST_PREVENTED);
+                for name in left_running {
+                    if self.left_running.len() < MOST_LEFT && !self.left_running.contains(&name) {
+                        self.left_running.push(name);
+                    }
+                }
             }
             StreamEvent::Retry(retry) => self.retry = Some(retry),
             StreamEvent::Limit(limit) => self.limit = Some(limit),
@@ -110,6 +119,11 @@ impl Account {
     /// The lines of results that may show that a sandbox has prevented something.
     pub fn prevented(&self) -> &[String] {
         &self.prevented
+    }
+
+    /// The names of the processes that commands left running in a sandbox, each once.
+    pub fn left_running(&self) -> &[String] {
+        &self.left_running
     }
 
     /// Counts a message once, although each of its pieces repeats its tokens.

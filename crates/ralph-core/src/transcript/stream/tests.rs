@@ -1,7 +1,7 @@
 //! Lines printed by 2.1.328, without the parts that we do not read.
 
 use super::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const LIMIT: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795234757,"rateLimitType":"five_hour","overageStatus":"rejected","isUsingOverage":false}}"#;
 const USED_UP: &str = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"api_error_type":"rate_limit_error","api_error":"usage_limit_reached","result":"You've hit your 5-hour limit · resets 4:19am (UTC)"}"#;
@@ -103,6 +103,26 @@ fn the_tool_in_use_is_known_until_its_result() {
     assert_eq!(account(&[&call, result]).tool, None);
     let workers = result.replace("null", "\"toolu_9\"");
     assert!(account(&[&call, &workers]).tool.is_some());
+}
+
+#[test]
+fn what_commands_left_running_is_known_each_once_also_of_a_worker() {
+    let report = |name: &str| format!("out\nralph: ended what the command left running: {name}");
+    let result = |parent: Value, name: &str| {
+        json!({"type": "user", "parent_tool_use_id": parent, "message":
+            {"content": [{"type": "tool_result", "tool_use_id": "t", "content": report(name)}]}})
+        .to_string()
+    };
+    let call = says("a", Some("Bash"), 1);
+    let worker = result(json!("toolu_9"), "node, yes");
+    let all = [&call, &worker].map(String::as_str);
+    assert_eq!(account(&all).left_running(), ["node", "yes"]);
+    assert!(account(&all).tool.is_some());
+    let own = [result(Value::Null, "yes"), worker, result(Value::Null, "sleep")];
+    assert_eq!(
+        account(&own.each_ref().map(String::as_str)).left_running(),
+        ["yes", "node", "sleep"]
+    );
 }
 
 #[test]

@@ -68,8 +68,8 @@ impl Attempt<'_> {
         Ok(Tried {
             prevented: prevented.iter().map(|it| without_secrets(it, &self.round.env)).collect(),
             showed: rounds::showed(&account, &gone.exit, &gone.last_words),
+            leftovers: [account.left_running(), &gone.leftovers].concat(),
             account,
-            leftovers: gone.leftovers,
             log_problem: log.finish(),
         })
     }
