@@ -1,7 +1,7 @@
 //! The client's own sandbox: what a headless round cannot do in it, and what of Ralph works there.
 
 use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -117,6 +117,13 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
 const REPORT: &str = "ralph: ended what the command left running: ";
 
 fn a_process_that_a_command_leaves_running_ends_with_it_and_is_reported() {
+    // In the second sandbox, the shell of a command is the one that starts the sandbox's helpers.
+    for settings in [json!({}), json!({"sandbox": {"network": {"allowAllUnixSockets": true}}})] {
+        leaves_processes_running(&settings);
+    }
+}
+
+fn leaves_processes_running(settings: &Value) {
     let world = planned();
     let leaves = [
         ("nohup sleep 1000 >/dev/null 2>&1 & echo started", "sleep"),
@@ -131,12 +138,15 @@ fn a_process_that_a_command_leaves_running_ends_with_it_and_is_reported() {
         .turn(ScriptedTurn::text("Dug."));
     let script = Script::new().turns(turns).turn(ScriptedTurn::tool("Agent", call)).turns(done());
     let stand_in = StandIn::start(script.subagent("DIGGER", digger)).unwrap();
-    let run = world.ralph_with_client(&stand_in, &["build"]).exits(0);
+    let run = world
+        .ralph_with_client(&stand_in, &["build", "--", "--settings", &settings.to_string()])
+        .exits(0);
     let results = results(&stand_in);
     for (result, (command, name)) in results.iter().zip(leaves) {
         let told: Vec<_> = result.lines().filter(|line| line.starts_with(REPORT)).collect();
         assert_eq!(told, [format!("{REPORT}{name}")], "{command}: {result}");
     }
+    assert!(!results[4].contains(REPORT), "{results:#?}");
     assert!(results[0].contains("started"), "{results:#?}");
     assert!(results[1].starts_with("Exit code 7\n"), "{results:#?}");
     assert!(run.stderr.contains("ended what was left running: sleep, tail, cat, yes"), "{run:?}");

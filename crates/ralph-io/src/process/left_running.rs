@@ -9,11 +9,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The interval between two looks.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// The names of the processes that the shell which started this one leaves running, each once.
-pub fn names() -> Vec<String> {
+/// The names of the processes that the shell which started this one leaves running, each once, without
+/// those that ran before its command.
+pub fn names(before: &[u32]) -> Vec<String> {
     let began = Instant::now();
     loop {
-        let names = now();
+        let names = now(before);
         if names.is_empty() || began.elapsed() >= PATIENCE {
             return names;
         }
@@ -21,11 +22,12 @@ pub fn names() -> Vec<String> {
     }
 }
 
-fn now() -> Vec<String> {
+fn now(before: &[u32]) -> Vec<String> {
     let Some(table) = ProcessTable::read() else { return Vec::new() };
     let own = table.own().unwrap_or_default();
     let rows = table.rows();
-    let mut names: Vec<String> = left_by_shell(&rows, own).map(|row| row.name.clone()).collect();
+    let left = left_by_shell(&rows, own).filter(|row| !before.contains(&row.pid));
+    let mut names: Vec<String> = left.map(|row| row.name.clone()).collect();
     names.sort();
     names.dedup();
     names

@@ -26,7 +26,7 @@ pub(super) enum DelegateCommand {
     /// Print the facts about the project
     Facts(facts::Args),
     /// Report what a command leaves running in the client's sandbox
-    LeftRunning,
+    LeftRunning(left_running::Args),
     /// Call the user for an event of a loop
     Notify(notify::Args),
 }
@@ -37,7 +37,7 @@ pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
         DelegateCommand::Task(args) => task::run(args),
         DelegateCommand::Checks(args) => checks::run(args),
         DelegateCommand::Facts(args) => facts::run(args),
-        DelegateCommand::LeftRunning => left_running::run(),
+        DelegateCommand::LeftRunning(args) => left_running::run(args),
         DelegateCommand::Notify(args) => notify::run(args),
     }
 }

@@ -15,11 +15,15 @@ const REPORT: &str = "ralph: ended what the command left running: ";
 /// The most characters of a report's names.
 const LONGEST: usize = 200;
 
-/// The lines of shell that have `ralph` look when the command's shell ends. They change neither its
+/// The line of shell that has `ralph` look when the command's shell ends, and tells it what ran before
+/// the command: the sandbox's helpers may be children of that shell. It changes neither the command's
 /// output, unless there is a report, nor its exit code, whatever options the command sets.
 pub fn script(ralph: &str) -> String {
-    let look = format!("{{ {} delegate left-running; }} 1>&2 2>/dev/null", quoted(ralph));
-    format!("if [ \"$$.$PPID\" = 2.1 ]; then trap {} EXIT; fi\n", quoted(&look))
+    let look = quoted(&format!("{{ {} delegate left-running ", quoted(ralph)));
+    let quietly = quoted("; } 1>&2 2>/dev/null");
+    format!(
+        "if [ \"$$.$PPID\" = 2.1 ]; then set -- /proc/[0-9]*; trap {look}\"$*\"{quietly} EXIT; set --; fi\n"
+    )
 }
 
 /// The line for the model; `None` if nothing is left running.
@@ -61,8 +65,8 @@ mod tests {
     fn the_script_quotes_the_path_twice() {
         assert_eq!(
             script("/it's $HOME/ralph"),
-            "if [ \"$$.$PPID\" = 2.1 ]; then trap '{ '\\''/it'\\''\\'\\'''\\''s $HOME/ralph'\\'' \
-             delegate left-running; } 1>&2 2>/dev/null' EXIT; fi\n"
+            "if [ \"$$.$PPID\" = 2.1 ]; then set -- /proc/[0-9]*; trap '{ '\\''/it'\\''\\'\\'''\\''s \
+             $HOME/ralph'\\'' delegate left-running '\"$*\"'; } 1>&2 2>/dev/null' EXIT; set --; fi\n"
         );
     }
 }
