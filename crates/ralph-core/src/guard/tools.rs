@@ -182,7 +182,11 @@ pub(super) const TOOLS: &[GuardedTool] = &[
     ]),
     tool("TaskGet", ToolEffect::Looks, &[("taskId", Nothing)]),
     tool("TaskList", ToolEffect::Looks, &[]),
-    tool("TaskOutput", ToolEffect::Looks, &[]),
+    tool(
+        "TaskOutput",
+        ToolEffect::Looks,
+        &[("task_id", Nothing), ("block", Nothing), ("timeout", Nothing)],
+    ),
     tool("TaskStop", ToolEffect::Acts, &[("task_id", Nothing), ("shell_id", Nothing)]),
     tool("TaskUpdate", ToolEffect::Looks, &[
         ("taskId", Nothing), ("subject", Message), ("description", Message), ("activeForm", Message), ("status", Nothing),
