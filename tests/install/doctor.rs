@@ -1,6 +1,6 @@
 //! What `ralph doctor` says of a home that is well, and of each breakage.
 
-use crate::world::{Said, World, fixture};
+use crate::world::{Said, World, fixture, repository, said};
 use ralph_core::protocol::client_version::ClientFeature;
 use serde_json::{Value, json};
 use std::fs;
@@ -44,6 +44,25 @@ fn replace_by_script(world: &World, name: &str, body: &str) {
     fs::remove_file(world.path(name)).unwrap();
     world.write(&format!("{name}.body"), body);
     symlink(fixture("scripted-hook"), world.path(name)).unwrap();
+}
+
+/// As in WSL, which puts the folders of Windows on PATH.
+#[test]
+fn folders_of_windows_on_path_disturb_nothing() {
+    let windows = "mnt/c/Program Files (x86)/Tools";
+    let world = World::new();
+    for name in ["ralph.exe", "git.exe", "claude.cmd"] {
+        world.write(&format!("{windows}/{name}"), "MZ");
+        world.chmod(&format!("{windows}/{name}"), 0o777);
+    }
+    let bin = world.path("bin").display().to_string();
+    let path = format!("{}:{bin}:/usr/bin:/bin", world.path(windows).display());
+    let world = world.env("PATH", &path);
+    world.ralph(&["install"]).exit(0).does_not_say("PATH");
+    world.ralph(&["doctor"]).exit(0).says("13 of 13").says("all is well");
+    // The plugin of a copy of the repository looks for the executables itself.
+    let hook = repository().join("bin/ralph-stop-hook");
+    assert_eq!(said(&world.command(hook).output().unwrap()).exit(0).stderr, "");
 }
 
 #[test]
