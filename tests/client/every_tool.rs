@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::Test;
 use crate::kept::{installed, the_ended};
 use crate::support::{CLIENT_VARIABLE, World};
+use crate::versions::assert_refused;
 
 pub(crate) const TESTS: &[Test] = tests![
     the_guards_table_has_every_tool_of_the_client_and_each_of_its_fields,
@@ -167,8 +168,7 @@ fn no_monitor_and_no_server_of_tools_changes_what_holds_a_loop() {
     let results = results.expect("the tools were called");
     assert_eq!(results.len(), n + 1, "{results:?}");
     for ((tool, input), result) in refused.iter().zip(&results) {
-        let by_us = result.is_error && result.text.starts_with("PreToolUse:");
-        assert!(by_us, "{tool} {input}: {}", result.text);
+        assert_refused(result, &format!("{tool} {input}"));
     }
     assert!(!results[n].is_error, "{}", results[n].text);
     assert_eq!(fs::read_to_string(notes).unwrap(), "{}");

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::Test;
 use crate::kept::{TOKEN, continuations, installed, positions, the_ended, what_hooks_said};
 use crate::support::World;
+use crate::versions::assert_refused;
 
 pub(crate) const TESTS: &[Test] = tests![
     only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria,
@@ -187,7 +188,7 @@ fn verified_written_into_the_state_counts_for_nothing() {
     let requests = stand_in.requests();
     let results = requests.last().unwrap().tool_results();
     for denied in &results[1..3] {
-        assert!(denied.is_error && denied.text.contains("PreToolUse:"), "{}", denied.text);
+        assert_refused(denied, "denied");
     }
     let refusals = refusals(&requests);
     assert_eq!(refusals.len(), 1, "{refusals:#?}");

@@ -2,7 +2,7 @@
 //! `ralph_core::protocol::client_version`, and how Ralph works with one that lacks something.
 
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
-use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
+use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn, ToolResult};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -41,14 +41,96 @@ pub(crate) fn needs_a_newer_client(name: &str) -> bool {
         "versions::in_print_mode_the_client_has_what_the_table_says",
         "versions::at_the_keyboard_the_client_has_what_the_table_says",
     ];
-    let feature = match name {
-        name if about_the_table.contains(&name) => return false,
-        "person::cancel_in_plain_words_in_mid_turn_cuts_the_next_tool_call" => {
-            ClientFeature::PromptInTurn
-        }
-        _ => ClientFeature::Conversation,
-    };
-    !has(feature)
+    let needs = |tests: &[&str]| tests.iter().any(|test| name.starts_with(test));
+    !about_the_table.contains(&name)
+        && (!has(ClientFeature::Conversation)
+            || NEED.iter().any(|(feature, tests)| !has(*feature) && needs(tests))
+            || WRITTEN_FOR.iter().any(|(since, tests)| version() < *since && needs(tests)))
+}
+
+/// The tests of a feature, by the beginning of their names.
+const NEED: &[(ClientFeature, &[&str])] = &[
+    (
+        ClientFeature::CutsTurn,
+        &[
+            "interference::a_cancel_from_another_terminal_cuts_the_turn",
+            "parallel::a_cancel_",
+            "parallel::a_typed_cancel_",
+            "person::a_queued_cancel_command_cuts_a_turn",
+            "signals::a_stop_while_a_tool_runs",
+        ],
+    ),
+    (
+        ClientFeature::PromptInTurn,
+        &[
+            "person::cancel_in_plain_words_in_mid_turn",
+            "person::pause_in_plain_words_in_mid_turn",
+            "ralplan::dialog::a_typed_cancel_ends_it",
+        ],
+    ),
+    // It kills the process that the variable names.
+    (ClientFeature::NamesItself, &["refining::a_client_that_is_killed"]),
+    (
+        ClientFeature::MissingHookRefuses,
+        &["facts::a_missing_hook_blocks", "interference::without_the_prompt_hook"],
+    ),
+    (ClientFeature::Sandbox, &["outside::", "sandbox::"]),
+];
+
+/// Tests that depend on what only the tests need: on the client's own words, dialogs, tools and files as the first of
+/// these measured versions has them, by the beginning of their names. Ralph does not depend on them.
+const WRITTEN_FOR: &[(ClientVersion, &[&str])] = &[
+    (
+        ClientVersion(2, 1, 250),
+        &[
+            // An older one writes over no file that the model has not read.
+            "ralplan_run::an_adjustment_goes_to_a_new_planner",
+            "session::a_model_that_does_the_work_itself",
+            "session_run::an_agent_that_leaves_its_part",
+            // Workers in a terminal, a kill of the client by its shell, and the place of the status line.
+            "builds::what_a_client_leaves_open",
+            "parallel::six_tasks_in_two_waves",
+            "ralplan::facts::in_a_terminal_agents",
+            "statusline::the_clients_status_line",
+        ],
+    ),
+    (
+        ClientVersion(2, 1, 300),
+        &[
+            // The rows of a stop in the transcript, and the words of a refused permission.
+            "builds::what_nobody_can_permit",
+            "driver::a_call_that_would_prompt",
+            "driver::an_overloaded_api",
+            "registrations::plugin_and_front_matter",
+            "registrations::settings_and_",
+            // A compaction at the size that the test gives, dialogs and plan mode.
+            "ralplan::dialog::a_dismissed_question",
+            "ralplan::dialog::in_plan_mode_the_critic",
+            "ralplan::ends::a_compaction",
+            "ralplan::facts::in_plan_mode_a_subagent",
+            "signals::a_compaction",
+        ],
+    ),
+    (
+        ClientVersion(2, 1, 328),
+        &[
+            // Which tools there are, and the form of their list in the program.
+            "every_tool::no_monitor",
+            "every_tool::the_guards_table_has_every_name",
+            "plugin::the_clients_own_validation",
+            "ralplan::dialog::proceed_ends_it",
+            "ralplan::facts::a_question_is_answered",
+            "ralplan::facts::in_plan_mode_and_in_auto_mode",
+        ],
+    ),
+];
+
+/// Fails unless the result of a tool call is the refusal of a hook. Since some version after 2.1.275 the client puts
+/// the hook's event before the reason.
+#[track_caller]
+pub(crate) fn assert_refused(result: &ToolResult, what: &str) {
+    let named = result.text.starts_with("PreToolUse:") || version() < ClientVersion(2, 1, 300);
+    assert!(result.is_error && named, "{what}: {}", result.text);
 }
 
 fn an_old_client_is_refused_and_any_other_starts_a_loop() {

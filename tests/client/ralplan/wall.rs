@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Cast, START, assert_untouched, obey, phase};
 use crate::Test;
 use crate::kept::installed;
+use crate::versions::assert_refused;
 
 pub(crate) const TESTS: &[Test] = tests![
     nothing_is_changed_where_edits_need_no_permission,
@@ -115,8 +116,7 @@ fn check(mode: &str) {
     }
     let tries = CHANGES.iter().chain(&["Write", "Agent", "Skill"]);
     for (what, change) in tries.zip(changes) {
-        let by_us = change.is_error && change.text.starts_with("PreToolUse:");
-        assert!(by_us, "{mode}: {what}: {}", change.text);
+        assert_refused(change, &format!("{mode}: {what}"));
     }
     assert_untouched(&world);
     assert_eq!(stand_in.unscripted(), 0);
