@@ -5,7 +5,7 @@
 //! were broken on the way to it. So nothing but what decides the future needs to be part of a state,
 //! and a broken promise is still shown with the path that leads to it.
 
-use stateright::{Checker, Expectation, Model, Property};
+use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -91,4 +91,28 @@ where
     }));
     let properties = properties.iter().map(|one| one.name.to_owned()).collect();
     Explored { name: name.to_owned(), states: checker.unique_state_count(), properties, failures }
+}
+
+/// Explores a model that contains a known mistake, up to the first path that breaks this promise. It
+/// fails if there is none: then the exploration would not find the mistake in the rules either.
+pub fn find_mistake<M>(name: &str, model: M, breaks: &'static str) -> Explored
+where
+    M: Model<
+            State: Clone + PartialEq + Hash + Debug + Send + Sync,
+            Action: Clone + PartialEq + Debug + Send + Sync,
+        > + Send
+        + Sync
+        + 'static,
+{
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let enough = HasDiscoveries::AnyOf([breaks].into());
+    let checker = model.checker().threads(threads).finish_when(enough).spawn_bfs().join();
+    let found = checker.discoveries().contains_key(breaks);
+    let failure = format!("{name}: nothing breaks \"{breaks}\"");
+    Explored {
+        name: name.to_owned(),
+        states: checker.unique_state_count(),
+        properties: vec![format!("{name} is found")],
+        failures: if found { Vec::new() } else { vec![failure] },
+    }
 }

@@ -9,12 +9,15 @@ pub mod guard;
 pub mod plans;
 pub mod receipts;
 pub mod sessions;
+pub mod shared;
 pub mod turns;
 
-use explore::{Explored, explore};
+use explore::{Explored, explore, find_mistake};
 use plans::Plans;
 use receipts::{Outcome, Receipts};
 use sessions::Sessions;
+use shared::clocks::Clocks;
+use shared::{Mistake, Shared};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -54,9 +57,83 @@ pub fn all(reach: Reach) -> Vec<Named> {
     let plans = plans(reach)
         .into_iter()
         .map(|model| -> Named { (model.name, Box::new(move || explore(model.name, model))) });
+    let shared = shared(reach)
+        .into_iter()
+        .map(|model| -> Named { (model.name, Box::new(move || explore(model.name, model))) });
     let wrappings = reach.pick(2, 7);
     let guard: Named = ("guard", Box::new(move || guard::compare(wrappings)));
-    [guard, receipts].into_iter().chain(turns).chain(sessions).chain(plans).collect()
+    let models = [guard, receipts].into_iter().chain(turns).chain(sessions).chain(plans);
+    models.chain(shared).chain([clocks(reach)]).chain(mistakes()).collect()
+}
+
+/// A loop that two machines share, by what may happen.
+fn shared(reach: Reach) -> Vec<Shared> {
+    let mut models = vec![
+        Shared {
+            name: "shared: one task",
+            records: reach.pick(6, 7),
+            flights: reach.pick(1, 2),
+            kills: 1,
+            ..Shared::default()
+        },
+        Shared {
+            name: "shared: returned work and a cancel",
+            records: reach.pick(6, 7),
+            flights: 1,
+            kills: 0,
+            refusals: true,
+            ..Shared::default()
+        },
+        Shared {
+            name: "shared: two machines of one name",
+            records: reach.pick(6, 7),
+            kills: 0,
+            same_name: true,
+            ..Shared::default()
+        },
+    ];
+    if reach == Reach::Full {
+        models.push(Shared {
+            name: "shared: two tasks",
+            tasks: 2,
+            records: 8,
+            kills: 0,
+            ..Shared::default()
+        });
+    }
+    models
+}
+
+/// A lease, its holder and its observer.
+fn clocks(reach: Reach) -> Named {
+    let name = "shared: clocks";
+    let (lease, troubles) = reach.pick((6, 1), (15, 2));
+    let in_suspend = [false, true];
+    let clocks = Clocks { name, lease, troubles, in_suspend, counts_everything: false };
+    (name, Box::new(move || explore(name, clocks)))
+}
+
+/// Known mistakes, each built into the model that has to find it.
+fn mistakes() -> Vec<Named> {
+    use shared::promises::{NOTHING_VANISHES, ONE_FINISH, ONE_HOLDER};
+    let known = [
+        ("mistake: a finish without an expected value", Mistake::UnfencedFinish, ONE_FINISH),
+        ("mistake: a take-over by force", Mistake::ForcedTakeOver, NOTHING_VANISHES),
+        ("mistake: records that repeat", Mistake::Repeats, ONE_HOLDER),
+    ];
+    let mut all: Vec<Named> = Vec::new();
+    for (name, mistake, breaks) in known {
+        let same_name = mistake == Mistake::Repeats;
+        let mistake = Some(mistake);
+        let model = Shared { name, kills: 0, same_name, mistake, ..Shared::default() };
+        all.push((name, Box::new(move || find_mistake(name, model, breaks))));
+    }
+    let name = "mistake: a lease that counts everything";
+    let in_suspend = [false, true];
+    let clocks = Clocks { name, lease: 6, troubles: 1, in_suspend, counts_everything: true };
+    let breaks = shared::clocks::NOT_ROBBED;
+    all.push((name, Box::new(move || find_mistake(name, clocks, breaks))));
+    all
 }
 
 /// A loop alone with its model, by what may move.

@@ -52,7 +52,7 @@ fn the_lease_is_taken_renewed_by_verdicts_and_given_back() {
 fn a_verdict_moves_the_branch_and_counts_once() {
     let mut remote = Remote::new("T-1\nT-2");
     let (one, two) = (remote.finish("T-1", "a"), remote.finish("T-2", "b"));
-    remote.merge(&[one.clone()], &[receipt("AC-1", true)]);
+    remote.merge(std::slice::from_ref(&one), &[receipt("AC-1", true)]);
     let merged = remote.ledger.last().unwrap().clone();
     remote.give_back(two.clone());
     remote.give_back(two.clone());
