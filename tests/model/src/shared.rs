@@ -108,7 +108,7 @@ pub struct Machine {
     pub own: u32,
     /// Those whose pushes are not settled.
     pub unsettled: Vec<Unsettled>,
-    /// Records that it took for landed, and for lost.
+    /// Records that it took for landed, as bits.
     pub landed: u32,
     /// Those that it took for lost.
     pub lost: u32,

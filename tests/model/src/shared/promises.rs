@@ -7,6 +7,7 @@ use ralph_core::state::EndingKind;
 use ralph_core::tasks::shared::integrate::Integration;
 use ralph_core::tasks::shared::next_task::Next;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record, TaskRecord, Verdict};
+use ralph_core::tasks::shared::view::TaskStanding;
 use stateright::Property;
 
 type P<'a> = Promise<Step<'a>>;
@@ -24,7 +25,7 @@ pub(super) fn promises<'a>() -> [P<'a>; 8] {
         P { name: "a push that was taken for landed did land", kept: landed_is_true },
         P { name: "a push that was taken for lost never lands", kept: lost_is_true },
         P { name: "a task is merged once, by a finish that was not returned", kept: merged_once },
-        P { name: "the loop ends once, and complete only with every task merged", kept: ends_once },
+        P { name: "the loop ends once, and by itself only when no task is open", kept: ends_once },
         P { name: "no task is lost: while one is open, a machine can continue", kept: goes_on },
     ]
 }
@@ -178,9 +179,16 @@ fn ends_once(step: &Step<'_>) -> bool {
     let first = records.iter().position(is_end);
     let ledger = step.after.ledger(&step.after.remote);
     let complete = ledger.end.as_ref().is_some_and(|end| end.ending == EndingKind::Complete);
+    let view = step.after.view(&step.after.remote);
+    let is_open = |(_, standing)| {
+        use TaskStanding::{Claimed, Finished, Ready};
+        matches!(standing, Ready | Claimed { .. } | Finished { .. })
+    };
+    let by_itself = matches!(records.last(), Some(LedgerRecord::End(_)));
     // Nothing follows the end.
     first.is_none_or(|at| at + 1 == records.len())
         && (!complete || ledger.merged.len() == step.model.tasks)
+        && (!by_itself || !view.tasks().any(is_open))
 }
 
 /// Where nothing is on the way, every machine has read everything and no worker works, some machine

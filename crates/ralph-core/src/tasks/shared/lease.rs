@@ -3,6 +3,10 @@
 //! A reference that stays unchanged for the lease's length has expired. Only the time between two
 //! answered reads counts, and at most two poll intervals of it: while the remote was unreachable,
 //! or while all machines slept, the holder could not renew either.
+//!
+//! A renewal moves another reference than the claim, so it does not stop a take-over that was decided
+//! before it. A holder that was stopped for too long may renew and still lose its claim: it sees that
+//! at its next read, and its finish cannot land.
 
 use super::chain::ChainState;
 use super::text::{Name, ObjectId};
