@@ -2,7 +2,7 @@
 
 use super::check::{Check, fail, warn, well};
 use crate::command::client_version::{self, InstalledClient};
-use ralph_core::protocol::client_version::{FEATURES, FeatureRow, MEASURED};
+use ralph_core::protocol::client_version::{ClientFeature, FEATURES, FeatureRow, MEASURED};
 use ralph_core::tasks::beads::OLDEST;
 use ralph_io::project;
 use ralph_io::store::beads::{self, Bd};
@@ -19,7 +19,7 @@ pub(super) fn check() -> Check {
     }
 }
 
-/// Fails where Ralph would not start a loop, and warns of each other feature that is missing.
+/// Fails where Ralph would start no loop, and warns of each other feature that is missing.
 fn judge(client: &InstalledClient) -> Check {
     let InstalledClient { command, printed, version } = client;
     let Some(version) = version else {
@@ -27,18 +27,21 @@ fn judge(client: &InstalledClient) -> Check {
             format!("`{command} --version` printed `{printed}`, which contains no version");
         return warn(NAME, detail, format!("Ralph was measured with Claude Code {MEASURED}"));
     };
-    let lacks = |floor: bool| {
-        FEATURES.iter().filter(move |row| row.is_floor == floor && *version < row.since)
-    };
-    if let Some(row) = lacks(true).next() {
-        let FeatureRow { name, since, without, .. } = row;
+    let FeatureRow { name, since, without, .. } = ClientFeature::Conversation.row();
+    if version < since {
         let detail = format!(
             "`{command}` {printed} is older than {since}, which {name} needs ({without}): Ralph starts none"
         );
         return fail(NAME, detail, UPDATE);
     }
-    let without: Vec<String> =
-        lacks(false).map(|row| format!("{} (since {})", row.without, row.since)).collect();
+    let without: Vec<String> = FEATURES
+        .iter()
+        .filter(|row| *version < row.since)
+        .map(|FeatureRow { name, since, without, is_floor, .. }| match is_floor {
+            true => format!("no {name}: {without} (since {since})"),
+            false => format!("{without} (since {since})"),
+        })
+        .collect();
     match without.is_empty() {
         true => well(NAME, format!("`{command}` {printed}, measured with {MEASURED}")),
         false => warn(NAME, format!("`{command}` {printed}: {}", without.join("; ")), UPDATE),
@@ -66,7 +69,7 @@ pub(super) fn check_beads(current: &Path) -> Option<Check> {
 mod tests {
     use super::super::check::CheckVerdict;
     use super::*;
-    use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
+    use ralph_core::protocol::client_version::ClientVersion;
 
     #[track_caller]
     fn says(printed: &str, verdict: CheckVerdict, expected: &str) {
@@ -83,15 +86,13 @@ mod tests {
     fn a_client_is_judged_by_what_its_version_has() {
         let before = |since: ClientVersion| format!("2.1.{} (Claude Code)", since.2 - 1);
         says(&format!("{MEASURED} (Claude Code)"), CheckVerdict::Well, "measured with 2.1.");
-        for row in FEATURES.iter().filter(|row| !row.is_floor) {
-            let verdict =
-                match FEATURES.iter().any(|floor| floor.is_floor && row.since <= floor.since) {
-                    true => CheckVerdict::Fail,
-                    false => CheckVerdict::Warn,
-                };
-            says(&before(row.since), verdict, "2.1.");
-        }
         let floor = ClientFeature::Conversation.row();
+        for row in &FEATURES {
+            match row.since <= floor.since {
+                true => says(&before(row.since), CheckVerdict::Fail, "is older than"),
+                false => says(&before(row.since), CheckVerdict::Warn, row.without),
+            }
+        }
         says(&before(floor.since), CheckVerdict::Fail, &format!("is older than {}", floor.since));
         says("1.0.128 (Claude Code)", CheckVerdict::Fail, "Ralph starts none");
         says("3.0.0-beta.1", CheckVerdict::Well, "3.0.0-beta.1");
