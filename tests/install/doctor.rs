@@ -200,7 +200,7 @@ fn a_client_that_is_too_old_is_named_with_what_it_lacks() {
     fails(&world, &format!("FAIL  client: `claude` 2.1.100 (Claude Code) is older than {floor}"))
         .says("`claude update`");
     let world = world.env("FAKE_CLIENT_VERSION", &floor.to_string());
-    world.ralph(&["doctor"]).exit(0).says("warn  client: ").says("after `/clear` (since 2.1.");
+    world.ralph(&["doctor"]).exit(0).says("warn  client: ").says("above its hook (since 2.1.");
 }
 
 #[test]
