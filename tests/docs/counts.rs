@@ -117,7 +117,7 @@ fn no_text_of_the_product_can_count_one_in_the_plural() {
             }
         }
     }
-    assert!(wrong.is_empty(), "choose the noun with `ralph_core::text::counted::noun`: {wrong:#?}");
+    assert!(wrong.is_empty(), "choose the noun with `ralph_core::text::plural::noun`: {wrong:#?}");
     let unseen: Vec<_> = NEVER_ONE.iter().zip(&seen).filter(|(_, seen)| !**seen).collect();
     assert!(unseen.is_empty(), "not in the sources any more: {unseen:#?}");
 }

@@ -64,7 +64,9 @@ impl Plan {
     /// Why the plan cannot be shared, or was not written by Ralph.
     pub fn flaw(&self) -> Option<String> {
         if self.task_graph.is_empty() || self.task_graph.len() > LARGEST_GRAPH {
-            return Some(format!("a shared plan has 1 to {LARGEST_GRAPH} tasks"));
+            return Some(format!(
+                "a shared plan has at least one task and at most {LARGEST_GRAPH}"
+            ));
         }
         if !(1..=LONGEST_LEASE).contains(&self.lease_seconds) || self.attempts == 0 {
             return Some("the lease or the number of attempts is out of bounds".to_owned());
@@ -110,8 +112,8 @@ mod tests {
 
     #[test]
     fn a_plan_that_no_machine_could_carry_out_is_refused() {
-        check(|plan| plan.task_graph.clear(), "1 to 10000 tasks");
-        check(|plan| plan.task_graph = vec![Task::default(); 10_001], "1 to 10000 tasks");
+        check(|plan| plan.task_graph.clear(), "at most 10000");
+        check(|plan| plan.task_graph = vec![Task::default(); 10_001], "at most 10000");
         check(|plan| plan.lease_seconds = 0, "lease");
         check(|plan| plan.lease_seconds = LONGEST_LEASE + 1, "lease");
         check(|plan| plan.attempts = 0, "attempts");

@@ -7,6 +7,7 @@
 use super::plan::Plan;
 use super::text::{Name, ObjectId, Text};
 use crate::state::EndingKind;
+use crate::text::plural::noun;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -204,14 +205,18 @@ fn cut(why: &dyn fmt::Display) -> String {
     truncate::bounded(&sanitize::plain(&why.to_string()), 200)
 }
 
+fn tasks(n: usize) -> String {
+    format!("{n} {}", noun(n, "task", "tasks"))
+}
+
 impl Kind for LedgerRecord {
     fn subject(&self) -> String {
         match self {
-            LedgerRecord::Plan(plan) => format!("Plan of {} tasks", plan.task_graph.len()),
+            LedgerRecord::Plan(plan) => format!("Plan of {}", tasks(plan.task_graph.len())),
             LedgerRecord::Integrator { lease_seconds: 0 } => "Integrator's lease back".to_owned(),
             LedgerRecord::Integrator { .. } => "Integrator's lease".to_owned(),
             LedgerRecord::Verdict(Verdict::Merged { finishes, .. }) => {
-                format!("Merge of {} tasks", finishes.len())
+                format!("Merge of {}", tasks(finishes.len()))
             }
             LedgerRecord::Verdict(Verdict::Returned { .. }) => "Return of a task".to_owned(),
             LedgerRecord::Pause { .. } => "Pause".to_owned(),
