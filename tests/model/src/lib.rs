@@ -68,7 +68,7 @@ pub fn all(reach: Reach) -> Vec<Named> {
 
 /// A loop that two machines share, by what may happen.
 fn shared(reach: Reach) -> Vec<Shared> {
-    let mut models = vec![
+    vec![
         Shared {
             name: "shared: one task",
             records: reach.pick(6, 7),
@@ -91,17 +91,14 @@ fn shared(reach: Reach) -> Vec<Shared> {
             same_name: true,
             ..Shared::default()
         },
-    ];
-    if reach == Reach::Full {
-        models.push(Shared {
+        Shared {
             name: "shared: two tasks",
             tasks: 2,
-            records: 8,
+            records: reach.pick(5, 7),
             kills: 0,
             ..Shared::default()
-        });
-    }
-    models
+        },
+    ]
 }
 
 /// A lease, its holder and its observer.
