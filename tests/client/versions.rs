@@ -83,7 +83,8 @@ const WRITTEN_FOR: &[(ClientVersion, &[&str])] = &[
     (
         ClientVersion(2, 1, 250),
         &[
-            // An older one writes over no file that the model has not read.
+            // An older one changes no file that the model has not read, and asks no hook.
+            "evidence::verified_written_into_the_state",
             "ralplan_run::an_adjustment_goes_to_a_new_planner",
             "session::a_model_that_does_the_work_itself",
             "session_run::an_agent_that_leaves_its_part",
