@@ -74,7 +74,7 @@ const NEED: &[(ClientFeature, &[&str])] = &[
         ClientFeature::MissingHookRefuses,
         &["facts::a_missing_hook_blocks", "interference::without_the_prompt_hook"],
     ),
-    (ClientFeature::Sandbox, &["outside::", "sandbox::"]),
+    (ClientFeature::Sandbox, &["notify::a_loop_that_a_hook_ends", "outside::", "sandbox::"]),
 ];
 
 /// Tests that depend on what only the tests need: on the client's own words, dialogs, tools and files as the first of
