@@ -4,6 +4,7 @@
 //! files are handled here.
 
 pub(crate) mod artefact;
+pub(crate) mod notice;
 
 pub(crate) use crate::runs::refine::{
     Refiner, Rounded, asks_again, close_what_was_left, note_client, prompt as of_round, record,

@@ -3,7 +3,6 @@
 mod background;
 mod conversation;
 mod in_session;
-mod notice;
 pub(crate) mod prompt;
 pub(super) mod report;
 mod run;

@@ -3,7 +3,7 @@
 //! The rules in `ralph_core` decide when a refinement ends, from what a round says and what was
 //! measured; this module carries that out. An interrupted refinement can be continued by its name.
 
-use super::{background, conversation, notice, prompt, session};
+use super::{background, conversation, prompt, session};
 use crate::cli::task;
 use crate::command::complete;
 use crate::command::context_dir::Here;
@@ -11,7 +11,7 @@ use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::number;
 use crate::command::screen::{self, visible};
 use crate::refine::artefact::{Artefact, PlanFile};
-use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
+use crate::refine::{Refiner, Rounded, Template, close_what_was_left, notice, of_rounds};
 use crate::runs::client;
 use crate::runs::engine::wait_for_earlier;
 use crate::runs::options::{self, ClientOptions};

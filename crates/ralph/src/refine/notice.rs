@@ -11,7 +11,7 @@ use ralph_io::terminal::notify as terminal;
 
 /// Notifies through the desktop, else through the terminal's own notification and its bell; and
 /// through the user's command, if one is set.
-pub(super) fn give(refiner: &Refiner<'_>, event: &NoticeEvent, text: &str) {
+pub(crate) fn give(refiner: &Refiner<'_>, event: &NoticeEvent, text: &str) {
     let title = screen::visible(&format!("ralph refine: {}", refiner.name));
     let shown = screen::visible(text);
     if !terminal::desktop(&title, &shown) {
