@@ -79,7 +79,8 @@ impl<'a> RoundFolder<'a> {
             if is_first && this.clear() {
                 let found: Vec<_> = this.candidates().iter().map(|path| text(path)).collect();
                 this.note.set_len(0)?;
-                this.note.write_all_at(&serde_json::to_vec(&found)?, 0)?;
+                let text = serde_json::to_vec(&found).map_err(std::io::Error::other)?;
+                this.note.write_all_at(&text, 0)?;
             }
             this.note.lock_shared()?;
             Ok(this)
