@@ -2,7 +2,7 @@
 
 use crate::executables::executables;
 use crate::world::{World, start};
-use crate::{parallel_run, plan, ralplan_run, session_run};
+use crate::{parallel_run, plan, ralplan_run, refine, session_run};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -242,8 +242,8 @@ fn the_end_and_the_pause_of_a_parallel_run_call_the_user_once_and_its_workers_do
 }
 
 /// A client at its usage limit.
-const LIMIT: &str = r#"say '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4102444800}}'
-say '{"type":"result","is_error":true,"api_error":"usage_limit_reached","api_error_status":429,"result":"limit"}'
+const LIMIT: &str = r#"printf '%s\n' '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4102444800}}'
+printf '%s\n' '{"type":"result","is_error":true,"api_error":"usage_limit_reached","api_error_status":429,"result":"limit"}'
 exit 1"#;
 
 #[test]
@@ -317,6 +317,30 @@ fn the_end_of_planning_in_rounds_calls_the_user_and_so_does_a_failure() {
         );
         assert!(told["what"].as_str().unwrap().contains(what), "{told}");
         assert_eq!(told["loop_id"].as_str().unwrap().is_empty(), event == "paused");
+    }
+}
+
+#[test]
+fn planning_and_a_refinement_that_wait_for_the_usage_limit_call_the_user() {
+    // Soon enough to wait for it.
+    let soon = LIMIT.replace("4102444800", "'$(($(date +%s) + 3600))'");
+    let words: [(World, &[&str], &str); 2] = [
+        (plan::world(&soon), &["plan"], "plan"),
+        (refine::world(&soon), &["refine", "loop", "--plan", "plan.md"], "refine"),
+    ];
+    for (world, words, mode) in words {
+        set(&world, &["sh", "-c", KEEPS], &[]);
+        let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+        command.args(words).stdin(std::process::Stdio::null());
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut run = command.spawn().unwrap();
+        let told = wait("nobody was called", || kept(&world).into_iter().next());
+        assert_eq!((&told["event"], &told["mode"]), (&json!("limit"), &json!(mode)));
+        assert_eq!(told["what"], "usage limit reached");
+        assert!(told["why"].as_str().unwrap().starts_with("the run waits until "));
+        let id = rustix::process::Pid::from_child(&run);
+        rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+        run.wait().unwrap();
     }
 }
 

@@ -42,6 +42,9 @@ pub enum NoticeEvent {
     },
 }
 
+/// What happened to a run without a loop that waits for the usage limit.
+pub const LIMITED: &str = "usage limit reached";
+
 impl NoticeEvent {
     fn word(&self) -> &'static str {
         match self {
@@ -254,6 +257,10 @@ impl Notice {
         (what, next): (&str, String),
         at: Timestamp,
     ) -> Notice {
+        let (why, next) = match event {
+            NoticeEvent::Limit { until } => (waits(until), String::new()),
+            _ => (String::new(), next),
+        };
         Notice {
             schema_version: SCHEMA_VERSION,
             event: event.word().to_owned(),
@@ -262,7 +269,7 @@ impl Notice {
             mode: mode.to_owned(),
             title: title(project),
             what: what.to_owned(),
-            why: String::new(),
+            why,
             next,
             text: String::new(),
             ending: None,
@@ -280,6 +287,10 @@ impl Notice {
         self.text = lines.join("\n");
         self
     }
+}
+
+fn waits(until: &str) -> String {
+    format!("the run waits until {until} and then continues by itself")
 }
 
 fn title(project: &str) -> String {
@@ -320,8 +331,7 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
             (format!("{noun} awaits your decision at {position}"), String::new(), next.to_owned())
         }
         NoticeEvent::Limit { until } => {
-            let why = format!("the run waits until {until} and then continues by itself");
-            (format!("usage limit reached at {position}"), why, String::new())
+            (format!("{LIMITED} at {position}"), waits(until), String::new())
         }
         NoticeEvent::Reviewed { number, what } => {
             (format!("review {number} is done: {what}"), String::new(), String::new())

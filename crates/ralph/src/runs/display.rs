@@ -22,8 +22,8 @@ pub(crate) trait RoundDisplay {
     /// Shows the current activity, and the tokens so far if known.
     fn now(&self, what: &str, tokens: Option<u64>);
     fn say(&self, words: &str);
-    /// Takes the time until which the round waits for the usage limit. Only a display whose run has
-    /// a loop needs it.
+    /// Takes the time until which the round waits for the usage limit. Only a display that passes it
+    /// to the run needs it.
     fn limited(&self, _until: Timestamp) {}
     /// Shows what Ctrl-C does. A display of several rounds shows it once for all.
     fn answer_person(&self, words: &str) {

@@ -103,6 +103,11 @@ pub(crate) trait Owner<'a> {
         None
     }
 
+    /// Calls the user because a round waits for the usage limit until then.
+    fn limited(&mut self, until: Timestamp) {
+        self.runner().call_for_limit(until);
+    }
+
     /// Takes the result of a client that is gone. No process that it started is alive.
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
@@ -193,7 +198,9 @@ fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()>
 fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
     match heard {
         MemberEvent::Line(line) => {
-            owner.runner().take_down(name, &line);
+            if let Some(until) = owner.runner().take_down(name, &line) {
+                owner.limited(until);
+            }
             Ok(())
         }
         MemberEvent::Gone(how) => {

@@ -7,18 +7,19 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::notify;
-use crate::command::screen;
+use crate::command::screen::{self, local};
 use crate::command::select_loop::{self, LoopArgs};
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::worker::RoundOrder;
 use anyhow::Result;
+use jiff::Timestamp;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::text::plural::counted;
-use ralph_core::views::notice::{Notice, NoticeEvent};
+use ralph_core::views::notice::{LIMITED, Notice, NoticeEvent};
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::settings;
@@ -79,6 +80,10 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
         self.runner.start(&label, (&label, ""), &order).map(|()| Then::Again)
     }
 
+    fn limited(&mut self, until: Timestamp) {
+        self.plan.call_user(&NoticeEvent::Limit { until: local(until) }, LIMITED);
+    }
+
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result()?;
         self.runner.remove(name, &came);
@@ -122,23 +127,22 @@ impl Planner<'_> {
         let was_asked = run.runner.was_asked();
         let planned = self.conclude(run);
         if !was_asked {
-            self.call_user(&planned);
+            match &planned {
+                Ok(what) => self.call_user(&NoticeEvent::Ended, what),
+                Err(error) => self.call_user(&NoticeEvent::Paused, &format!("{error:#}")),
+            }
         }
         screen::say(&planned?)?;
         Ok(Exit::Done)
     }
 
     /// Calls the user, who may have left: planning takes long.
-    fn call_user(&self, planned: &Result<String>) {
+    fn call_user(&self, event: &NoticeEvent, what: &str) {
         let set = settings::read(&self.here.home, &self.here.root).0.notify();
-        let (event, what) = match planned {
-            Ok(what) => (NoticeEvent::Ended, what.clone()),
-            Err(error) => (NoticeEvent::Paused, format!("{error:#}")),
-        };
         let found = select_loop::to_plan(self.here, &LoopArgs::default()).ok().flatten();
         let loop_id = found.map(|found| found.state.loop_id).unwrap_or_default();
         let of = (loop_id.as_str(), &*self.here.root.to_string_lossy());
-        let notice = Notice::of_planning(of, &event, &what, clock::now(), notify::clean);
+        let notice = Notice::of_planning(of, event, what, clock::now(), notify::clean);
         for delivery in notify::send(&set, &notice).iter().filter(|one| one.outcome.is_err()) {
             screen::tell(&format!("the notification {}", delivery.describe()));
         }

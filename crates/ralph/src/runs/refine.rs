@@ -9,9 +9,9 @@ use super::options::{self, ClientOptions};
 use super::plan::StoreTasks;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
-use crate::command::screen::{self, visible};
-use crate::refine::Template;
+use crate::command::screen::{self, local, visible};
 use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
+use crate::refine::{Template, notice};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::measure::ArtefactChange;
 use ralph_core::modes::refine::prompt::{Prompt, Tracker, variable};
@@ -19,6 +19,7 @@ use ralph_core::modes::refine::state::{Refinement, RoundEntry};
 use ralph_core::modes::refine::{PlanAfter, RefineEvent, RefineOutcome, chart, say, step, unified};
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::transcript::stream::Denial;
+use ralph_core::views::notice::{LIMITED, NoticeEvent};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::refine::{Commits, RefineStore};
 use ralph_io::{process::clock, process::random};
@@ -38,6 +39,8 @@ pub(crate) struct Refiner<'a> {
     pub(crate) logs: PathBuf,
     /// True if the user is asked before a plan is changed.
     pub(crate) confirms: bool,
+    /// True if the user is called.
+    pub(crate) notifies: bool,
     /// True if a plan is committed after each round that changed it.
     pub(crate) commits: bool,
     /// True once a round should have been committed and was not.
@@ -79,7 +82,13 @@ impl Refiner<'_> {
 
     fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
         let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
-        engine::round(self.here, round, &alone, interrupts, &self.client.policy())
+        let limited = |until| {
+            if self.notifies {
+                notice::give(self, &NoticeEvent::Limit { until: local(until) }, LIMITED);
+            }
+        };
+        let policy = self.client.policy();
+        engine::round(self.here, (round, &alone), interrupts, &policy, &limited)
     }
 
     /// The round, ready for the client.

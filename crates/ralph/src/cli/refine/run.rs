@@ -206,7 +206,7 @@ impl<'a> RefineSetup<'a> {
         let stands = self.open().map_err(session::told)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
         let notifies = wanted == Rounds::All && !self.args.no_notify;
-        let refiner = self.refiner();
+        let refiner = Refiner { notifies, ..self.refiner() };
         user_files::make_folders(&refiner.logs, 0o700)?;
         screen::tell(&visible(&format!(
             "refining {} as `{}`; logs in {}",
@@ -215,7 +215,7 @@ impl<'a> RefineSetup<'a> {
             refiner.logs.display()
         )));
         let done = rounds_of(&refiner, wanted, &Interrupts::catch()?);
-        end(&refiner, notifies, done)
+        end(&refiner, done)
     }
 
     fn open(&self) -> Result<Refinement> {
@@ -240,6 +240,7 @@ impl<'a> RefineSetup<'a> {
             artefact: self.artefact,
             template: self.template,
             confirms: self.args.confirm,
+            notifies: !self.args.no_notify,
             commits: self.args.commit,
             lacks_commit: Cell::new(false),
             store: task::store,
@@ -414,9 +415,9 @@ fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> 
     }
 }
 
-fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Exit> {
+fn end(refiner: &Refiner<'_>, done: Result<RunEnd>) -> Result<Exit> {
     let tell = |event: NoticeEvent, text: &str| {
-        if notifies {
+        if refiner.notifies {
             notice::give(refiner, &event, text);
         }
     };

@@ -257,19 +257,21 @@ impl<'a, V> ClientRunner<'a, V> {
         Ok(heard)
     }
 
-    pub(super) fn take_down(&mut self, name: &str, line: &[u8]) {
+    /// Takes a message of a round. Returns until when the round waits for the usage limit, if it says so.
+    pub(super) fn take_down(&mut self, name: &str, line: &[u8]) -> Option<Timestamp> {
         match serde_json::from_slice(line) {
             Ok(RoundMessage::Now { what, tokens }) => self.screen.now(name, &what, tokens),
             Ok(RoundMessage::Say(words)) => self.screen.say(name, &words),
-            Ok(RoundMessage::Limit(until)) => self.call_for_limit(until),
+            Ok(RoundMessage::Limit(until)) => return Some(until),
             Ok(last) => drop(self.told.insert(name.to_owned(), last)),
             // The process was killed while it wrote this line.
             Err(_) => {}
         }
+        None
     }
 
-    /// Calls the user because a round waits for the usage limit.
-    fn call_for_limit(&self, until: Timestamp) {
+    /// Calls the user because a round of the loop waits for the usage limit.
+    pub(super) fn call_for_limit(&self, until: Timestamp) {
         let Some(file) = self.file else { return };
         if let Ok(Some(Loaded { state, .. })) = file.read() {
             notice::call(file, &state, &NoticeEvent::Limit { until: local(until) });

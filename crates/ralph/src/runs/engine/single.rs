@@ -6,6 +6,7 @@ use crate::command::exit::{Exit, refused};
 use crate::runs::client::{ClientRound, Policy, RoundResult};
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use ralph_core::state::LoopState;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::lock;
@@ -16,16 +17,16 @@ use std::time::Duration;
 pub(crate) const TO_END: Duration = Duration::from_secs(20);
 
 /// Runs one round to its end. After the first Ctrl-C it continues; a round that only waits ends at
-/// once.
+/// once. `limited` calls the user when the round waits for the usage limit.
 pub(crate) fn round(
     here: &Here,
-    round: &ClientRound,
-    alone: &Path,
+    (round, alone): (&ClientRound, &Path),
     interrupts: &Interrupts,
     policy: &Policy,
+    limited: &dyn Fn(Timestamp),
 ) -> Result<RoundResult> {
-    let mut single =
-        Single { runner: ClientRunner::one((here, None), interrupts, "")?, came: None };
+    let runner = ClientRunner::one((here, None), interrupts, "")?;
+    let mut single = Single { runner, limited, came: None };
     let order = RoundOrder::new(round.clone(), policy, alone);
     single.runner.start("", (&round.label, ""), &order)?;
     work(&mut single)?;
@@ -34,6 +35,7 @@ pub(crate) fn round(
 
 struct Single<'a> {
     runner: ClientRunner<'a, ()>,
+    limited: &'a dyn Fn(Timestamp),
     came: Option<RoundResult>,
 }
 
@@ -47,6 +49,10 @@ impl<'a> Owner<'a> for Single<'a> {
     fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
         self.runner.stop(RunEnd::Decided(()));
         Ok(Then::Again)
+    }
+
+    fn limited(&mut self, until: Timestamp) {
+        (self.limited)(until);
     }
 
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
