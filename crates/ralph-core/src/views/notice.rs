@@ -474,6 +474,26 @@ mod tests {
     }
 
     #[test]
+    fn a_notice_without_a_loop_says_what_to_type_unless_the_run_continues_by_itself() {
+        let of = |event: &NoticeEvent| {
+            let planning = Notice::of_planning(("L", "/x/shop"), event, "w", NOW, str::to_owned);
+            let named = ("r", "/x/shop");
+            [planning, Notice::of_refinement(named, event, "w", NOW, str::to_owned)]
+                .map(|notice| notice.text)
+        };
+        let waits = "w\nthe run waits until 10:00 and then continues by itself";
+        let limit = NoticeEvent::Limit { until: "10:00".to_owned() };
+        assert_eq!(of(&limit), [waits, waits]);
+        let ended = [
+            "w\n`ralph build` works through the tasks",
+            "w\n`ralph refine status --id r` shows it",
+        ];
+        assert_eq!(of(&NoticeEvent::Ended), ended);
+        let paused = ["w\n`ralph plan` continues", "w\n`ralph refine loop --id r` continues"];
+        assert_eq!(of(&NoticeEvent::Paused), paused);
+    }
+
+    #[test]
     fn the_last_review_of_criteria_that_proves_is_an_event_and_one_at_the_keyboard_is_none() {
         let judged_by = |by: CriterionRunner, second: i64, passed: bool| Criterion {
             id: format!("AC-{second}"),
