@@ -2,7 +2,7 @@
 //!
 //! One machine merges at a time. The lease saves work; the compare-and-swap of the ledger makes it
 //! safe. Every verdict renews the lease. Between two verdicts the integrator renews it while it works
-//! (`lease::is_renewal_due`), and an idle one does not: after the lease, whoever has work takes over.
+//! (`lease::is_renewal_due`), and an idle one does not: after the lease, the next machine with work takes over.
 
 use super::batch;
 use super::ending;

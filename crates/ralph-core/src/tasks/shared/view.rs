@@ -26,7 +26,7 @@ pub enum TaskStanding<'a> {
     Ready,
     Claimed {
         machine: &'a Name,
-        /// The tip of the chain: whoever finishes or takes over expects it.
+        /// The tip of the chain: a finish or a take-over expects it.
         claim: &'a ObjectId,
     },
     /// Waits for the integrator.
