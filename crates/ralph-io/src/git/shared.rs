@@ -57,21 +57,10 @@ impl SharedRepository {
             .with_context(|| format!("could not make `{}`", parent.display()))?;
         let lock = lock::take(folder, PATIENCE)?;
         let network = Network::of(clone, remote)?;
-        if !folder.join("objects").is_dir() {
-            make(folder, clone)?;
-        }
         remove_locks(folder)?;
+        make(folder, clone)?;
         let empty_tree = git::line(local(folder).args(["mktree"]))?;
         Ok(SharedRepository { folder: folder.to_owned(), space, network, empty_tree, lock })
-    }
-
-    /// The folder, from which a worktree of the clone can fetch.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    pub fn space(&self) -> &Namespace {
-        &self.space
     }
 
     /// Stores a record as a commit, and keeps it until [`SharedRepository::forget`], so that a process
@@ -136,6 +125,7 @@ fn in_repository(folder: &Path, start: &Path) -> Command {
     command
 }
 
+/// Changes nothing in a repository that is there, but completes one whose maker was killed and follows a clone that was moved.
 fn make(folder: &Path, clone: &Path) -> Result<()> {
     let format = git::line(git::command(clone).args(["rev-parse", "--show-object-format"]))?;
     let objects = git::line(git::command(clone).args([

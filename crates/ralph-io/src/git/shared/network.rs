@@ -33,7 +33,7 @@ pub(super) struct Network {
     clone: PathBuf,
     push: String,
     pub(super) access: Vec<(OsString, OsString)>,
-    pub(super) ssh: Option<OsString>,
+    pub(super) ssh: OsString,
     pub(super) deadline: Duration,
 }
 
@@ -61,22 +61,16 @@ impl Network {
         let listed =
             git::answer(git::command(clone).args(["config", "--null", "--get-regexp", ACCESS]));
         let listed = listed.map(|(_, listed)| listed)?;
-        let access = listed.split(|byte| *byte == 0).filter_map(entry).collect();
-        let mut network =
-            Network { clone: clone.to_owned(), fetch, push, access, ssh: None, deadline: DEADLINE };
-        network.ssh = network.ssh_without_prompts();
-        Ok(network)
+        let access: Vec<_> = listed.split(|byte| *byte == 0).filter_map(entry).collect();
+        let ssh = Self::ssh_without_prompts(&access);
+        Ok(Network { clone: clone.to_owned(), fetch, push, access, ssh, deadline: DEADLINE })
     }
 
     /// The user's own ssh command, which must not ask. Other programs know no such option.
-    fn ssh_without_prompts(&self) -> Option<OsString> {
+    fn ssh_without_prompts(access: &[(OsString, OsString)]) -> OsString {
         let configured = || {
-            let is_command = |key: &OsString| key.eq_ignore_ascii_case("core.sshcommand");
-            self.access
-                .iter()
-                .rev()
-                .find(|(key, _)| is_command(key))
-                .map(|(_, value)| value.clone())
+            let mut configured = access.iter().rev().filter(|(key, _)| key == "core.sshcommand");
+            configured.next().map(|(_, value)| value.clone())
         };
         let program = || std::env::var_os("GIT_SSH").map(|it| quoted(&it.to_string_lossy()).into());
         let own = std::env::var_os("GIT_SSH_COMMAND").or_else(configured).or_else(program);
@@ -86,7 +80,7 @@ impl Network {
         if first.trim_matches('\'').rsplit('/').next() == Some("ssh") {
             ssh.push(" -o BatchMode=yes -o ConnectTimeout=30");
         }
-        Some(ssh)
+        ssh
     }
 
     fn command(&self, folder: &Path) -> Command {
@@ -104,9 +98,7 @@ impl Network {
                 command.env(kept, value);
             }
         }
-        if let Some(ssh) = &self.ssh {
-            command.env("GIT_SSH_COMMAND", ssh);
-        }
+        command.env("GIT_SSH_COMMAND", &self.ssh);
         command.env("GIT_CONFIG_COUNT", self.access.len().to_string());
         for (count, (key, value)) in self.access.iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{count}"), key);

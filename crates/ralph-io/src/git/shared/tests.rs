@@ -31,6 +31,14 @@ impl Remote {
         SharedRepository::open(&self.private(name), &self.at.path("one"), "origin", space())
     }
 
+    /// A machine that has stored a claim.
+    fn claimed(&self) -> (SharedRepository, Append, ObjectId) {
+        let a = self.machine("a");
+        let append = claim("a", None);
+        let record = a.store(&append).unwrap();
+        (a, append, record)
+    }
+
     fn private(&self, name: &str) -> PathBuf {
         self.at.path("home").join(format!("{name}.git"))
     }
@@ -105,9 +113,7 @@ fn of_two_machines_that_claim_at_once_the_server_lets_one_win_and_both_learn_it(
 #[test]
 fn a_record_is_pending_until_it_is_forgotten_also_for_the_next_process() {
     let remote = Remote::new();
-    let a = remote.machine("a");
-    let append = claim("a", None);
-    let record = a.store(&append).unwrap();
+    let (a, append, record) = remote.claimed();
     drop(a);
     let a = remote.machine("a");
     assert_eq!(a.pending().unwrap(), [(append.reference.clone(), record)]);
@@ -145,9 +151,7 @@ fn a_chain_is_read_after_what_was_seen_with_the_work_and_the_message() {
 #[test]
 fn one_push_carries_several_updates_and_each_is_decided_alone() {
     let remote = Remote::new();
-    let a = remote.machine("a");
-    let taken = claim("a", None);
-    let record = a.store(&taken).unwrap();
+    let (a, taken, record) = remote.claimed();
     let other = "refs/ralph/shared/l/m/a";
     let wrong = Update { reference: &taken.reference, expected: Some(&record), new: Some(&record) };
     let right = Update { reference: other, expected: None, new: Some(&record) };
@@ -164,9 +168,7 @@ fn one_push_carries_several_updates_and_each_is_decided_alone() {
 #[test]
 fn a_reference_that_is_gone_from_the_remote_is_gone_here() {
     let remote = Remote::new();
-    let a = remote.machine("a");
-    let append = claim("a", None);
-    let record = a.store(&append).unwrap();
+    let (a, append, record) = remote.claimed();
     push(&a, &append, &record);
     a.fetch().unwrap();
     assert_eq!(a.references().unwrap().len(), 1);
@@ -178,9 +180,7 @@ fn a_reference_that_is_gone_from_the_remote_is_gone_here() {
 #[test]
 fn a_remote_that_is_gone_is_an_error_with_gits_words_and_loses_nothing() {
     let remote = Remote::new();
-    let a = remote.machine("a");
-    let append = claim("a", None);
-    let record = a.store(&append).unwrap();
+    let (a, append, record) = remote.claimed();
     let (here, away) = (remote.at.path("remote.git"), remote.at.path("away.git"));
     std::fs::rename(&here, &away).unwrap();
     let error = a.fetch().unwrap_err().to_string();
@@ -194,9 +194,7 @@ fn a_remote_that_is_gone_is_an_error_with_gits_words_and_loses_nothing() {
 #[test]
 fn a_call_that_hangs_ends_at_its_deadline_and_the_next_one_works() {
     let remote = Remote::new();
-    let mut a = remote.machine("a");
-    let append = claim("a", None);
-    let record = a.store(&append).unwrap();
+    let (mut a, append, record) = remote.claimed();
     push(&a, &append, &record);
     // The server's end of the pipe: says nothing and does not end.
     let silent = remote.at.path("silent");
@@ -218,9 +216,7 @@ fn a_call_that_hangs_ends_at_its_deadline_and_the_next_one_works() {
 #[test]
 fn one_process_at_a_time_has_the_repository_and_what_a_killed_git_locked_is_free_again() {
     let remote = Remote::new();
-    let a = remote.machine("a");
-    let append = claim("a", None);
-    let record = a.store(&append).unwrap();
+    let (a, append, record) = remote.claimed();
     push(&a, &append, &record);
     lock::wait_until(Instant::now());
     let error = remote.open("a").unwrap_err().to_string();
@@ -238,12 +234,27 @@ fn one_process_at_a_time_has_the_repository_and_what_a_killed_git_locked_is_free
 }
 
 #[test]
+fn a_repository_whose_maker_was_killed_is_completed_and_one_with_records_keeps_them() {
+    let remote = Remote::new();
+    let (a, append, record) = remote.claimed();
+    drop(a);
+    for left in ["objects/info/alternates", "HEAD"] {
+        std::fs::remove_file(remote.private("a").join(left)).unwrap();
+    }
+    let a = remote.machine("a");
+    assert_eq!(a.pending().unwrap(), [(append.reference, record.clone())]);
+    let work = git_in(&remote.at.path("one"), &["rev-parse", "HEAD"]);
+    let work = ObjectId::try_from(work.trim().to_owned()).unwrap();
+    assert_eq!(a.chain(None, &work).unwrap().len(), 1, "the objects of the clone are there");
+}
+
+#[test]
 fn the_users_ssh_command_is_kept_and_asked_not_to_prompt() {
     let remote = Remote::new();
     let one = remote.at.path("one");
     let ssh = |value: &str| {
         git_in(&one, &["config", "core.sshCommand", value]);
-        let found = Network::of(&one, "origin").unwrap().ssh.unwrap();
+        let found = Network::of(&one, "origin").unwrap().ssh;
         found.into_string().unwrap()
     };
     assert_eq!(ssh("ssh -i key"), "ssh -i key -o BatchMode=yes -o ConnectTimeout=30");
