@@ -14,6 +14,7 @@ use crate::support::{PATIENCE, World, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
     a_round_cannot_leave_its_bounds_and_what_it_tried_is_told,
+    what_the_model_has_a_criterion_run_cannot_leave_the_bounds_either_and_is_told,
     a_process_that_a_command_leaves_running_ends_with_it_and_is_reported,
     commands_that_leave_nothing_running_are_as_before_and_nothing_is_reported,
     a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside,
@@ -112,6 +113,52 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
     assert!(explained.contains("; sandbox: "), "{explained}");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
     assert_eq!(litter(&project), [""; 0]);
+}
+
+/// The criterion is the user's, and runs each test in the tree: the model writes one that attacks.
+fn what_the_model_has_a_criterion_run_cannot_leave_the_bounds_either_and_is_told() {
+    let world = installed();
+    let home = world.home().display().to_string();
+    fs::create_dir(world.home().join(".ssh")).unwrap();
+    fs::write(world.home().join(".ssh/id"), "THE-KEY").unwrap();
+    let project = world.project();
+    fs::write(project.join("suite"), "for one in t/*.sh; do sh $one; done; test -s made\n")
+        .unwrap();
+    let attacks = format!(
+        "echo x > {home}/written\ncat {home}/.ssh/id > leaked\necho x > .git/hooks/pre-commit\n\
+         curl -sS https://example.com\nsetsid sleep 600 >/dev/null 2>&1 &\n"
+    );
+    let script = Script::new()
+        .turn(ScriptedTurn::bash("mkdir t"))
+        .turn(ScriptedTurn::tool(
+            "Write",
+            json!({"file_path": project.join("t/attack.sh"), "content": attacks}),
+        ))
+        .turn(ScriptedTurn::text("A test is there."))
+        .turn(ScriptedTurn::bash("rm t/attack.sh; echo x > t/none.sh; echo x > made"))
+        .turn(ScriptedTurn::text("Done."));
+    let stand_in = StandIn::start(script).unwrap();
+    let task = ["run", "Make it", "--ac", "it is there=sh suite"];
+    let run = world.ralph_with_client(&stand_in, &task).exits(0);
+    assert!(!world.home().join("written").exists());
+    assert!(!project.join(".git/hooks/pre-commit").exists());
+    let leaked = fs::read_to_string(project.join("leaked")).unwrap_or_default();
+    assert!(!leaked.contains("THE-KEY"), "{leaked}");
+    let left = processes(&world);
+    assert!(!left.iter().any(|(_, name)| name == "sleep"), "{left:?}");
+    let explained = world.ralph(&["explain", "99"]).exits(0).stdout;
+    for told in [&run.stderr, &explained] {
+        for attempt in [
+            "/written`",
+            ".ssh`",
+            "it may not write `.git/hooks/pre-commit`",
+            "it tried to reach `example.com`",
+            "left processes running, which Ralph ended",
+        ] {
+            assert!(told.contains(attempt), "{attempt}: {told}");
+        }
+    }
+    assert_eq!(the_ended(&world).ending(), "complete at 1/25");
 }
 
 const REPORT: &str = "ralph: ended what the command left running: ";

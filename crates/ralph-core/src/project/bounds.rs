@@ -8,7 +8,9 @@
 pub mod seatbelt;
 
 use crate::project::settings::SandboxSettings;
+use crate::protocol::sandbox::attempts;
 pub use crate::state::Bounds;
+use std::collections::BTreeSet;
 
 /// What the bounds of a loop depend on. All paths are absolute and without links.
 #[derive(Debug, Clone, Default)]
@@ -179,22 +181,42 @@ impl Bounds {
     }
 }
 
-/// What the end of a failed command's output says about the bounds, with the remedy.
-pub fn refusal(tail: &str) -> Option<String> {
-    const SIGNS: [&str; 4] =
-        ["Read-only file system", "read-only file system", "EROFS", "Operation not permitted"];
-    let line = tail.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign)))?;
-    let mut words = line.split(|one: char| one.is_whitespace() || "'\"`‘’,()".contains(one));
-    let path = words.find(|word| word.starts_with('/') && word.len() > 1);
-    let path = path.map(|path| path.trim_end_matches(':'));
-    let folder = path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
-    Some(match (path, folder) {
-        (Some(path), Some(folder)) if !folder.is_empty() => format!(
-            "it may not write `{path}`; to allow it: `write = [\"{folder}\"]` below `[sandbox]`"
-        ),
-        _ => "it may not write there; to allow it: `write = [\"FOLDER\"]` below `[sandbox]`"
-            .to_owned(),
-    })
+/// What the end of a command's output says about the bounds, each with its remedy if there is one.
+pub fn refusals(tail: &str, bounds: &Bounds) -> Vec<String> {
+    let hidden = &bounds.read_deny;
+    let lines = attempts::candidates(tail);
+    let prevented = lines.iter().filter(|line| attempts::is_prevented(line, hidden));
+    let mut told: Vec<String> = prevented
+        .map(|line| match attempts::hidden_path(line, hidden) {
+            Some(path) => format!("it may not read `{path}`"),
+            None => refused_write(line),
+        })
+        .collect();
+    let mut known = BTreeSet::new();
+    told.retain(|one| known.insert(one.clone()));
+    told
+}
+
+fn refused_write(line: &str) -> String {
+    let words = || {
+        let words = line.split(|one: char| one.is_whitespace() || "'\"`‘’,()".contains(one));
+        words.map(|word| word.trim_end_matches(':')).filter(|word| word.len() > 1)
+    };
+    // A shell names itself and its script before the file.
+    let path = words().filter(|word| word.starts_with('/')).next_back();
+    match (path, words().filter(|word| word.contains('/')).next_back()) {
+        (Some(path), _) => match path.rsplit_once('/') {
+            Some((folder, _)) if !folder.is_empty() => format!(
+                "it may not write `{path}`; to allow it: `write = [\"{folder}\"]` below `[sandbox]`"
+            ),
+            _ => format!("it may not write `{path}`"),
+        },
+        (None, Some(path)) => format!("it may not write `{path}`"),
+        (None, None) => {
+            "it may not write there; to allow it: `write = [\"FOLDER\"]` below `[sandbox]`"
+                .to_owned()
+        }
+    }
 }
 
 /// How many denied paths the start of a run names.
@@ -337,18 +359,31 @@ mod tests {
 
     #[test]
     fn a_failure_outside_of_the_bounds_names_the_setting() {
-        let said = |tail| refusal(tail).unwrap_or_default();
+        let bounds = Bounds { read_deny: vec!["/home/u/.ssh".to_owned()], ..Bounds::default() };
+        let said = |tail| refusals(tail, &bounds).join("\n");
         assert_eq!(said("1 failed"), "");
         let folder = "`write = [\"/home/u/.cache/x\"]` below `[sandbox]`";
         for line in [
             "a\ntouch: cannot touch '/home/u/.cache/x/a': Read-only file system",
             "Error: EROFS: read-only file system, open '/home/u/.cache/x/a'",
             "OSError: [Errno 30] Read-only file system: '/home/u/.cache/x/a'",
-            "bash: line 1: /home/u/.cache/x/a: Read-only file system",
+            "/bin/bash: line 1: /home/u/.cache/x/a: Read-only file system",
         ] {
             assert!(said(line).ends_with(folder), "{}", said(line));
         }
         assert!(said("touch: x: Read-only file system").contains("FOLDER"));
+        let several = "t/a.sh: 1: cannot create /home/u/w: Read-only file system\n\
+            cat: /home/u/.ssh/id: No such file or directory\ncat: other: No such file or directory\n\
+            t/a.sh: 3: cannot create .git/hooks/pre-commit: Read-only file system\n\
+            t/a.sh: 3: cannot create .git/hooks/pre-commit: Read-only file system\n";
+        assert_eq!(
+            refusals(several, &bounds),
+            [
+                "it may not write `/home/u/w`; to allow it: `write = [\"/home/u\"]` below `[sandbox]`",
+                "it may not read `/home/u/.ssh`",
+                "it may not write `.git/hooks/pre-commit`",
+            ]
+        );
     }
 
     use serde::Deserialize;

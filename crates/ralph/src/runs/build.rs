@@ -14,16 +14,20 @@ pub(crate) use begin::{
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
+use crate::command::journal::note;
 use crate::command::plan_import;
+use crate::command::screen::visible;
 use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
-use crate::runs::options::ClientOptions;
+use crate::runs::options::{ClientOptions, TOLD};
 use crate::runs::parallel::held_by_client;
 use crate::runs::review::{self, Reviewed};
 use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result, bail};
 use events::{Answer, criteria};
+use jiff::Timestamp;
+use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
@@ -281,7 +285,7 @@ impl<'a> Builder<'a> {
     /// Runs the criteria that are due, in a process of their own, which can take on the recorded
     /// environment. `None` if the user ended it.
     fn prove(&self) -> Result<Option<Proof>> {
-        let interrupts = self.runner.interrupts;
+        let (interrupts, began) = (self.runner.interrupts, clock::now());
         let proof = delegate::prove_unless_ended(self.order.file, A_DAY, interrupts)?;
         if let Some(proof) = &proof
             && proof.trees.is_empty()
@@ -289,7 +293,28 @@ impl<'a> Builder<'a> {
         {
             bail!("could not run the criteria: {}", proof.problem);
         }
+        self.tell_attempts(began)?;
         Ok(proof)
+    }
+
+    /// Reports what the commands that were started since then tried outside of the bounds.
+    fn tell_attempts(&self, since: Timestamp) -> Result<()> {
+        let (here, file) = (self.runner.here, self.order.file);
+        let Some(loaded) = file.read().map_err(bad_state)? else { return Ok(()) };
+        let mut state = loaded.state;
+        state.acceptance_criteria.retain(|one| {
+            let started = one.receipt.as_ref().and_then(|receipt| receipt.started_at);
+            started.is_some_and(|started| started >= since)
+        });
+        let lines = completion_feedback::out_of_bounds(&state);
+        for line in &lines {
+            self.runner.screen.tell(&visible(line));
+        }
+        if !lines.is_empty() {
+            let told = bounded(&lines.join(" "), TOLD);
+            note(here, file, &state, (self.runner.words.command, "criteria run"), &told);
+        }
+        Ok(())
     }
 
     /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing

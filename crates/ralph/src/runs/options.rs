@@ -312,7 +312,7 @@ pub(crate) fn rests(came: &RoundResult, crashes: u32) -> Option<(PauseCause, Str
 }
 
 /// The longest text for a round in the journal.
-const TOLD: usize = 1_000;
+pub(crate) const TOLD: usize = 1_000;
 
 /// The journal's text about a round, with what else was noticed: no hook event reports that in every
 /// mode.

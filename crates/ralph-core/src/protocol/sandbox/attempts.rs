@@ -33,7 +33,9 @@ fn is_error(line: &str) -> bool {
 
 /// No other cause is likely: a project is not on a read-only file system.
 fn is_refused_write(line: &str) -> bool {
-    line.contains("Read-only file system") || line.contains("Operation not permitted")
+    let signs =
+        ["Read-only file system", "read-only file system", "EROFS", "Operation not permitted"];
+    signs.iter().any(|sign| line.contains(sign))
 }
 
 /// A hidden file does not exist in the sandbox, or cannot be opened.
@@ -44,10 +46,13 @@ fn is_hidden(line: &str) -> bool {
 /// True if a candidate shows that the sandbox has prevented something; `hidden` are the paths that
 /// it hides.
 pub fn is_prevented(line: &str, hidden: &[String]) -> bool {
-    match is_hidden(line) {
-        true => hidden.iter().any(|path| line.contains(path.as_str())),
-        false => true,
-    }
+    !is_hidden(line) || hidden_path(line, hidden).is_some()
+}
+
+/// The hidden path that a line shows as missing.
+pub fn hidden_path<'a>(line: &str, hidden: &'a [String]) -> Option<&'a str> {
+    let shown = hidden.iter().filter(|path| line.contains(path.as_str()));
+    shown.map(String::as_str).next().filter(|_| is_hidden(line))
 }
 
 #[cfg(test)]

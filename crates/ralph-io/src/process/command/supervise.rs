@@ -15,6 +15,7 @@ use crate::process::portable;
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::project::bounds;
+use ralph_core::state::Bounds;
 use ralph_core::text::sanitize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -51,6 +52,7 @@ pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> C
             command,
             signals,
             pipe: Some(pipe),
+            bounds: request.bounds.as_ref(),
             bounded,
             output: Output::begin(request, observer),
             exit: None,
@@ -77,6 +79,7 @@ struct CommandWatch<'a> {
     /// The command's process, which leads a group.
     command: Pid,
     signals: Signals,
+    bounds: Option<&'a Bounds>,
     bounded: Option<Bounded>,
     /// Not set after the other end is closed.
     pipe: Option<PipeReader>,
@@ -98,9 +101,7 @@ impl CommandWatch<'_> {
         let mut refused = Vec::new();
         if let Some(outcome) = self.bounded.map(Bounded::finish) {
             refused = outcome.refused;
-            if ended != CommandEnd::Exited(0) {
-                refused.extend(bounds::refusal(&output.tail));
-            }
+            refused.extend(self.bounds.iter().flat_map(|of| bounds::refusals(&output.tail, of)));
             left.retain(|name| !OURS.contains(&name.as_str()));
             ended = match outcome.inside {
                 Some(inside) if matches!(ended, CommandEnd::Exited(_)) => {

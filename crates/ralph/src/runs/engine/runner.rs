@@ -39,7 +39,7 @@ pub(crate) struct ClientRunner<'a, V> {
     pub(crate) here: &'a Here,
     pub(super) file: Option<&'a LoopFile>,
     pub(crate) interrupts: &'a Interrupts,
-    pub(super) words: Words,
+    pub(crate) words: Words,
     watch: Watch,
     pub(super) crew: Crew,
     pub(crate) screen: Screen,
