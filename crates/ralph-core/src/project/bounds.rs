@@ -202,9 +202,10 @@ fn refused_write(line: &str) -> String {
         let words = line.split(|one: char| one.is_whitespace() || "'\"`‘’,()".contains(one));
         words.map(|word| word.trim_end_matches(':')).filter(|word| word.len() > 1)
     };
-    // A shell names itself and its script before the file.
-    let path = words().filter(|word| word.starts_with('/')).next_back();
-    match (path, words().filter(|word| word.contains('/')).next_back()) {
+    // A shell names itself and its script before the file, and Go the file before the folder that it lacks.
+    let last = words().rfind(|word| word.starts_with('/'));
+    let path = last.and_then(|last| words().find(|word| is_below(word, last)));
+    match (path, words().rfind(|word| word.contains('/'))) {
         (Some(path), _) => match path.rsplit_once('/') {
             Some((folder, _)) if !folder.is_empty() => format!(
                 "it may not write `{path}`; to allow it: `write = [\"{folder}\"]` below `[sandbox]`"
@@ -368,6 +369,7 @@ mod tests {
             "Error: EROFS: read-only file system, open '/home/u/.cache/x/a'",
             "OSError: [Errno 30] Read-only file system: '/home/u/.cache/x/a'",
             "/bin/bash: line 1: /home/u/.cache/x/a: Read-only file system",
+            "no cache at /home/u/.cache/x/a: mkdir /home/u/.cache: read-only file system",
         ] {
             assert!(said(line).ends_with(folder), "{}", said(line));
         }
