@@ -11,6 +11,7 @@ mod refine;
 mod review;
 mod run;
 mod sandbox;
+mod shared;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
@@ -23,6 +24,7 @@ pub use run::{RunBranch, RunSettings};
 pub use sandbox::SandboxSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+pub use shared::SharedSettings;
 use std::time::Duration;
 
 /// The settings.
@@ -84,6 +86,9 @@ pub struct Settings {
     /// The section `[review]`: the review of an unattended loop's changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Value>,
+    /// The section `[shared]`: loops that machines share through a git remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Value>,
 }
 
 impl Settings {
@@ -106,7 +111,10 @@ impl Settings {
             section(&self.notify, &set.notify, || written(&self.notify().over(set.notify())));
         let review =
             section(&self.review, &set.review, || written(&self.review().over(set.review())));
+        let shared =
+            section(&self.shared, &set.shared, || written(&self.shared().over(set.shared())));
         Settings {
+            shared,
             backpressure,
             context,
             client,
@@ -170,6 +178,11 @@ impl Settings {
         ReviewSettings::deserialize(self.review.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// The settings for shared loops; the defaults if the section cannot be parsed.
+    pub fn shared(&self) -> SharedSettings {
+        SharedSettings::deserialize(self.shared.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -227,6 +240,7 @@ impl Settings {
             invalid("sandbox", &self.sandbox, SandboxSettings::refused),
             invalid("notify", &self.notify, NotifySettings::refused),
             invalid("review", &self.review, ReviewSettings::refused),
+            invalid("shared", &self.shared, SharedSettings::refused),
         ];
         sections.into_iter().flatten().next()
     }
@@ -263,8 +277,8 @@ impl Settings {
         if let Some(completion) = &self.completion {
             state.completion = completion.clone();
         }
-        // The facts for a session do not concern a loop, and a refinement keeps its own settings.
-        let frozen = Settings { context: None, refine: None, ..self.clone() };
+        // These sections concern no loop of this machine, or are read when they are needed.
+        let frozen = Settings { context: None, refine: None, shared: None, ..self.clone() };
         state.settings = serde_json::to_value(frozen).unwrap_or_default();
     }
 }

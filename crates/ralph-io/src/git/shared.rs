@@ -5,11 +5,19 @@
 //! that talks to the remote: while the lock is free, no git of ours runs, so what a killed one left
 //! locked can be removed.
 
+mod exchange;
+mod follow;
 mod network;
+mod place;
 mod push;
+mod put;
 mod read;
 
+pub use exchange::{BranchUpdate, Exchange, ExchangeReport, Sent};
+pub use follow::Follower;
+pub use place::{FoundLedger, SharedPlace, found};
 pub use push::{PushReport, StatusLine, Update};
+pub use read::Records;
 
 use crate::git;
 use crate::git::scratch;
@@ -21,21 +29,35 @@ use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::ObjectId;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// How long another process of this machine may hold the repository.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long another process of this machine may hold the repository: a process that was killed may
+/// have left a git that talks to the remote until its deadline.
+const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Where records that were pushed, but not settled yet, are kept.
+/// Where records that were stored, but not settled yet, are kept.
 const PENDING: &str = "refs/pending/";
+
+/// Where this machine's last records that landed are kept.
+const OWN: &str = "refs/own/";
+
+/// The commit that stands for no record where git needs a first parent: the same in every repository
+/// with SHA-1, and with SHA-256.
+const BEGINNINGS: [&str; 2] = [
+    "de544f9c247564e55b910079dcf7d2803d697985",
+    "00ba42e0b3aec4c3df218c6bfdfdcbfa18a7059981bd8e5b2be28a30daf1e716",
+];
+
+/// The branch of the integrated work, as it is on the remote.
+const BRANCH: &str = "refs/branch";
 
 /// The repository, locked for this process.
 #[derive(Debug)]
 pub struct SharedRepository {
-    folder: PathBuf,
-    space: Namespace,
+    records: Records,
     network: Network,
     empty_tree: String,
     lock: Lock,
@@ -60,11 +82,11 @@ impl SharedRepository {
         remove_locks(folder)?;
         make(folder, clone)?;
         let empty_tree = git::line(local(folder).args(["mktree"]))?;
-        Ok(SharedRepository { folder: folder.to_owned(), space, network, empty_tree, lock })
+        Ok(SharedRepository { records: Records::at(folder, space), network, empty_tree, lock })
     }
 
-    /// Stores a record as a commit, and keeps it until [`SharedRepository::forget`], so that a process
-    /// that is killed now settles it at its next start.
+    /// Stores a record as a commit that is pending until it is settled, so that a process that is
+    /// killed now settles it at its next start.
     ///
     /// # Errors
     /// If git or the disk fails.
@@ -73,23 +95,41 @@ impl SharedRepository {
         message.write_all(append.message.as_bytes())?;
         let mut command = local(&self.folder);
         command.arg("commit-tree").arg("-F").arg(message.path());
-        for parent in append.parent.iter().chain(&append.work) {
+        let beginning = match (&append.parent, &append.work) {
+            (None, Some(_)) => Some(self.make_beginning()?),
+            _ => None,
+        };
+        for parent in append.parent.iter().chain(&beginning).chain(&append.work) {
             command.args(["-p", parent.as_str()]);
         }
         let line = git::line(command.arg(&self.empty_tree))?;
         let record = object(&line)?;
-        let pending = pending(&append.reference)?;
+        let pending = kept_as(PENDING, &append.reference)?;
         git::output(local(&self.folder).args(["update-ref", &pending, record.as_str()]))?;
         Ok(record)
     }
 
-    /// The references with a record that was stored and not forgotten, and the record.
+    /// Makes the first parent of a chain's first record that has a second parent.
+    fn make_beginning(&self) -> Result<ObjectId> {
+        let mut command = local(&self.folder);
+        for date in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            command.env(date, "@0 +0000");
+        }
+        command.args(["commit-tree", "-m", "The beginning of a chain", &self.empty_tree]);
+        object(&git::line(&mut command)?)
+    }
+
+    /// The pending record of a reference has landed, and is this machine's last one if it holds
+    /// something.
     ///
     /// # Errors
     /// If git fails.
-    pub fn pending(&self) -> Result<Vec<(String, ObjectId)>> {
-        let pending = self.list(PENDING)?;
-        Ok(pending.into_iter().map(|(name, id)| (name.replacen("pending/", "", 1), id)).collect())
+    pub fn landed(&self, reference: &str, record: &ObjectId, is_held: bool) -> Result<()> {
+        if is_held {
+            let own = kept_as(OWN, reference)?;
+            git::output(local(&self.folder).args(["update-ref", &own, record.as_str()]))?;
+        }
+        self.forget(reference)
     }
 
     /// Forgets the pending record of a reference, which is settled.
@@ -97,14 +137,23 @@ impl SharedRepository {
     /// # Errors
     /// If git fails.
     pub fn forget(&self, reference: &str) -> Result<()> {
-        git::output(local(&self.folder).args(["update-ref", "-d", &pending(reference)?])).map(drop)
+        let pending = kept_as(PENDING, reference)?;
+        git::output(local(&self.folder).args(["update-ref", "-d", &pending])).map(drop)
+    }
+}
+
+impl Deref for SharedRepository {
+    type Target = Records;
+
+    fn deref(&self) -> &Records {
+        &self.records
     }
 }
 
 /// `refs/x/y` becomes `refs/pending/x/y`.
-fn pending(reference: &str) -> Result<String> {
+fn kept_as(folder: &str, reference: &str) -> Result<String> {
     let rest = reference.strip_prefix("refs/").context("a reference begins with `refs/`")?;
-    Ok(format!("{PENDING}{rest}"))
+    Ok(format!("{folder}{rest}"))
 }
 
 /// A git command for the repository that talks to nobody.
@@ -121,7 +170,11 @@ fn in_repository(folder: &Path, start: &Path) -> Command {
         command.env(format!("GIT_{who}_NAME"), "Ralph");
         command.env(format!("GIT_{who}_EMAIL"), "ralph@localhost");
     }
-    command.args(["-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8"]);
+    for setting in
+        ["log.showSignature=false", "i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8"]
+    {
+        command.args(["-c", setting]);
+    }
     command
 }
 

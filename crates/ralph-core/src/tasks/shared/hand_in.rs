@@ -7,10 +7,11 @@ use super::names::{Namespace, Reference};
 use super::next_task::Next;
 use super::record::{Kind, Record, TaskRecord};
 use super::text::{Name, ObjectId};
+use serde::{Deserialize, Serialize};
 
 /// A record that is ready to be stored and pushed: a commit on the empty tree. The push expects the
 /// reference at `parent`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Append {
     /// The full name.
     pub reference: String,

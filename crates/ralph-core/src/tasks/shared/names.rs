@@ -1,13 +1,20 @@
 //! The references of a shared loop: the ledger, one for each claimed task and one for each machine.
 
 use super::text::Name;
+use serde::{Deserialize, Serialize};
 
 /// The longest encoded task id: git adds `.lock` to it, and file systems stop at 255 bytes.
 pub const LONGEST_COMPONENT: usize = 200;
 
 /// Where the references of a loop are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Namespace(String);
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespace {
+    loop_id: Name,
+    is_below_heads: bool,
+}
+
+/// Where the namespaces of all loops are, for hosts that accept any reference and for others.
+pub const ROOTS: [&str; 2] = ["refs/ralph/shared/", "refs/heads/ralph/shared/"];
 
 /// One reference of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,33 +27,43 @@ pub enum Reference {
 }
 
 impl Namespace {
-    /// `below_heads` is for hosts that accept branches and tags only.
-    pub fn new(loop_id: &Name, below_heads: bool) -> Namespace {
-        let heads = if below_heads { "heads/" } else { "" };
-        Namespace(format!("refs/{heads}ralph/shared/{loop_id}"))
+    /// `is_below_heads` is for hosts that accept branches and tags only: a push to the references may
+    /// then start workflows.
+    pub fn new(loop_id: &Name, is_below_heads: bool) -> Namespace {
+        Namespace { loop_id: loop_id.clone(), is_below_heads }
     }
 
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub fn loop_id(&self) -> &Name {
+        &self.loop_id
     }
 
-    /// True if the references are branches, so that a push to them may start workflows.
     pub fn is_below_heads(&self) -> bool {
-        self.0.starts_with("refs/heads/")
+        self.is_below_heads
+    }
+
+    /// What every reference of the loop begins with, without the last `/`.
+    pub fn prefix(&self) -> String {
+        format!("{}{}", ROOTS[usize::from(self.is_below_heads)], self.loop_id)
+    }
+
+    /// The branch that shows the integrated work. It decides nothing.
+    pub fn branch(&self) -> String {
+        format!("refs/heads/ralph/{}", self.loop_id)
     }
 
     /// The full name of a reference.
     pub fn name(&self, reference: &Reference) -> String {
+        let prefix = self.prefix();
         match reference {
-            Reference::Ledger => format!("{}/ledger", self.0),
-            Reference::Task(id) => format!("{}/t/{}", self.0, component(id)),
-            Reference::Machine(machine) => format!("{}/m/{machine}", self.0),
+            Reference::Ledger => format!("{prefix}/ledger"),
+            Reference::Task(id) => format!("{prefix}/t/{}", component(id)),
+            Reference::Machine(machine) => format!("{prefix}/m/{machine}"),
         }
     }
 
     /// Reads a full name; `None` for a reference that is not of this loop, or not as Ralph writes it.
     pub fn parse(&self, name: &str) -> Option<Reference> {
-        let rest = name.strip_prefix(&self.0)?.strip_prefix('/')?;
+        let rest = name.strip_prefix(&self.prefix())?.strip_prefix('/')?;
         if rest == "ledger" {
             return Some(Reference::Ledger);
         }
@@ -121,7 +138,7 @@ mod tests {
         for rest in
             ["t/%2E", "t/a%2", "t/%zz", "t/", "t/%61", "t/%ff", "m/a.b", "m/", "x/y", "t", ""]
         {
-            assert_eq!(space.parse(&format!("{}/{rest}", space.as_str())), None, "{rest}");
+            assert_eq!(space.parse(&format!("{}/{rest}", space.prefix())), None, "{rest}");
         }
         assert_eq!(space.parse("refs/heads/main"), None);
         assert_eq!(space.parse("refs/ralph/shared/20260131-120000-1a2bc/ledger"), None);

@@ -5,6 +5,7 @@
 //! the same record again until the record is in the chain or another record is in its place.
 
 use super::text::ObjectId;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A lock that has blocked a reference for so long will not go away by itself.
@@ -15,7 +16,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The result of one push, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Settled {
     Landed,
     /// Unknown until the reference has been read after the push.
@@ -26,6 +27,13 @@ pub enum Settled {
     Lost,
     /// The reference cannot be updated until somebody removes a lock on the server.
     StaleLock,
+}
+
+impl Settled {
+    /// True if nothing more has to be pushed or read.
+    pub fn is_final(self) -> bool {
+        matches!(self, Settled::Landed | Settled::Lost)
+    }
 }
 
 /// What a machine knows about a push.

@@ -42,6 +42,11 @@ pub enum TaskStanding<'a> {
 }
 
 impl View {
+    /// A loop of which only the ledger has been read.
+    pub fn new(ledger: Ledger) -> View {
+        View { ledger, chains: BTreeMap::new(), renewals: BTreeMap::new() }
+    }
+
     /// Reads the next commits of a task. A chain that once could not be read is left alone from then
     /// on.
     pub fn extend_task(&mut self, task: &str, commits: &[Commit]) {

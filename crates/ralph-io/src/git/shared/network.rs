@@ -1,9 +1,9 @@
 //! Talks to the remote: with the clone's own access, without a prompt, and for a bounded time.
 
-use super::{SharedRepository, in_repository, remove_locks, scratch};
+use super::{BRANCH, SharedRepository, in_repository, remove_locks, scratch};
 use crate::git;
 use crate::process;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::shell::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -116,17 +116,50 @@ fn entry(listed: &[u8]) -> Option<(OsString, OsString)> {
     Some((OsString::from_vec(key.to_vec()), OsStr::from_bytes(value).to_owned()))
 }
 
+/// Git's messages as one line.
+fn one_line(words: &str) -> String {
+    words.trim().replace('\n', "; ")
+}
+
 impl SharedRepository {
-    /// Runs `git fetch` with these options.
-    pub(super) fn fetch_from_remote(&self, options: &[&str], refspec: &str) -> Result<Call> {
-        let mut command = self.network.command(&self.folder);
-        command.arg("fetch").args(options).arg("--").arg(&self.network.fetch).arg(refspec);
-        self.call(command)
+    /// Takes over the references of the loop, and its branch, as they are now on the remote.
+    ///
+    /// # Errors
+    /// If the remote did not answer within the time of one call; the error has git's message.
+    pub fn fetch(&self) -> Result<()> {
+        let (prefix, branch) = (self.records.space.prefix(), self.records.space.branch());
+        // With a pattern, a branch that does not exist is no error.
+        self.fetch_as(&[format!("+{prefix}/*:{prefix}/*"), format!("+{branch}*:{BRANCH}*")])
+    }
+
+    /// Takes over references of the remote as these refspecs say.
+    ///
+    /// # Errors
+    /// If the remote did not answer within the time of one call; the error has git's message.
+    pub(super) fn fetch_as(&self, refspecs: &[String]) -> Result<()> {
+        let mut command = self.network.command(&self.records.folder);
+        command.args([
+            "fetch",
+            "--quiet",
+            "--prune",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--",
+        ]);
+        command.arg(&self.network.fetch).args(refspecs);
+        let call = self.call(command)?;
+        match call.status {
+            Some(status) if status.success() => Ok(()),
+            Some(_) => bail!("the remote did not answer: {}", one_line(&call.words)),
+            None => bail!("the remote did not answer within {} s", self.network.deadline.as_secs()),
+        }
     }
 
     /// Runs `git push` with these options.
     pub(super) fn push_to_remote(&self, options: &[String], refspecs: &[String]) -> Result<Call> {
-        let mut command = self.network.command(&self.folder);
+        let mut command = self.network.command(&self.records.folder);
         command.arg("push").args(options).arg("--").arg(&self.network.push).args(refspecs);
         self.call(command)
     }
@@ -145,7 +178,7 @@ impl SharedRepository {
             }
             Err(_) => {
                 // It was killed with its whole group, and may have left references locked.
-                remove_locks(&self.folder)?;
+                remove_locks(&self.records.folder)?;
                 Ok(Call { status: None, stdout: Vec::new(), words })
             }
         }

@@ -69,6 +69,17 @@ impl PushReport {
         self.lines.iter().find(|line| line.reference == reference).map(|line| line.flag)
     }
 
+    /// The first refusal, in git's words; empty if there is none.
+    pub fn refusal(&self) -> String {
+        let refused = self.lines.iter().find(|line| line.flag == '!');
+        let words = || self.words.trim().replace('\n', "; ");
+        match refused {
+            Some(line) => line.summary.clone(),
+            None if self.lines.is_empty() => words(),
+            None => String::new(),
+        }
+    }
+
     /// True if a lock on the server was in the way.
     pub fn is_locked(&self) -> bool {
         self.words.contains("File exists")

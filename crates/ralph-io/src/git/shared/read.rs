@@ -1,40 +1,70 @@
-//! Reads what the machines wrote.
+//! Reads what the machines wrote, as of the last fetch. It needs no lock.
 
-use super::{SharedRepository, local, object};
+use super::{BEGINNINGS, BRANCH, OWN, PENDING, local, object};
 use crate::git;
 use anyhow::{Result, bail};
 use ralph_core::tasks::shared::chain::Commit;
+use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::ObjectId;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-impl SharedRepository {
-    /// Takes over the references of the loop from the remote, as they are now.
-    ///
-    /// # Errors
-    /// If the remote did not answer within the time of one call; the error has git's message.
-    pub fn fetch(&self) -> Result<()> {
-        let all = format!("{}/*", self.space.as_str());
-        let options = [
-            "--quiet",
-            "--prune",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--no-recurse-submodules",
-        ];
-        let call = self.fetch_from_remote(&options, &format!("+{all}:{all}"))?;
-        match call.status {
-            Some(status) if status.success() => Ok(()),
-            Some(_) => bail!("the remote did not answer: {}", call.words.replace('\n', "; ")),
-            None => bail!("the remote did not answer within {} s", self.network.deadline.as_secs()),
-        }
+/// The private repository of a loop, to be read.
+#[derive(Debug, Clone)]
+pub struct Records {
+    pub(super) folder: PathBuf,
+    pub(super) space: Namespace,
+}
+
+impl Records {
+    pub fn at(folder: &Path, space: Namespace) -> Records {
+        Records { folder: folder.to_owned(), space }
     }
 
-    /// The references of the loop, as of the last fetch.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn space(&self) -> &Namespace {
+        &self.space
+    }
+
+    /// The references of the loop.
     ///
     /// # Errors
     /// If git fails.
     pub fn references(&self) -> Result<Vec<(String, ObjectId)>> {
-        self.list(&format!("{}/", self.space.as_str()))
+        self.list(&format!("{}/", self.space.prefix()))
+    }
+
+    /// The branch of the integrated work on the remote; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn branch(&self) -> Result<Option<ObjectId>> {
+        Ok(self.list(BRANCH)?.pop().map(|(_, id)| id))
+    }
+
+    /// The references with a record that was stored and not settled yet, and the record.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn pending(&self) -> Result<BTreeMap<String, ObjectId>> {
+        self.kept_for(PENDING)
+    }
+
+    /// This machine's last record of each reference that landed. A machine knows its claims and its
+    /// lease by these ids, not by its name.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn own(&self) -> Result<BTreeMap<String, ObjectId>> {
+        self.kept_for(OWN)
+    }
+
+    fn kept_for(&self, folder: &str) -> Result<BTreeMap<String, ObjectId>> {
+        let listed = self.list(folder)?;
+        Ok(listed.into_iter().map(|(name, id)| (name.replacen(folder, "refs/", 1), id)).collect())
     }
 
     /// The commits of a chain after the one that was seen last, oldest first.
@@ -42,20 +72,39 @@ impl SharedRepository {
     /// # Errors
     /// If git fails.
     pub fn chain(&self, seen: Option<&ObjectId>, tip: &ObjectId) -> Result<Vec<Commit>> {
+        let mut options = vec!["--reverse".to_owned(), tip.to_string()];
+        options.extend(seen.map(|seen| format!("^{seen}")));
+        self.log(&options)
+    }
+
+    /// One record.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn record(&self, id: &ObjectId) -> Result<Commit> {
+        match self.log(&["--max-count=1".to_owned(), id.to_string()])?.pop() {
+            Some(commit) => Ok(commit),
+            None => bail!("git printed nothing for the record {id}"),
+        }
+    }
+
+    fn log(&self, options: &[String]) -> Result<Vec<Commit>> {
         let mut command = local(&self.folder);
-        command.args([
-            "log",
-            "-z",
-            "--first-parent",
-            "--reverse",
-            "--no-color",
-            "--format=%H %P%n%B",
-        ]);
-        command.arg(tip.as_str());
-        command.args(seen.map(|seen| format!("^{}", seen.as_str())));
-        let printed = git::output(command.arg("--"))?;
+        command.args(["log", "-z", "--first-parent", "--no-color", "--format=%H %P%n%B"]);
+        let printed = git::output(command.args(options).arg("--"))?;
         let commits = printed.split(|byte| *byte == 0).filter(|one| !one.is_empty());
-        commits.map(|one| commit(&String::from_utf8_lossy(one))).collect()
+        let commits = commits.map(|one| commit(&String::from_utf8_lossy(one)));
+        commits.filter(|read| !read.as_ref().is_ok_and(|it| is_beginning(&it.id))).collect()
+    }
+
+    /// True if the commit `whole` is `part` or descends from it.
+    ///
+    /// # Errors
+    /// If git fails, as for a commit that is not there.
+    pub fn contains(&self, whole: &ObjectId, part: &ObjectId) -> Result<bool> {
+        let mut command = local(&self.folder);
+        command.args(["merge-base", "--is-ancestor", part.as_str(), whole.as_str()]);
+        Ok(git::answer(&mut command)?.0)
     }
 
     pub(super) fn list(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
@@ -70,12 +119,16 @@ impl SharedRepository {
     }
 }
 
+fn is_beginning(id: &ObjectId) -> bool {
+    BEGINNINGS.contains(&id.as_str())
+}
+
 /// `<id> <parents>`, then the message.
 fn commit(text: &str) -> Result<Commit> {
     let (ids, message) = text.split_once('\n').unwrap_or((text, ""));
     let mut ids = ids.split_whitespace();
     let id = object(ids.next().unwrap_or_default())?;
-    let parent = ids.next().map(object).transpose()?;
+    let parent = ids.next().map(object).transpose()?.filter(|parent| !is_beginning(parent));
     let work = ids.next().map(object).transpose()?;
     Ok(Commit { id, parent, work, message: message.to_owned() })
 }

@@ -1,9 +1,15 @@
 use super::*;
 use crate::process::sandbox::{Sandbox, git_in};
+use crate::store::home::Home;
+use ralph_core::state::{EndingKind, Limits, Task};
 use ralph_core::tasks::shared::names::Reference;
+use ralph_core::tasks::shared::plan::Plan;
+use ralph_core::tasks::shared::record::{End, LedgerRecord};
 use ralph_core::tasks::shared::record::{Record, TaskRecord};
 use ralph_core::tasks::shared::settle::{Attempt, Settled, settle};
 use ralph_core::tasks::shared::text::Name;
+use ralph_core::tasks::shared::text::Text;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -14,9 +20,13 @@ struct Remote {
 
 impl Remote {
     fn new() -> Remote {
+        Remote::with("sha1")
+    }
+
+    fn with(format: &str) -> Remote {
         let at = Sandbox::folder();
-        at.git("init -q --bare remote.git");
-        at.git("init -q -b main one");
+        at.git(&format!("init -q --bare --object-format={format} remote.git"));
+        at.git(&format!("init -q -b main --object-format={format} one"));
         git_in(&at.path("one"), &["commit", "-q", "--allow-empty", "-m", "first"]);
         git_in(&at.path("one"), &["remote", "add", "origin", "../remote.git"]);
         git_in(&at.path("one"), &["push", "-q", "origin", "main"]);
@@ -116,9 +126,9 @@ fn a_record_is_pending_until_it_is_forgotten_also_for_the_next_process() {
     let (a, append, record) = remote.claimed();
     drop(a);
     let a = remote.machine("a");
-    assert_eq!(a.pending().unwrap(), [(append.reference.clone(), record)]);
+    assert_eq!(a.pending().unwrap(), [(append.reference.clone(), record)].into());
     a.forget(&append.reference).unwrap();
-    assert_eq!(a.pending().unwrap(), []);
+    assert_eq!(a.pending().unwrap(), BTreeMap::new());
     assert_eq!(a.references().unwrap(), [], "what is pending is no reference of the loop");
 }
 
@@ -242,7 +252,7 @@ fn a_repository_whose_maker_was_killed_is_completed_and_one_with_records_keeps_t
         std::fs::remove_file(remote.private("a").join(left)).unwrap();
     }
     let a = remote.machine("a");
-    assert_eq!(a.pending().unwrap(), [(append.reference, record.clone())]);
+    assert_eq!(a.pending().unwrap(), [(append.reference, record.clone())].into());
     let work = git_in(&remote.at.path("one"), &["rev-parse", "HEAD"]);
     let work = ObjectId::try_from(work.trim().to_owned()).unwrap();
     assert_eq!(a.chain(None, &work).unwrap().len(), 1, "the objects of the clone are there");
@@ -273,4 +283,155 @@ fn a_remote_that_the_clone_does_not_have_is_named() {
         SharedRepository::open(&remote.private("a"), &remote.at.path("one"), "upstream", space());
     let error = opened.unwrap_err().to_string();
     assert_eq!(error, "could not find the remote `upstream`; see `git remote -v`");
+}
+
+fn plan() -> LedgerRecord {
+    let task = Task { id: "T-1".to_owned(), name: "one".to_owned(), ..Task::default() };
+    LedgerRecord::Plan(Box::new(Plan {
+        prompt: "the work".to_owned(),
+        acceptance_criteria: Vec::new(),
+        frozen: None,
+        task_graph: vec![task],
+        context_report: String::new(),
+        max_iterations: 10,
+        limits: Limits::default(),
+        lease_seconds: 60,
+        attempts: 3,
+    }))
+}
+
+/// A clone with a home of its own.
+struct Clone {
+    home: Home,
+    place: SharedPlace,
+}
+
+impl Clone {
+    fn of(remote: &Remote, name: &str) -> Clone {
+        let home = Home::at(remote.at.path(&format!("home-{name}")));
+        home.prepare().unwrap();
+        let place = SharedPlace::new(&home, &remote.at.path("one"), "origin", space());
+        Clone { home, place }
+    }
+
+    fn head(&self, remote: &Remote) -> ObjectId {
+        let head = git_in(&remote.at.path("one"), &["rev-parse", "HEAD"]);
+        ObjectId::try_from(head.trim().to_owned()).unwrap()
+    }
+}
+
+#[test]
+fn two_clones_that_share_at_once_meet_in_one_ledger() {
+    for format in ["sha1", "sha256"] {
+        check_sharing_at_once(&Remote::with(format));
+    }
+}
+
+fn check_sharing_at_once(remote: &Remote) {
+    let (a, b) = (Clone::of(remote, "a"), Clone::of(remote, "b"));
+    let head = a.head(remote);
+    assert_eq!(a.place.probe().unwrap(), None);
+    assert!(a.place.put_first(plan(), &head).unwrap());
+    assert!(!b.place.put_first(plan(), &head).unwrap());
+    let ledgers = found(&b.home, &remote.at.path("one"), "origin").unwrap();
+    assert_eq!(ledgers.len(), 1);
+    let ledger = ledgers[0].ledger.as_ref().unwrap();
+    assert_eq!((ledgers[0].space.clone(), ledger.ids.len(), &ledger.branch), (space(), 1, &head));
+}
+
+#[test]
+fn a_command_adds_its_record_after_what_another_machine_added_and_each_reads_both() {
+    let remote = Remote::new();
+    let (a, b) = (Clone::of(&remote, "a"), Clone::of(&remote, "b"));
+    a.place.put_first(plan(), &a.head(&remote)).unwrap();
+    let mut tries = 0;
+    let added = b.place.put(|view| {
+        tries += 1;
+        if view.ledger.pause.is_none() {
+            // Another machine is faster.
+            let pause = LedgerRecord::Pause { reason: Text::new("lunch") };
+            assert!(a.place.put(|_| Ok(Some(pause.clone()))).unwrap());
+        }
+        Ok(Some(LedgerRecord::Signal { text: Text::new("hello") }))
+    });
+    assert!(added.unwrap());
+    assert_eq!(tries, 2);
+    let ledger = a.place.read().unwrap().ledger;
+    assert_eq!(ledger.pause, Some(Text::new("lunch")));
+    assert_eq!(ledger.signals.len(), 1);
+    let end = End { ending: EndingKind::Complete, reason: Text::new("done") };
+    let end = |view: &ralph_core::tasks::shared::view::View| {
+        Ok(view.ledger.end.is_none().then(|| LedgerRecord::End(end.clone())))
+    };
+    assert!(a.place.put(end).unwrap());
+    assert!(!b.place.put(end).unwrap(), "there is nothing to add");
+}
+
+#[test]
+fn a_claim_that_landed_is_this_machines_own_also_if_the_process_died_before_it_knew() {
+    let remote = Remote::new();
+    let (a, append, record) = remote.claimed();
+    // It dies after the server took the record.
+    push(&a, &append, &record);
+    drop(a);
+    let a = remote.machine("a");
+    let report = a.exchange(&Exchange::default()).unwrap();
+    let sent = Sent { reference: append.reference.clone(), record, settled: Settled::Landed };
+    assert_eq!(
+        (report.sent, report.has_pushed, report.is_answered),
+        (vec![sent.clone()], false, true)
+    );
+    assert_eq!(a.own().unwrap(), [(sent.reference, sent.record)].into());
+    assert_eq!(a.pending().unwrap(), BTreeMap::new());
+}
+
+#[test]
+fn of_a_record_that_lost_nothing_is_left_and_one_that_was_not_pushed_stays_pending() {
+    let remote = Remote::new();
+    let (a, b) = (remote.machine("a"), remote.machine("b"));
+    let order = |machine| Exchange {
+        appends: vec![claim(machine, None)],
+        pushes: true,
+        ..Exchange::default()
+    };
+    let only =
+        |report: &ExchangeReport| report.sent.iter().map(|one| one.settled).collect::<Vec<_>>();
+    let unsent = b.exchange(&Exchange { pushes: false, ..order("b") }).unwrap();
+    assert_eq!(only(&unsent), [Settled::Again]);
+    assert_eq!(only(&a.exchange(&order("a")).unwrap()), [Settled::Landed]);
+    let lost = b.exchange(&Exchange { pushes: true, ..Exchange::default() }).unwrap();
+    assert_eq!(only(&lost), [Settled::Lost]);
+    assert_eq!((b.pending().unwrap(), b.own().unwrap()), (BTreeMap::new(), BTreeMap::new()));
+}
+
+#[test]
+fn the_branch_moves_forward_and_is_read_with_the_records() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let head = git_in(&remote.at.path("one"), &["rev-parse", "HEAD"]);
+    let new = ObjectId::try_from(head.trim().to_owned()).unwrap();
+    let branch = Some(BranchUpdate { expected: None, new: new.clone() });
+    a.exchange(&Exchange { branch, pushes: true, ..Exchange::default() }).unwrap();
+    assert_eq!(a.branch().unwrap(), Some(new.clone()));
+    assert_eq!(remote.git(&["rev-parse", "refs/heads/ralph/l"]).trim(), new.as_str());
+    remote.git(&["update-ref", "-d", "refs/heads/ralph/l"]);
+    a.fetch().unwrap();
+    assert_eq!(a.branch().unwrap(), None);
+}
+
+#[test]
+fn a_host_that_refuses_the_references_is_told_from_one_that_does_not_answer() {
+    let remote = Remote::new();
+    let hook =
+        "#!/bin/sh\ncase $1 in refs/heads/*) ;; *) echo no such namespace >&2; exit 1;; esac\n";
+    remote.at.write("remote.git/hooks/update", hook);
+    remote.at.chmod("remote.git/hooks/update", 0o755);
+    let a = Clone::of(&remote, "a");
+    assert_eq!(a.place.probe().unwrap(), Some("[remote rejected] (hook declined)".to_owned()));
+    let below = Namespace::new(&Name::new("l"), true);
+    let below = SharedPlace::new(&a.home, &remote.at.path("one"), "origin", below);
+    assert_eq!(below.probe().unwrap(), None);
+    std::fs::rename(remote.at.path("remote.git"), remote.at.path("away.git")).unwrap();
+    let error = a.place.probe().unwrap_err().to_string();
+    assert!(error.contains("does not appear to be a git repository"), "{error}");
 }

@@ -1,0 +1,81 @@
+//! Follows a shared loop: reads the records that are new since the last look.
+
+use super::Records;
+use anyhow::{Context, Result, bail};
+use ralph_core::tasks::shared::ledger::Ledger;
+use ralph_core::tasks::shared::names::Reference;
+use ralph_core::tasks::shared::text::ObjectId;
+use ralph_core::tasks::shared::view::View;
+use std::collections::BTreeMap;
+
+/// A reader that remembers what it has read.
+#[derive(Debug)]
+pub struct Follower {
+    records: Records,
+    view: Option<View>,
+    /// The value of each reference at the last look.
+    seen: BTreeMap<String, ObjectId>,
+}
+
+impl Follower {
+    pub fn new(records: Records) -> Follower {
+        Follower { records, view: None, seen: BTreeMap::new() }
+    }
+
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The loop as of the last fetch.
+    ///
+    /// # Errors
+    /// If the ledger is gone, was replaced, or has a record that this version cannot read.
+    pub fn look(&mut self) -> Result<&View> {
+        let references = self.records.references()?;
+        let ledger = self.records.space().name(&Reference::Ledger);
+        let loop_id = self.records.space().loop_id().clone();
+        let Some((_, tip)) = references.iter().find(|(name, _)| *name == ledger) else {
+            bail!("the remote has no shared loop {loop_id}");
+        };
+        let view = self.view.take();
+        let seen = self.seen.get(&ledger).filter(|_| view.is_some());
+        let commits = match seen == Some(tip) {
+            true => Vec::new(),
+            false => self.records.chain(seen, tip)?,
+        };
+        let error = || format!("could not read the ledger of loop {loop_id}");
+        let mut view = match view {
+            Some(mut view) => {
+                view.ledger.extend(&commits).with_context(error)?;
+                view
+            }
+            None => View::new(Ledger::read(&commits).with_context(error)?),
+        };
+        for (name, tip) in &references {
+            let seen = self.seen.get(name);
+            if seen == Some(tip) {
+                continue;
+            }
+            match self.records.space().parse(name) {
+                Some(Reference::Task(task)) => {
+                    view.extend_task(&task, &self.records.chain(seen, tip)?);
+                }
+                Some(Reference::Machine(machine)) => {
+                    view.renewals.insert(machine, tip.clone());
+                }
+                Some(Reference::Ledger) | None => {}
+            }
+        }
+        self.seen = references.into_iter().collect();
+        Ok(self.view.insert(view))
+    }
+
+    /// The loop as of the last fetch.
+    ///
+    /// # Errors
+    /// As [`Follower::look`].
+    pub fn into_view(mut self) -> Result<View> {
+        self.look()?;
+        self.view.context("the loop was not read")
+    }
+}

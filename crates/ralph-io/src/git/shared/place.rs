@@ -1,0 +1,153 @@
+//! Where a clone keeps what it knows of a shared loop: below `$RALPH_HOME`, apart from the clone.
+
+use super::{Records, SharedRepository};
+use crate::process::random;
+use crate::project::{identity, settings, user_files};
+use crate::store::home::Home;
+use crate::store::lock::{self, Lock};
+use crate::store::manifest::ManifestKey;
+use crate::{project::trusted_read, store::atomic};
+use anyhow::{Context, Result};
+use ralph_core::tasks::shared::ledger::Ledger;
+use ralph_core::tasks::shared::names::{Namespace, ROOTS};
+use ralph_core::tasks::shared::text::{LONGEST_NAME, Name};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A shared loop in one clone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SharedPlace {
+    folder: PathBuf,
+    clone: PathBuf,
+    remote: String,
+    space: Namespace,
+}
+
+impl SharedPlace {
+    /// The place of a loop that a remote of the clone at `root` has, or will have.
+    pub fn new(home: &Home, root: &Path, remote: &str, space: Namespace) -> SharedPlace {
+        SharedPlace {
+            folder: folder(home, root).join(space.loop_id().as_str()),
+            clone: root.to_owned(),
+            remote: remote.to_owned(),
+            space,
+        }
+    }
+
+    pub fn space(&self) -> &Namespace {
+        &self.space
+    }
+
+    pub fn remote(&self) -> &str {
+        &self.remote
+    }
+
+    /// The private repository, to be read.
+    pub fn records(&self) -> Records {
+        Records::at(&self.folder.join("repository.git"), self.space.clone())
+    }
+
+    /// The private repository, locked for this process.
+    ///
+    /// # Errors
+    /// If another process of this machine uses it, the clone has no such remote, or git fails.
+    pub fn open(&self) -> Result<SharedRepository> {
+        let folder = self.folder.join("repository.git");
+        SharedRepository::open(&folder, &self.clone, &self.remote, self.space.clone())
+    }
+
+    /// The lock of the one process that takes part in the loop from this clone. While it is free, no
+    /// such process lives.
+    ///
+    /// # Errors
+    /// If another process takes part.
+    pub fn alone(&self) -> Result<Lock> {
+        user_files::make_folders(&self.folder, 0o700)?;
+        lock::take(&self.folder.join("machine"), Duration::ZERO)
+    }
+
+    /// The name of this machine in the loop: the host's name, and what makes it unique.
+    ///
+    /// # Errors
+    /// If the name cannot be read or written.
+    pub fn machine(&self) -> Result<Name> {
+        user_files::make_folders(&self.folder, 0o700)?;
+        let path = self.folder.join("name");
+        let known = trusted_read::read(&path)?.and_then(|name| String::from_utf8(name).ok());
+        if let Some(name) = known.and_then(|name| Name::try_from(name).ok()) {
+            return Ok(name);
+        }
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let host: String = host.split('.').next().unwrap_or_default().to_owned();
+        let random: String = random::uuid().chars().take(4).collect();
+        let host: String = host.chars().take(LONGEST_NAME - 5).collect();
+        let name = Name::new(&format!("{host}-{random}"));
+        atomic::write(&path, name.as_str().as_bytes())?;
+        Ok(name)
+    }
+
+    /// Records that the user trusts the plan with this digest.
+    ///
+    /// # Errors
+    /// If the record cannot be written.
+    pub fn trust(&self, home: &Home, digest: &str) -> Result<()> {
+        settings::trust_file(home, &self.folder.join("plan"), digest)
+    }
+
+    /// True if the user has trusted exactly the plan with this digest.
+    pub fn is_trusted(&self, home: &Home, digest: &str) -> bool {
+        settings::is_file_trusted(home, &self.folder.join("plan"), digest)
+    }
+
+    /// Removes the private repository and the machine's name.
+    ///
+    /// # Errors
+    /// If they cannot be removed.
+    pub fn remove(&self) -> Result<()> {
+        match std::fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("could not remove `{}`", self.folder.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn folder(home: &Home, root: &Path) -> PathBuf {
+    home.root().join("shared").join(ManifestKey::project(&identity(root)).name())
+}
+
+/// A shared loop that a remote has.
+#[derive(Debug)]
+pub struct FoundLedger {
+    pub space: Namespace,
+    /// The ledger, or why it cannot be read.
+    pub ledger: Result<Ledger>,
+}
+
+/// The shared loops of a remote, oldest first.
+///
+/// # Errors
+/// If the clone has no such remote, or it does not answer.
+pub fn found(home: &Home, root: &Path, remote: &str) -> Result<Vec<FoundLedger>> {
+    home.prepare()?;
+    let space = |id: &Name, at: usize| Namespace::new(id, at == 1);
+    let nobody = space(&Name::new("-"), 0);
+    let path = folder(home, root).join("found.git");
+    let repository = SharedRepository::open(&path, root, remote, nobody)?;
+    let refspecs: Vec<String> = (ROOTS.iter().enumerate())
+        .map(|(at, below)| format!("+{below}*/ledger:refs/found/{at}/*"))
+        .collect();
+    repository.fetch_as(&refspecs)?;
+    let mut all = Vec::new();
+    for (name, tip) in repository.list("refs/found/")? {
+        let rest = name.trim_start_matches("refs/found/");
+        let Some((at, id)) = rest.split_once('/') else { continue };
+        let Ok(id) = Name::try_from(id.to_owned()) else { continue };
+        let read = || Ok(Ledger::read(&repository.chain(None, &tip)?)?);
+        all.push(FoundLedger { space: space(&id, usize::from(at == "1")), ledger: read() });
+    }
+    all.sort_by(|one, other| one.space.loop_id().cmp(other.space.loop_id()));
+    Ok(all)
+}

@@ -1,0 +1,77 @@
+//! Finds the shared loop that a command acts on.
+
+use super::context_dir::Here;
+use super::exit::{Exit, refused};
+use super::screen;
+use anyhow::Result;
+use ralph_core::tasks::shared::names::Namespace;
+use ralph_core::tasks::shared::text::Name;
+use ralph_io::git::shared::{FoundLedger, SharedPlace, found};
+
+/// The remote of a clone unless the user names another.
+pub(crate) const ORIGIN: &str = "origin";
+
+/// The shared loop that a command acts on.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct SharedArgs {
+    /// Act on a loop that machines share through the remote [default: its only unfinished one]
+    #[arg(long, value_name = "LOOP", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) shared: Option<String>,
+    /// The remote of the shared loop [default: origin]
+    #[arg(long, value_name = "NAME", requires = "shared")]
+    pub(crate) remote: Option<String>,
+}
+
+impl SharedArgs {
+    pub(crate) fn remote(&self) -> &str {
+        self.remote.as_deref().unwrap_or(ORIGIN)
+    }
+
+    /// The place of the loop; `None` if the user names no shared loop.
+    ///
+    /// # Errors
+    /// If the remote does not answer, or has no such loop, or several could be meant.
+    pub(crate) fn place(&self, here: &Here) -> Result<Option<SharedPlace>> {
+        let Some(id) = self.shared.as_deref() else { return Ok(None) };
+        let all = found(&here.home, &here.root, self.remote())?;
+        let space = match id.is_empty() {
+            true => only(self.remote(), &all)?,
+            false => named(self.remote(), &all, id)?,
+        };
+        Ok(Some(SharedPlace::new(&here.home, &here.root, self.remote(), space)))
+    }
+}
+
+fn named(remote: &str, all: &[FoundLedger], id: &str) -> Result<Namespace> {
+    let name = Name::try_from(id.to_owned()).ok();
+    let one = all.iter().find(|one| Some(one.space.loop_id()) == name.as_ref());
+    one.map(|one| one.space.clone()).ok_or_else(|| {
+        let message =
+            format!("`{remote}` has no shared loop `{}`; {}", screen::visible(id), listed(all));
+        refused(Exit::No, message)
+    })
+}
+
+/// The only loop that has not ended; the only loop if all have ended.
+fn only(remote: &str, all: &[FoundLedger]) -> Result<Namespace> {
+    let has_ended =
+        |one: &&FoundLedger| one.ledger.as_ref().is_ok_and(|ledger| ledger.end.is_some());
+    let unfinished: Vec<&FoundLedger> = all.iter().filter(|one| !has_ended(one)).collect();
+    match (unfinished.as_slice(), all) {
+        ([one], _) => Ok(one.space.clone()),
+        ([], [one]) => Ok(one.space.clone()),
+        ([], []) => Err(refused(
+            Exit::No,
+            format!("`{remote}` has no shared loop; `ralph share` shares the planned one"),
+        )),
+        _ => Err(refused(Exit::No, format!("name a loop: {}", listed(all)))),
+    }
+}
+
+fn listed(all: &[FoundLedger]) -> String {
+    let ids: Vec<&str> = all.iter().map(|one| one.space.loop_id().as_str()).collect();
+    match ids.is_empty() {
+        true => "it has none".to_owned(),
+        false => format!("it has {}", ids.join(", ")),
+    }
+}
