@@ -40,6 +40,7 @@ mod run;
 mod screens;
 mod session;
 mod session_run;
+mod shared;
 mod signal;
 mod starting;
 mod status;

@@ -1,7 +1,7 @@
 //! Merges the work of parallel workers, and removes their leftovers.
 
 pub(crate) mod clean;
-mod criteria;
+pub(crate) mod criteria;
 pub(crate) mod merge;
 
 use ralph_core::modes::parallel::merge::ref_part;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) const OTHERS_TURN: Duration = Duration::from_secs(900);
 
 /// The worktree in which a loop's merges are made; its name contains the loop's id.
-fn bench(state: &LoopState) -> PathBuf {
+pub(crate) fn bench(state: &LoopState) -> PathBuf {
     let root = Path::new(&state.project_root);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     root.join(".claude/worktrees").join(format!("ralph-merge-{}", ref_part(&state.loop_id)))

@@ -17,4 +17,5 @@ pub(crate) mod refine;
 pub(crate) mod review;
 pub(crate) mod reviewers;
 pub(crate) mod screen;
+pub(crate) mod shared;
 pub(crate) mod worker;

@@ -51,8 +51,9 @@ const BEGINNINGS: [&str; 2] = [
     "00ba42e0b3aec4c3df218c6bfdfdcbfa18a7059981bd8e5b2be28a30daf1e716",
 ];
 
-/// The branch of the integrated work, as it is on the remote.
-const BRANCH: &str = "refs/branch";
+/// The reference of a private repository that has the branch of the integrated work, as it is on the
+/// remote.
+pub const BRANCH: &str = "refs/branch";
 
 /// The repository, locked for this process.
 #[derive(Debug)]

@@ -40,7 +40,7 @@ mod watch;
 
 pub use crate::command::exit::CAUSES as EXIT_CODES;
 use crate::command::exit::{Exit, refused};
-use crate::runs::worker;
+use crate::runs::{shared, worker};
 use clap::{FromArgMatches, Parser, Subcommand};
 use ralph_io::client::{self, client_settings::ClientSettings};
 use std::process::ExitCode;
@@ -131,6 +131,10 @@ enum Command {
     Delegate(delegate::DelegateCommand),
     #[command(hide = true)]
     Round,
+    #[command(hide = true)]
+    Exchange,
+    #[command(hide = true)]
+    Integrate,
     /// Print one line about this session's loop, for the client's status line
     #[command(hide = true)]
     Statusline(statusline::Args),
@@ -185,6 +189,8 @@ impl Command {
             Command::Supervise(_) => "supervise",
             Command::Delegate(_) => "delegate",
             Command::Round => "round",
+            Command::Exchange => "exchange",
+            Command::Integrate => "integrate",
             Command::Doctor(args) if args.writes() => "doctor --fix",
             Command::Statusline(_) => "statusline",
             Command::Doctor(_) => "doctor",
@@ -252,6 +258,8 @@ pub fn run() -> ExitCode {
         Command::Supervise(args) => supervise::run(&args),
         Command::Delegate(command) => delegate::run(&command),
         Command::Round => worker::run(),
+        Command::Exchange => shared::exchange::run(),
+        Command::Integrate => shared::integrate::run(),
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => crate::setup::doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
@@ -270,7 +278,10 @@ fn sees_state(name: &str) -> anyhow::Result<()> {
         home.is_ok_and(|home| !home.root().join("loops").exists())
     };
     // Ralph runs the supervisor of a criterion within bounds, which need no state.
-    let is_internal = matches!(name, "supervise" | "delegate" | "round" | "refine within");
+    let is_internal = matches!(
+        name,
+        "supervise" | "delegate" | "round" | "exchange" | "integrate" | "refine within"
+    );
     match !is_internal && ralph_io::client::sandbox::is_inside() && is_hidden() {
         true => Err(give_alone(name)),
         false => Ok(()),

@@ -6,13 +6,16 @@ use crate::command::exit::{Exit, refused};
 use crate::command::journal::note;
 use crate::command::plan_import;
 use crate::command::select_loop::{self, FoundLoop, LoopFilter};
+use crate::command::select_shared::SharedArgs;
 use crate::command::{number, screen};
 use crate::runs::build::{self, ReadyRun, RunOptions};
+use crate::runs::shared::{self, SharedOptions};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{ArgumentError, LoopRequest, Options};
 use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::client::given;
+use ralph_io::git::shared::SharedPlace;
 use ralph_io::store::lifecycle;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +36,11 @@ pub(crate) struct Args {
     /// Ralph ticks what is done
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with_all = ["task", "file"])]
     plan: Option<String>,
+    #[command(flatten)]
+    shared: SharedArgs,
+    /// Maximum number of workers at once in a shared loop [default: the plan's limit]
+    #[arg(long, value_name = "N", value_parser = number::workers, requires = "shared")]
+    workers: Option<u32>,
     #[command(flatten)]
     limits: LoopLimits,
     /// Limit of the cost in US dollars, where the client reports it
@@ -66,6 +74,9 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(place) = args.shared.place(&here)? {
+        return take_part(args, &here, place);
+    }
     if let Some(plan) = &args.plan {
         return carry_out(args, &here, plan);
     }
@@ -73,6 +84,22 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         Some(task) => start(args, &here, task),
         None => go_on(args, &here),
     }
+}
+
+/// Takes part in a shared loop.
+fn take_part(args: &Args, here: &Here, place: SharedPlace) -> Result<Exit> {
+    if args.task.is_some() || args.file.is_some() || args.plan.is_some() {
+        let message = "a shared loop has its plan; give --shared, or a task or a plan";
+        return Err(refused(Exit::Usage, message));
+    }
+    let limits = args.options();
+    if let Some(option) = args.how.not_for_shared(&limits) {
+        let message = format!("{option} does not go with --shared");
+        return Err(refused(Exit::Usage, message));
+    }
+    let rounds = args.how.rounds();
+    let how = SharedOptions { client: &args.how.client, workers: args.workers, rounds, limits };
+    shared::run(here, place, &how)
 }
 
 /// Starts a loop for this task, and runs its rounds.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The criteria, each with the receipt of its last run here.
-pub(super) struct Criteria<'a> {
+pub(crate) struct Criteria<'a> {
     all: Vec<Criterion>,
     ralph: PathBuf,
     outputs: PathBuf,
@@ -21,12 +21,12 @@ pub(super) struct Criteria<'a> {
     bounds: Option<Bounds>,
     watcher: &'a dyn Watcher,
     /// Why no criterion runs; empty if they run.
-    pub(super) not_run: String,
+    pub(crate) not_run: String,
 }
 
 impl<'a> Criteria<'a> {
     /// The criteria that the user agreed to. If one has changed since, none runs.
-    pub(super) fn of(
+    pub(crate) fn of(
         file: &LoopFile,
         state: &LoopState,
         watcher: &'a dyn Watcher,
@@ -55,7 +55,7 @@ impl<'a> Criteria<'a> {
     }
 
     /// Runs all criteria one after another in a folder that holds this commit.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         folder: &Path,
         commit: &str,
@@ -90,8 +90,14 @@ impl<'a> Criteria<'a> {
         Ok(standings)
     }
 
+    /// How many tests a criterion's last run executed, if its runner reports that.
+    pub(crate) fn tests_run(&self, id: &str) -> Option<u64> {
+        let receipt = self.all.iter().find(|one| one.id == id).and_then(|one| one.receipt.as_ref());
+        receipt.and_then(|receipt| receipt.tests_run)
+    }
+
     /// The end of a criterion's last output.
-    pub(super) fn tail(&self, id: &str) -> String {
+    pub(crate) fn tail(&self, id: &str) -> String {
         let receipt = self.all.iter().find(|one| one.id == id).and_then(|one| one.receipt.as_ref());
         receipt.map(|receipt| receipt.tail.clone()).unwrap_or_default()
     }

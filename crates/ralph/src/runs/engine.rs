@@ -111,6 +111,11 @@ pub(crate) trait Owner<'a> {
     /// Takes the result of a client that is gone. No process that it started is alive.
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
+    /// Takes an event of a member that runs no client. False if it is none of those.
+    fn heard(&mut self, _name: &str, _event: &MemberEvent) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Finishes when the last client is gone and the loop has not ended.
     fn conclude(&mut self, _state: &LoopState) -> Result<()> {
         Ok(())
@@ -196,6 +201,9 @@ fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()>
 }
 
 fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
+    if owner.heard(name, &heard)? {
+        return Ok(());
+    }
     match heard {
         MemberEvent::Line(line) => {
             if let Some(until) = owner.runner().take_down(name, &line) {

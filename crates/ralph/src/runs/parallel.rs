@@ -4,7 +4,7 @@
 //! clients.
 
 mod leftovers;
-mod worker;
+pub(crate) mod worker;
 
 pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 pub(crate) use worker::planned;

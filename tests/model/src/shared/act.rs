@@ -264,7 +264,10 @@ pub(super) fn next_of(state: &State, view: &View, machine: u8, expired: bool) ->
     });
     let (unattended, expired) = (unattended(state, machine), claimed.collect());
     // Both go for the same task: that is the worst.
-    next(view, &Worker { unattended: &unattended, expired: &expired, live: 1, random: 0.0 })
+    let taken = BTreeSet::new();
+    let worker =
+        Worker { unattended: &unattended, expired: &expired, taken: &taken, live: 1, random: 0.0 };
+    next(view, &worker)
 }
 
 fn take_task(model: &Shared, state: &mut State, number: u8, expired: bool) -> bool {

@@ -4,7 +4,7 @@
 //! that part, because somebody has then replaced the reference by force.
 
 use super::record::{Kind, Record, TaskRecord, Unreadable};
-use super::text::{Name, ObjectId};
+use super::text::{Name, ObjectId, Text};
 use std::fmt;
 
 /// A commit as git shows it.
@@ -67,6 +67,8 @@ pub struct Chain {
     pub state: ChainState,
     /// How many times a holder gave the task up.
     pub releases: u32,
+    /// The last reason for that.
+    pub reason: Option<Text>,
 }
 
 /// What the chain alone says about the task.
@@ -91,7 +93,7 @@ impl Chain {
     /// # Errors
     /// If they do not continue the chain, or one of them cannot be read.
     pub fn extend(&mut self, commits: &[Commit]) -> Result<(), ChainError> {
-        let Chain { ids, state, releases } = self;
+        let Chain { ids, state, releases, reason } = self;
         extend(ids, commits, |record: Record<TaskRecord>, commit| {
             let machine = record.machine;
             match record.kind {
@@ -104,9 +106,10 @@ impl Chain {
                     })?;
                     *state = ChainState::Finished { machine, finish: commit.id.clone(), work };
                 }
-                TaskRecord::Released { .. } if state.is_held_by(&machine) => {
+                TaskRecord::Released { reason: given } if state.is_held_by(&machine) => {
                     *state = ChainState::Released;
                     *releases += 1;
+                    *reason = Some(given);
                 }
                 TaskRecord::Finish | TaskRecord::Released { .. } => {}
             }

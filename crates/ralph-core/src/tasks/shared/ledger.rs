@@ -28,6 +28,8 @@ pub struct Ledger {
     pub returned: BTreeMap<ObjectId, Text>,
     /// How many times each task was returned.
     pub returns: BTreeMap<String, u32>,
+    /// The last reason for each task that was returned.
+    pub reasons: BTreeMap<String, Text>,
     /// The reason, while the loop is paused.
     pub pause: Option<Text>,
     /// Messages of users, each with its record.
@@ -74,6 +76,7 @@ impl Ledger {
             merged: BTreeSet::new(),
             returned: BTreeMap::new(),
             returns: BTreeMap::new(),
+            reasons: BTreeMap::new(),
             pause: None,
             signals: Vec::new(),
             end: None,
@@ -144,7 +147,8 @@ impl Ledger {
             Verdict::Returned { finish, reason } => {
                 let is_open = !self.merged.contains(&finish.task);
                 if is_open && !self.returned.contains_key(&finish.finish) {
-                    *self.returns.entry(finish.task).or_default() += 1;
+                    *self.returns.entry(finish.task.clone()).or_default() += 1;
+                    self.reasons.insert(finish.task, reason.clone());
                     self.returned.insert(finish.finish, reason);
                 }
             }

@@ -25,6 +25,8 @@ pub struct Worker<'a> {
     pub unattended: &'a BTreeSet<ObjectId>,
     /// Tasks whose claims have expired.
     pub expired: &'a BTreeSet<String>,
+    /// Tasks that other workers of this machine are about to claim.
+    pub taken: &'a BTreeSet<String>,
     /// Machines that compete for tasks, including this one.
     pub live: usize,
     /// Between 0 and 1.
@@ -42,6 +44,9 @@ pub fn next(view: &View, worker: &Worker<'_>) -> Next {
     }
     let mut free = Vec::new();
     for (task, standing) in view.tasks() {
+        if worker.taken.contains(&task.id) {
+            continue;
+        }
         match standing {
             TaskStanding::Claimed { claim, .. } if worker.unattended.contains(claim) => {
                 return Next::Continue { task: task.id.clone(), claim: claim.clone() };

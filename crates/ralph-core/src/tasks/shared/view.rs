@@ -3,7 +3,7 @@
 use super::chain::{Chain, ChainError, ChainState, Commit};
 use super::ledger::Ledger;
 use super::record::Finish;
-use super::text::{Name, ObjectId};
+use super::text::{Name, ObjectId, Text};
 use crate::state::{Task, TaskStatus};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,6 +105,12 @@ impl View {
     /// The tip of a task's chain, which the next record of the task expects.
     pub fn tip(&self, task: &str) -> Option<&ObjectId> {
         self.chains.get(task)?.as_ref().ok()?.tip()
+    }
+
+    /// Why the last attempt at a task was not merged; `None` if there was none.
+    pub fn last_reason(&self, task: &str) -> Option<&str> {
+        let released = || self.chains.get(task)?.as_ref().ok()?.reason.as_ref();
+        self.ledger.reasons.get(task).or_else(released).map(Text::as_str)
     }
 
     /// True if the claim still counts. A machine reads this before each round.

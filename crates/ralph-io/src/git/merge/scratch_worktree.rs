@@ -69,6 +69,25 @@ impl Bench {
         &self.head
     }
 
+    /// The name of the git tree that is checked out.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn tree(&self) -> Result<String> {
+        git::line(
+            git::command(&self.folder).args(["rev-parse", &format!("{}^{{tree}}", self.head)]),
+        )
+    }
+
+    /// True if no command has changed a file that the commit has.
+    ///
+    /// # Errors
+    /// If git cannot be asked.
+    pub fn is_unchanged(&self) -> Result<bool> {
+        let mut diff = git::command(&self.folder);
+        git::agreed(diff.args(["diff", "--quiet", "--no-ext-diff", &self.head, "--"]))
+    }
+
     /// Merges a commit. Unless the result is `Merged`, the worktree is as before.
     ///
     /// # Errors

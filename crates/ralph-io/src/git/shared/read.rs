@@ -42,7 +42,8 @@ impl Records {
     /// # Errors
     /// If git fails.
     pub fn branch(&self) -> Result<Option<ObjectId>> {
-        Ok(self.list(BRANCH)?.pop().map(|(_, id)| id))
+        let listed = self.list(BRANCH)?.into_iter();
+        Ok(listed.filter(|(name, _)| name == BRANCH).map(|(_, id)| id).next())
     }
 
     /// The references with a record that was stored and not settled yet, and the record.
@@ -105,6 +106,18 @@ impl Records {
         let mut command = local(&self.folder);
         command.args(["merge-base", "--is-ancestor", part.as_str(), whole.as_str()]);
         Ok(git::answer(&mut command)?.0)
+    }
+
+    /// Brings the objects of these references to the clone, which gets no reference for them.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn bring_to(&self, clone: &Path, references: &[String]) -> Result<()> {
+        let mut command = git::command(clone);
+        command.env("GIT_ALLOW_PROTOCOL", "file");
+        command.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
+        command.args(["--no-auto-maintenance", "--no-recurse-submodules", "--"]);
+        git::output(command.arg(&self.folder).args(references)).map(drop)
     }
 
     pub(super) fn list(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {

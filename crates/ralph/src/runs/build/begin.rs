@@ -14,6 +14,7 @@ use crate::runs::parallel::{self, held_by_client};
 use crate::runs::review;
 use crate::verify::since_start;
 use anyhow::{Context, Result};
+use ralph_core::modes::arguments::Options;
 use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
 use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
 use ralph_core::protocol::permission::Need;
@@ -60,6 +61,26 @@ pub(crate) struct RunOptions {
 }
 
 impl RunOptions {
+    /// The highest number of rounds; 0 means no limit.
+    pub(crate) fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// An option that has no meaning in a shared loop.
+    pub(crate) fn not_for_shared(&self, limits: &Options) -> Option<&'static str> {
+        let given = [
+            ("--ac", !limits.criteria.is_empty()),
+            ("--max-cost", limits.max_cost.is_some()),
+            ("--loop", self.which.is_named()),
+            ("--branch", self.branch.is_some()),
+            ("--commit", self.commit),
+            ("--review", self.review),
+            ("--json", self.json),
+            ("--dry-run", self.client.dry_run),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+
     /// The flags over the settings of the user, and of the project if it is trusted.
     fn settings(&self, here: &Here) -> RunSettings {
         let branch = self.branch.as_ref().map(|name| match name.as_str() {

@@ -17,6 +17,7 @@ use ralph_io::process::programs;
 use ralph_io::process::watch::Watch;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::store::{lifecycle, notice};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -147,6 +148,17 @@ impl<'a, V> ClientRunner<'a, V> {
         // Another may be due beside it.
         self.has_news = true;
         Ok(())
+    }
+
+    /// Starts a member that runs no client but this internal command of Ralph.
+    pub(crate) fn start_helper(
+        &mut self,
+        name: &str,
+        command: &str,
+        order: &impl Serialize,
+    ) -> Result<()> {
+        let order = serde_json::to_vec(order).context("could not write the order of a helper")?;
+        self.crew.start(name, &programs::running()?, &[command], &order)
     }
 
     /// Starts no more clients. The first reason counts.

@@ -37,15 +37,15 @@ pub(super) struct AtWork {
 }
 
 /// Where a worker works.
-struct WorktreeLayout {
-    base: Base,
-    worktree: PathBuf,
-    branch: String,
+pub(crate) struct WorktreeLayout {
+    pub(crate) base: Base,
+    pub(crate) worktree: PathBuf,
+    pub(crate) branch: String,
 }
 
 impl WorktreeLayout {
     /// Picks a name that no older worktree or branch of the same task has, since those are kept.
-    fn choose(here: &Here, loop_id: &str, task: &str) -> Result<WorktreeLayout> {
+    pub(crate) fn choose(here: &Here, loop_id: &str, task: &str) -> Result<WorktreeLayout> {
         let base = make::base(&here.root)?;
         let base = base.map_err(|why| anyhow::anyhow!("{why}"))?;
         let folders = headless_worker::branch_folders(loop_id);
@@ -84,7 +84,7 @@ fn round(
 
 /// A worktree contains only committed files, and the user's own settings for the project are not
 /// among them. Passes those settings to the client, unless the user passes others.
-fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
+pub(crate) fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
     let file = root.join(".claude/settings.local.json");
     let is_given = given.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--settings"));
     match file.is_file() && !is_given {
@@ -221,7 +221,11 @@ impl ParallelState<'_> {
 }
 
 /// Passes the user's messages so far to a worker that starts later.
-fn pass_on(above: &LoopFile, state: &LoopState, below: &(LoopFile, LoopState)) -> Result<()> {
+pub(crate) fn pass_on(
+    above: &LoopFile,
+    state: &LoopState,
+    below: &(LoopFile, LoopState),
+) -> Result<()> {
     let box_of_worker = Mailbox::of(&below.0, &below.1);
     for (kind, text) in Mailbox::of(above, state).said(STEERS) {
         box_of_worker.send(kind, &text)?;
@@ -231,7 +235,7 @@ fn pass_on(above: &LoopFile, state: &LoopState, below: &(LoopFile, LoopState)) -
 
 /// Records the outcome of a worker whose client is gone. Returns what happened to its task, as
 /// text, which is empty if the loop above has ended, and whether the worker has done nothing.
-pub(super) fn finish(
+pub(crate) fn finish(
     here: &Here,
     file: &LoopFile,
     call: &str,
@@ -257,7 +261,7 @@ pub(super) fn finish(
     Ok((told.unwrap_or_default(), is_idle))
 }
 
-fn put_away_by_id(here: &Here, loop_id: &str, why: &str) -> Result<()> {
+pub(crate) fn put_away_by_id(here: &Here, loop_id: &str, why: &str) -> Result<()> {
     match lifecycle::by_id(&here.home, loop_id) {
         Some(file) => put_away(here, &file, why),
         None => Ok(()),

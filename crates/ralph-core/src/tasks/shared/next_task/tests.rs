@@ -13,7 +13,13 @@ fn take(
 ) -> String {
     let unattended = unattended.iter().copied().cloned().collect();
     let expired = expired.iter().map(|task| (*task).to_owned()).collect();
-    let worker = Worker { unattended: &unattended, expired: &expired, live, random };
+    let worker = Worker {
+        unattended: &unattended,
+        expired: &expired,
+        taken: &BTreeSet::new(),
+        live,
+        random,
+    };
     match next(&remote.view(), &worker) {
         Next::Continue { task, .. } => format!("continue {task}"),
         Next::Claim { task, expected } => {
@@ -104,7 +110,13 @@ fn whatever_the_graph_and_the_records_only_open_tasks_are_claimed() {
             let view = remote.view();
             let random = dice.roll(100) as f64 / 100.0;
             let nothing = (BTreeSet::new(), BTreeSet::new());
-            let worker = Worker { unattended: &nothing.0, expired: &nothing.1, live: 3, random };
+            let worker = Worker {
+                unattended: &nothing.0,
+                expired: &nothing.1,
+                taken: &BTreeSet::new(),
+                live: 3,
+                random,
+            };
             if let Next::Claim { task, .. } = next(&view, &worker) {
                 let graph = &view.ledger.plan.task_graph;
                 let claimed = graph.iter().find(|one| one.id == task).unwrap();

@@ -1,0 +1,80 @@
+use super::*;
+use crate::tasks::shared::fixture::{Remote, id};
+use crate::tasks::shared::record::TaskRecord;
+use crate::tasks::shared::text::Text;
+
+fn worker(task: &str, claim: &ObjectId, standing: WorkerStanding) -> Worker {
+    let mut worker = Worker { task: task.to_owned(), standing, ..Worker::default() };
+    set_claim(&mut worker, claim);
+    worker
+}
+
+fn membership() -> Membership {
+    Membership { loop_id: "l".to_owned(), remote: "origin".to_owned(), messages: 3 }
+}
+
+#[test]
+fn a_loop_that_is_a_part_of_a_shared_one_says_so_also_after_it_was_stored() {
+    let state = begin(&Remote::new("T-1").view(), &membership());
+    let text = serde_json::to_string(&state).unwrap();
+    let read: LoopState = serde_json::from_str(&text).unwrap();
+    assert_eq!((of(&read), of(&LoopState::default())), (Some(membership()), None));
+}
+
+#[track_caller]
+fn check(state: &LoopState, expected: &[&str]) {
+    let shown = state.task_graph.iter().map(|task| {
+        let owner = task.owner.as_deref().map(|owner| format!(" {owner}")).unwrap_or_default();
+        format!("{}{owner}", task.status)
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_tasks_show_who_has_them_and_a_worker_of_this_machine_keeps_its_own() {
+    let mut remote = Remote::new("T-1\nT-2\nT-3\nT-4 after T-3");
+    let finish = remote.finish("T-1", "b");
+    let claim = remote.claim("T-2", "a");
+    remote.claim("T-3", "b");
+    let mut state = begin(&remote.view(), &membership());
+    let held = ["T-2".to_owned()].into();
+    follow(&mut state, &remote.view(), &held);
+    check(&state, &["in_progress the integrator", "pending", "in_progress machine b", "pending"]);
+    state.workers.push(worker("T-2", &claim, WorkerStanding::Running));
+    remote.merge(&[finish], &[]);
+    follow(&mut state, &remote.view(), &held);
+    check(&state, &["done", "in_progress ralph-worker", "in_progress machine b", "pending"]);
+}
+
+#[test]
+fn a_task_that_was_sent_back_carries_the_reason_as_a_quotation() {
+    let mut remote = Remote::new("T-1\nT-2");
+    let finish = remote.finish("T-1", "b");
+    remote.give_back(finish);
+    remote.claim("T-2", "b");
+    let reason = Text::new("say \"yes\"\nnow");
+    remote.task("T-2", "b", TaskRecord::Released { reason });
+    let mut state = begin(&remote.view(), &membership());
+    follow(&mut state, &remote.view(), &BTreeSet::new());
+    let results: Vec<_> = state.task_graph.iter().map(|task| task.result.as_deref()).collect();
+    let quoted =
+        |reason| format!("an earlier attempt was not merged; the reason, quoted: \"{reason}\"");
+    assert_eq!(results, [Some(&*quoted("a conflict")), Some(&*quoted("say 'yes' now"))]);
+}
+
+#[test]
+fn a_claimed_task_needs_a_round_until_its_worker_is_done() {
+    let mut state = LoopState::default();
+    let claim = id(1);
+    assert_eq!(held(&state, &claim), Held::Open(None));
+    state.workers.push(worker("T-1", &id(2), WorkerStanding::Done));
+    assert_eq!(held(&state, &claim), Held::Open(None), "a worker of an earlier claim");
+    state.workers.push(worker("T-1", &claim, WorkerStanding::Partial));
+    assert_eq!(held(&state, &claim), Held::Open(Some(&state.workers[1])));
+    state.workers.push(worker("T-1", &claim, WorkerStanding::Running));
+    assert_eq!((held(&state, &claim), rounds(&state, &claim)), (Held::Running, 2));
+    forget(&mut state, &claim);
+    assert_eq!(rounds(&state, &claim), 1, "a worker that runs is not forgotten");
+    state.workers[1].standing = WorkerStanding::Done;
+    assert_eq!(held(&state, &claim), Held::Done(&state.workers[1]));
+}

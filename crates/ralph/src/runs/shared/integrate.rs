@@ -1,0 +1,280 @@
+//! `ralph integrate`: merges finished work of a shared loop and runs the criteria on the result, in a
+//! process and a worktree of its own; not for users. It writes nothing to the remote: the run does
+//! that for each verdict.
+
+use crate::command::exit::{Exit, bad_state};
+use crate::parallel::criteria::Criteria;
+use crate::parallel::{OTHERS_TURN, bench};
+use crate::runs::worker::RoundMessage;
+use crate::verify::Watcher;
+use anyhow::{Context, Result, bail};
+use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::modes::parallel::merge::is_needed;
+use ralph_core::state::{Criterion, LoopState};
+use ralph_core::tasks::shared::batch::{Batch, broken};
+use ralph_core::tasks::shared::record::{CriterionReceipt, Finish};
+use ralph_core::tasks::shared::text::ObjectId;
+use ralph_core::text::truncate::bounded;
+use ralph_io::git::merge::{self, Bench, Tried};
+use ralph_io::git::shared::SharedPlace;
+use ralph_io::store::home::Home;
+use ralph_io::store::loop_file::LoopFile;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+pub(super) const COMMAND: &str = "integrate";
+
+/// What is merged, onto what.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct IntegrateOrder {
+    pub(super) place: SharedPlace,
+    /// The state file of this machine's loop.
+    pub(super) state: PathBuf,
+    /// The tip of the integrated branch.
+    pub(super) branch: ObjectId,
+    /// The criteria on that tip; empty if they have not run.
+    pub(super) receipts: Vec<CriterionReceipt>,
+    /// A commit of a person on the branch, which is merged first.
+    pub(super) commit: Option<ObjectId>,
+    pub(super) finishes: Vec<FinishedWork>,
+    /// The references whose objects the clone needs.
+    pub(super) references: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct FinishedWork {
+    pub(super) finish: Finish,
+    pub(super) work: ObjectId,
+}
+
+/// A decision, as a line on standard output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Decision {
+    Merged {
+        /// The tip before.
+        base: ObjectId,
+        tip: ObjectId,
+        finishes: Vec<Finish>,
+        tree: ObjectId,
+        receipts: Vec<CriterionReceipt>,
+    },
+    Returned {
+        finish: Finish,
+        reason: String,
+    },
+    /// A commit of a person cannot be merged: only a person can solve that.
+    Stuck(String),
+    /// Git or the disk failed.
+    Failed(String),
+}
+
+pub(crate) fn run() -> Result<Exit> {
+    let order: IntegrateOrder = super::order()?;
+    if let Err(error) = order.carry_out() {
+        super::print_line(&Decision::Failed(format!("{error:#}")))?;
+    }
+    Ok(Exit::Done)
+}
+
+impl IntegrateOrder {
+    fn carry_out(&self) -> Result<()> {
+        let home = Home::from_env()?;
+        let file = LoopFile::at(&self.state);
+        let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+        let root = PathBuf::from(&state.project_root);
+        let _turn = merge::lock(&home, &root, OTHERS_TURN)?;
+        let target = merge::place(&root)?.map_err(anyhow::Error::msg)?;
+        self.place.records().bring_to(&target.top, &self.references)?;
+        let bench = Bench::set(&target.top, &bench(&state), self.branch.as_str())?;
+        let criteria = Criteria::of(&file, &state, &Progress)?;
+        if !criteria.not_run.is_empty() {
+            bail!("{}", criteria.not_run);
+        }
+        let below = root.canonicalize().unwrap_or(root);
+        let below = below.strip_prefix(&target.top).unwrap_or(Path::new("")).to_owned();
+        let mut merging = Integration { bench, criteria, below, state: &state };
+        let mut before = self.receipts.clone();
+        if before.is_empty() {
+            before = merging.prove()?;
+        }
+        if let Some(commit) = &self.commit {
+            match merging.merge_commit(commit, &before)? {
+                Some(after) => before = after,
+                None => return Ok(()),
+            }
+        }
+        merging.merge_all(&self.finishes, before)
+    }
+}
+
+struct Integration<'a> {
+    bench: Bench,
+    criteria: Criteria<'a>,
+    /// The project's folder below the top.
+    below: PathBuf,
+    state: &'a LoopState,
+}
+
+impl Integration<'_> {
+    /// Merges a commit of a person. `None` if that cannot be done, which the last line says.
+    fn merge_commit(
+        &mut self,
+        commit: &ObjectId,
+        before: &[CriterionReceipt],
+    ) -> Result<Option<Vec<CriterionReceipt>>> {
+        let base = self.head()?;
+        let stuck = |why: String| {
+            let short = commit.as_str().get(..10).unwrap_or_default();
+            let next =
+                "push a commit to the branch that solves this, then type `ralph resume --shared`";
+            super::print_line(&Decision::Stuck(format!(
+                "commit {short} on the branch {why}; {next}"
+            )))
+        };
+        match self.bench.merge(commit.as_str(), "Merge commits of a person")? {
+            Tried::Nothing => return Ok(Some(before.to_vec())),
+            Tried::Merged(_) => {}
+            Tried::Conflict(files) => {
+                stuck(format!("conflicts with the merged work in {}", listed(&files)))?;
+                return Ok(None);
+            }
+            Tried::Cannot(why) => {
+                stuck(format!("cannot be merged: {}", bounded(&why, 300)))?;
+                return Ok(None);
+            }
+        }
+        let after = self.prove()?;
+        let red = broken(before, &after);
+        if !red.is_empty() {
+            stuck(format!("breaks {}", red.join(", ")))?;
+            return Ok(None);
+        }
+        self.tell_merged(base, Vec::new(), &after)?;
+        Ok(Some(after))
+    }
+
+    fn merge_all(
+        &mut self,
+        works: &[FinishedWork],
+        mut before: Vec<CriterionReceipt>,
+    ) -> Result<()> {
+        let mut batch = Batch::new(works.iter().map(|one| one.finish.clone()).collect());
+        while let Some(part) = batch.part().map(<[Finish]>::to_vec) {
+            let base = self.head()?;
+            let mut merged = Vec::new();
+            for finish in part {
+                let work = works.iter().find(|one| one.finish == finish);
+                let work = work.context("a finish has no work")?;
+                match self.bench.merge(work.work.as_str(), &self.message(&finish.task))? {
+                    Tried::Merged(_) | Tried::Nothing => merged.push(finish),
+                    Tried::Conflict(files) => {
+                        batch.conflicts(&finish);
+                        let why =
+                            format!("it conflicts with the merged work in {}", listed(&files));
+                        tell_returned(work, &why)?;
+                    }
+                    Tried::Cannot(why) => {
+                        batch.conflicts(&finish);
+                        tell_returned(
+                            work,
+                            &format!("git cannot merge it: {}", bounded(&why, 300)),
+                        )?;
+                    }
+                }
+            }
+            if merged.is_empty() {
+                continue;
+            }
+            let after = self.prove()?;
+            let red: Vec<String> = broken(&before, &after).into_iter().map(str::to_owned).collect();
+            if red.is_empty() {
+                self.tell_merged(base, merged, &after)?;
+                before = after;
+                batch.settled();
+                continue;
+            }
+            self.bench.go_back(base.as_str())?;
+            if let Some(finish) = batch.red() {
+                let work = works.iter().find(|one| one.finish == finish);
+                tell_returned(work.context("a finish has no work")?, &self.turned_red(&red))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&self, task: &str) -> String {
+        let found = self.state.task_graph.iter().find(|one| one.id == task);
+        let name = found.map_or("", |task| task.name.as_str()).replace('\n', " ");
+        format!("Merge {task}: {}", bounded(&name, 100))
+    }
+
+    fn turned_red(&self, red: &[String]) -> String {
+        let criteria = self.state.acceptance_criteria.iter();
+        let broken = criteria.filter(|one| red.contains(&one.id));
+        let broken = broken.map(|one| format!("{} (`{}`)", one.id, one.verification_command));
+        format!("with it, these criteria hold no longer: {}", broken.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Runs the criteria on what is checked out.
+    fn prove(&mut self) -> Result<Vec<CriterionReceipt>> {
+        self.bench.link(is_needed)?;
+        let head = self.bench.head().to_owned();
+        let ran = self.criteria.run(&self.bench.folder().join(&self.below), &head)?;
+        let is_unchanged = self.bench.is_unchanged()?;
+        let receipt = |(criterion, status): (String, ReceiptStatus)| CriterionReceipt {
+            // Files that a command has changed were not merged.
+            holds: status == ReceiptStatus::Holds && is_unchanged,
+            tests_run: self.criteria.tests_run(&criterion),
+            criterion,
+        };
+        Ok(ran.into_iter().map(receipt).collect())
+    }
+
+    fn head(&self) -> Result<ObjectId> {
+        object(self.bench.head())
+    }
+
+    fn tell_merged(
+        &self,
+        base: ObjectId,
+        finishes: Vec<Finish>,
+        receipts: &[CriterionReceipt],
+    ) -> Result<()> {
+        super::print_line(&Decision::Merged {
+            base,
+            tip: self.head()?,
+            finishes,
+            tree: object(&self.bench.tree()?)?,
+            receipts: receipts.to_vec(),
+        })
+    }
+}
+
+fn tell_returned(work: &FinishedWork, why: &str) -> Result<()> {
+    let reason = format!("{why}; the work is commit {}", work.work);
+    super::print_line(&Decision::Returned { finish: work.finish.clone(), reason })
+}
+
+fn object(id: &str) -> Result<ObjectId> {
+    ObjectId::try_from(id.to_owned()).map_err(anyhow::Error::msg)
+}
+
+fn listed(files: &[String]) -> String {
+    bounded(&files.join(", "), 300)
+}
+
+/// Tells the run which criterion runs.
+struct Progress;
+
+impl Watcher for Progress {
+    fn begins(&self, criterion: &Criterion) {
+        let what = format!("{} {}", criterion.id, criterion.decided_by());
+        // A run that is gone ends this process.
+        let _ = super::print_line(&RoundMessage::Now { what, tokens: None });
+    }
+
+    fn ended(&self, _criterion: &Criterion, _standing: ReceiptStatus) {}
+
+    fn again(&self, _criterion: &Criterion, _why: &str) {}
+}

@@ -1,0 +1,252 @@
+//! The integration: when this machine takes the lease, and how a decision becomes a verdict.
+
+use super::claims::nonce;
+use super::integrate::{self, Decision, FinishedWork, IntegrateOrder};
+use super::{Known, SharedRun};
+use anyhow::Result;
+use ralph_core::tasks::shared::hand_in::Append;
+use ralph_core::tasks::shared::integrate::{Candidate, Integration, integration};
+use ralph_core::tasks::shared::lease;
+use ralph_core::tasks::shared::names::Reference;
+use ralph_core::tasks::shared::record::{LedgerRecord, Record, Verdict};
+use ralph_core::tasks::shared::text::{ObjectId, Text};
+use ralph_core::tasks::shared::view::TaskStanding;
+use ralph_io::git::shared::{BRANCH, BranchUpdate};
+use ralph_io::process::process_pool::MemberEvent;
+use ralph_io::process::random;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// What this machine does for the integration.
+#[derive(Default)]
+pub(super) struct Integrating {
+    /// True while the process that merges runs.
+    is_running: bool,
+    /// Its decisions, which are not in the ledger yet.
+    decisions: VecDeque<Decision>,
+    /// When the lease is taken, if the ledger is then still at this record.
+    take: Option<(ObjectId, Instant)>,
+    /// True if this machine has handed in work since the lease was last decided on.
+    pub(super) has_finished: bool,
+    /// Claims that another machine won.
+    pub(super) lost_claims: usize,
+    /// Not before this moment is a failed integration tried again.
+    not_before: Option<Instant>,
+}
+
+/// How long a machine waits after git or the disk failed in an integration.
+const AFTER_FAILURE: Duration = Duration::from_secs(20);
+
+impl SharedRun<'_> {
+    /// Starts the process that merges if this machine has to, and ends it if it lost the lease.
+    pub(super) fn integrate(&mut self) -> Result<()> {
+        self.link.integrate_at = None;
+        self.drop_settled();
+        let Some(known) = &self.known else { return Ok(()) };
+        if !known.integrates() {
+            if self.integrating.is_running {
+                self.runner.end(integrate::COMMAND);
+            }
+            self.integrating.decisions.clear();
+            return Ok(());
+        }
+        let is_early = self.integrating.not_before.is_some_and(|moment| Instant::now() < moment);
+        let is_busy = self.integrating.is_running || !self.integrating.decisions.is_empty();
+        if is_busy || is_early {
+            self.link.integrate_at = self.integrating.not_before.filter(|_| is_early);
+            return Ok(());
+        }
+        let Integration::Merge(finishes) = self.next_integration() else { return Ok(()) };
+        let works = known.view.tasks().filter_map(|(_, standing)| match standing {
+            TaskStanding::Finished { finish, work } => Some((finish.clone(), work.clone())),
+            _ => None,
+        });
+        let works: Vec<(ObjectId, ObjectId)> = works.collect();
+        let finishes: Vec<FinishedWork> = finishes
+            .into_iter()
+            .filter_map(|finish| {
+                let (_, work) = works.iter().find(|(known, _)| *known == finish.finish)?;
+                Some(FinishedWork { work: work.clone(), finish })
+            })
+            .collect();
+        let space = self.order.place.space();
+        let tasks = finishes.iter().map(|one| Reference::Task(one.finish.task.clone()));
+        let mut references: Vec<String> =
+            tasks.chain([Reference::Ledger]).map(|one| space.name(&one)).collect();
+        let commit = known.branch.clone().filter(|_| known.has_commits);
+        references.extend(commit.iter().map(|_| BRANCH.to_owned()));
+        let order = IntegrateOrder {
+            place: self.order.place.clone(),
+            state: self.order.file.path().to_owned(),
+            branch: known.view.ledger.branch.clone(),
+            receipts: known.view.ledger.receipts.clone(),
+            commit,
+            finishes,
+            references,
+        };
+        let names: Vec<&str> = order.finishes.iter().map(|one| one.finish.task.as_str()).collect();
+        let about = if names.is_empty() { "commits".to_owned() } else { names.join(", ") };
+        self.runner.screen.add(integrate::COMMAND, "integration", &about);
+        self.runner.start_helper(integrate::COMMAND, integrate::COMMAND, &order)?;
+        self.integrating.is_running = true;
+        Ok(())
+    }
+
+    fn next_integration(&self) -> Integration {
+        let Some(known) = &self.known else { return Integration::Nothing };
+        let candidate = Candidate {
+            is_holder: known.integrates(),
+            expired: known.view.ledger.integrator.as_ref().is_some_and(|held| {
+                self.leases.has_integrator_expired(Duration::from_secs(held.lease_seconds))
+            }),
+            has_commits: known.has_commits,
+            has_finished: self.integrating.has_finished,
+            poll: self.order.settings.poll(),
+            random: random::fraction(),
+        };
+        integration(&known.view, &candidate)
+    }
+
+    /// The next record of the ledger, and where the branch has to be.
+    pub(super) fn ledger_due(
+        &mut self,
+        is_leaving: bool,
+    ) -> Result<(Option<Append>, Option<BranchUpdate>)> {
+        let Some(known) = &self.known else { return Ok((None, None)) };
+        let branch = match known.integrates() {
+            true => known.branch_due(),
+            false => None,
+        };
+        let reference = self.order.place.space().name(&Reference::Ledger);
+        if known.pending.contains_key(&reference) {
+            return Ok((None, branch));
+        }
+        let (kind, work) = match known.integrates() {
+            true => self.as_integrator(is_leaving),
+            false if is_leaving => (None, None),
+            false => (self.take_due(), None),
+        };
+        let Some(known) = &self.known else { return Ok((None, None)) };
+        let append = kind.map(|kind| {
+            let record = Record::new(nonce(), self.machine.clone(), kind);
+            let (space, tip) = (self.order.place.space(), known.view.ledger.tip());
+            Append::new(space, &Reference::Ledger, tip, work.as_ref(), &record)
+        });
+        Ok((append, branch))
+    }
+
+    fn as_integrator(&mut self, is_leaving: bool) -> (Option<LedgerRecord>, Option<ObjectId>) {
+        if let Some(decision) = self.integrating.decisions.front() {
+            return verdict(decision);
+        }
+        if let Integration::End(end) = self.next_integration() {
+            return (Some(LedgerRecord::End(end)), None);
+        }
+        let Some(known) = &self.known else { return (None, None) };
+        let lease_seconds = known.view.ledger.plan.lease_seconds;
+        if is_leaving {
+            return (Some(LedgerRecord::Integrator { lease_seconds: 0 }), None);
+        }
+        let since = self.link.lease_since(known.view.ledger.integrator.as_ref());
+        let is_due = self.integrating.is_running && lease::is_renewal_due(since, known.lease());
+        (is_due.then_some(LedgerRecord::Integrator { lease_seconds }), None)
+    }
+
+    /// Takes the lease once it is time.
+    fn take_due(&mut self) -> Option<LedgerRecord> {
+        let Integration::Take(delay) = self.next_integration() else {
+            self.integrating.take = None;
+            return None;
+        };
+        let ledger = &self.known.as_ref()?.view.ledger;
+        let tip = ledger.tip()?.clone();
+        let known = self.integrating.take.take().filter(|(seen, _)| *seen == tip);
+        let (tip, at) = known.unwrap_or_else(|| (tip, Instant::now() + delay));
+        let lease_seconds = ledger.plan.lease_seconds;
+        if at > Instant::now() {
+            self.link.integrate_at = Some(at);
+            self.integrating.take = Some((tip, at));
+            return None;
+        }
+        Some(LedgerRecord::Integrator { lease_seconds })
+    }
+
+    /// Forgets the decisions that are in the ledger, and those that no longer hold.
+    fn drop_settled(&mut self) {
+        let Some(known) = &self.known else { return };
+        let ledger = &known.view.ledger;
+        while let Some(decision) = self.integrating.decisions.front() {
+            let is_settled = match decision {
+                Decision::Merged { tip, .. } => ledger.branch == *tip && ledger.tree.is_some(),
+                Decision::Returned { finish, .. } => {
+                    ledger.returned.contains_key(&finish.finish)
+                        || ledger.merged.contains(&finish.task)
+                }
+                Decision::Stuck(_) => ledger.pause.is_some(),
+                Decision::Failed(_) => true,
+            };
+            if !is_settled {
+                // Another machine has merged meanwhile.
+                if matches!(decision, Decision::Merged { base, .. } if ledger.branch != *base) {
+                    self.integrating.decisions.clear();
+                }
+                return;
+            }
+            self.integrating.decisions.pop_front();
+        }
+    }
+
+    /// Takes an event of the process that merges. False if the display takes it.
+    pub(super) fn integration_heard(&mut self, event: &MemberEvent) -> Result<bool> {
+        match event {
+            MemberEvent::Line(line) => {
+                let Ok(decision) = serde_json::from_slice::<Decision>(line) else {
+                    return Ok(false);
+                };
+                match decision {
+                    Decision::Failed(why) => {
+                        self.integrating.not_before = Some(Instant::now() + AFTER_FAILURE);
+                        self.tell("integration", &format!("could not integrate: {why}"));
+                    }
+                    decision => self.integrating.decisions.push_back(decision),
+                }
+                Ok(true)
+            }
+            MemberEvent::Gone(_) => {
+                self.integrating.is_running = false;
+                self.runner.screen.remove(integrate::COMMAND);
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// The record of a decision, and the commit that it carries.
+fn verdict(decision: &Decision) -> (Option<LedgerRecord>, Option<ObjectId>) {
+    match decision {
+        Decision::Merged { tip, finishes, tree, receipts, .. } => {
+            let merged = Verdict::Merged {
+                finishes: finishes.clone(),
+                tree: tree.clone(),
+                receipts: receipts.clone(),
+            };
+            (Some(LedgerRecord::Verdict(merged)), Some(tip.clone()))
+        }
+        Decision::Returned { finish, reason } => {
+            let (finish, reason) = (finish.clone(), Text::new(reason));
+            (Some(LedgerRecord::Verdict(Verdict::Returned { finish, reason })), None)
+        }
+        Decision::Stuck(reason) => (Some(LedgerRecord::Pause { reason: Text::new(reason) }), None),
+        Decision::Failed(_) => (None, None),
+    }
+}
+
+impl Known {
+    /// The branch follows the ledger, unless a person has added to it.
+    fn branch_due(&self) -> Option<BranchUpdate> {
+        let tip = &self.view.ledger.branch;
+        let has_moved = self.view.ledger.tree.is_some() && self.branch.as_ref() != Some(tip);
+        let update = || BranchUpdate { expected: self.branch.clone(), new: tip.clone() };
+        (has_moved && !self.has_commits).then(update)
+    }
+}
