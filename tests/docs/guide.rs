@@ -135,6 +135,8 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         sandbox: None,
         // In a guide of its own, whose lines tests/cli/notify.rs runs.
         notify: None,
+        // In the guide to shared loops.
+        shared: None,
         // Shown by themselves, below.
         client: None,
         run: None,

@@ -93,6 +93,9 @@ fn code_and_schema_take_the_same_settings() {
         ("[refine]\n", "min_iterations"),
         ("[refine]\n", "lines"),
         ("[refine]\n", "beads"),
+        ("[shared]\n", "lease_seconds"),
+        ("[shared]\n", "poll_seconds"),
+        ("[shared]\n", "pushes_per_minute"),
         ("", "background_minutes"),
         ("", "verify_seconds"),
         ("", "command_seconds"),
@@ -150,6 +153,9 @@ fn code_and_schema_take_the_same_settings() {
         "[review]\nenabled = true\nrounds = 2\n",
         "[review]\nenabled = \"yes\"\n",
         "[review]\nlenses = []\n",
+        "[shared]\nbelow_heads = true\n",
+        "[shared]\nbelow_heads = 1\n",
+        "[shared]\nbranch = \"x\"\n",
     ] {
         same_verdict(&schema, text);
     }

@@ -4,6 +4,7 @@ use super::source::{Member, Source, Type};
 use ralph_core::project::project_facts::{KINDS, page};
 use ralph_core::protocol::permission::Mode;
 use ralph_core::state::LimitFlag;
+use ralph_core::tasks::shared::record::LONGEST_LEASE;
 use serde_json::{Map, Value, json};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -47,6 +48,7 @@ pub(super) fn settings(source: &Source) -> Value {
         ("sandbox", "project/settings/sandbox", "SandboxSettings"),
         ("run", "project/settings/run", "RunSettings"),
         ("review", "project/settings/review", "ReviewSettings"),
+        ("shared", "project/settings/shared", "SharedSettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();
@@ -113,6 +115,12 @@ fn bounds(top: &mut Value, defs: &mut Map<String, Value>) {
     between(port, 1, 65_535);
     let seconds = top.pointer_mut(&(section("client") + "/background_seconds"));
     between(seconds.expect("it is there"), 0, 3600);
+    for (name, most) in
+        [("lease_seconds", LONGEST_LEASE), ("poll_seconds", 3600), ("pushes_per_minute", 100_000)]
+    {
+        let number = top.pointer_mut(&format!("{}/{name}", section("shared")));
+        between(number.expect("it is there"), 1, most);
+    }
     let mode = top.pointer_mut(&(section("client") + "/permission_mode")).expect("it is there");
     let names = Mode::names();
     let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
