@@ -13,6 +13,7 @@ pub mod checks;
 mod client;
 pub mod executables;
 pub mod fake_api;
+pub mod git_server;
 pub mod journals;
 pub mod orchestrated;
 pub mod planning;
