@@ -122,6 +122,11 @@ fn one_line(words: &str) -> String {
 }
 
 impl SharedRepository {
+    /// Sets the most time that one call may take.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.network.deadline = deadline;
+    }
+
     /// Takes over the references of the loop, and its branch, as they are now on the remote.
     ///
     /// # Errors

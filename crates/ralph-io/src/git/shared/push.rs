@@ -80,9 +80,9 @@ impl PushReport {
         }
     }
 
-    /// True if a lock on the server was in the way.
+    /// True if a lock on the server was in the way: of one reference, or of a reftable.
     pub fn is_locked(&self) -> bool {
-        self.words.contains("File exists")
+        ["File exists", "cannot lock references"].iter().any(|words| self.words.contains(words))
     }
 }
 

@@ -213,13 +213,13 @@ fn a_call_that_hangs_ends_at_its_deadline_and_the_next_one_works() {
     let pipe = format!("ext::{}", silent.display());
     let fetch = std::mem::replace(&mut a.network.fetch, pipe);
     a.network.access.push(("protocol.ext.allow".into(), "always".into()));
-    a.network.deadline = Duration::from_millis(300);
+    a.set_deadline(Duration::from_millis(300));
     let began = Instant::now();
     let error = a.fetch().unwrap_err().to_string();
     assert_eq!(error, "the remote did not answer within 0 s");
     assert!(began.elapsed() < Duration::from_secs(60));
     a.network.fetch = fetch;
-    a.network.deadline = Duration::from_secs(60);
+    a.set_deadline(Duration::from_secs(60));
     a.fetch().unwrap();
 }
 
