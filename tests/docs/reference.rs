@@ -6,6 +6,7 @@
 
 mod commands;
 mod schema;
+mod shared;
 mod source;
 mod validate;
 

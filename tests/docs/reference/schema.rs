@@ -4,7 +4,8 @@ use super::source::{Member, Source, Type};
 use ralph_core::project::project_facts::{KINDS, page};
 use ralph_core::protocol::permission::Mode;
 use ralph_core::state::LimitFlag;
-use ralph_core::tasks::shared::record::LONGEST_LEASE;
+use ralph_core::tasks::shared::record::{LARGEST_BATCH, LONGEST_LEASE, SCHEMA};
+use ralph_core::tasks::shared::text::{LONGEST_NAME, LONGEST_TEXT};
 use serde_json::{Map, Value, json};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -71,6 +72,80 @@ pub(super) fn notice(source: &Source) -> Value {
     let mut top = made.object("views/notice", "Notice");
     top["properties"]["event"]["enum"] = json!(["ended", "paused", "limit", "reviewed"]);
     document("The document on standard input of `notify.command`", top, made.defs)
+}
+
+/// Of the record of a shared loop that a commit carries. What an enumeration of the code holds is written here; another test
+/// compares the two.
+pub(super) fn shared_record(source: &Source) -> Value {
+    const MODULE: &str = "tasks/shared/record";
+    let mut made = Made { source, defs: Map::new(), all_may_be_absent: false };
+    let text =
+        |about: &str| json!({"type": "string", "maxLength": LONGEST_TEXT, "description": about});
+    let with = |name: &str, member: Value| json!({"type": "object", "properties": {name: member}, "required": [name]});
+    let plan = made.object("tasks/shared/plan", "Plan");
+    let end = made.object(MODULE, "End");
+    let mut returned = made.object(MODULE, "Finish");
+    join(&mut returned, &with("reason", text("Why the task is open again.")));
+    made.define(MODULE, "Finish");
+    made.define(MODULE, "CriterionReceipt");
+    let list = |of: &str, about: &str| json!({"type": "array", "items": {"$ref": format!("#/$defs/{of}")}, "description": about});
+    let about =
+        "The work of these tasks is on the branch; empty if only a commit of a person was merged.";
+    let mut merged = with("finishes", list("Finish", about));
+    merged["properties"]["finishes"]["maxItems"] = json!(LARGEST_BATCH);
+    join(
+        &mut merged,
+        &with("tree", json!({"type": "string", "description": "The tree id of the merged work."})),
+    );
+    join(&mut merged, &with("receipts", list("CriterionReceipt", "Each criterion on this tree.")));
+    for (verdict, word) in [(&mut merged, "merged"), (&mut returned, "returned")] {
+        join(verdict, &with("verdict", json!({"enum": [word]})));
+    }
+    let about = "The length of the lease; 0 gives it back.";
+    let seconds =
+        json!({"type": "integer", "minimum": 0, "maximum": LONGEST_LEASE, "description": about});
+    let worker = json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "The worker of the machine."});
+    let bare = json!({"type": "object", "properties": {}, "required": []});
+    let kinds = [
+        ("plan", plan),
+        ("integrator", with("lease_seconds", seconds)),
+        ("verdict", merged),
+        ("verdict", returned),
+        ("pause", with("reason", text("Why the loop is paused."))),
+        ("resume", bare.clone()),
+        ("cancel", with("reason", text("Why the loop is cancelled."))),
+        ("signal", with("text", text("A message of the user to every machine."))),
+        ("end", end),
+        ("claim", with("worker", worker)),
+        ("finish", bare.clone()),
+        ("released", with("reason", text("Why the holder gives the task up."))),
+        ("renewal", bare),
+    ];
+    let name = |about: &str| json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": about});
+    let head = json!({
+        "type": "object",
+        "properties": {
+            "schema": {"enum": [SCHEMA], "description": "The version of this schema."},
+            "nonce": name("Makes the record unique."),
+            "machine": name("The machine that wrote the record."),
+        },
+        "required": ["schema", "nonce", "machine"],
+    });
+    let kinds = kinds.map(|(word, members)| {
+        let mut record = head.clone();
+        join(&mut record, &with("kind", json!({"enum": [word]})));
+        join(&mut record, &members);
+        record
+    });
+    document("The JSON in a record of a shared loop", json!({"anyOf": kinds}), made.defs)
+}
+
+/// Adds the members of another object.
+fn join(object: &mut Value, other: &Value) {
+    let more = other["properties"].as_object().expect("they are members").clone();
+    object["properties"].as_object_mut().expect("they are members").extend(more);
+    let more = other["required"].as_array().expect("it is a list").clone();
+    object["required"].as_array_mut().expect("it is a list").extend(more);
 }
 
 fn document(title: &str, top: Value, defs: Map<String, Value>) -> Value {
@@ -207,7 +282,8 @@ impl Made<'_> {
             return json!({"type": "object", "additionalProperties": inner});
         }
         match kind {
-            "String" => json!({"type": "string"}),
+            "String" | "ObjectId" => json!({"type": "string"}),
+            "Text" => json!({"type": "string", "maxLength": LONGEST_TEXT}),
             "bool" => json!({"type": "boolean"}),
             "u16" => json!({"type": "integer", "minimum": 0, "maximum": u16::MAX}),
             "u32" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),

@@ -56,6 +56,12 @@ fn look(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<S
             "minLength" if value.as_str().is_some_and(|text| text.trim().is_empty()) => {
                 found.push(format!("{at}: it is empty"));
             }
+            "maxLength" if value.as_str().is_some_and(|text| count(text) > rule.as_u64()) => {
+                found.push(format!("{at}: it is longer than {rule}"));
+            }
+            "maxItems" if value.as_array().map(Vec::len) > rule.as_u64().map(|n| n as usize) => {
+                found.push(format!("{at}: it has more than {rule} items"));
+            }
             "items" => {
                 for (n, item) in value.as_array().into_iter().flatten().enumerate() {
                     look(root, rule, item, &format!("{at}[{n}]"), found);
@@ -69,11 +75,15 @@ fn look(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<S
                 }
             }
             "properties" | "additionalProperties" => {}
-            "minimum" | "maximum" | "minLength" => {}
+            "minimum" | "maximum" | "minLength" | "maxLength" | "maxItems" => {}
             word => assert!(ABOUT.contains(&word), "`{word}` is not looked at"),
         }
     }
     members(root, rules, value, at, found);
+}
+
+fn count(text: &str) -> Option<u64> {
+    u64::try_from(text.chars().count()).ok()
 }
 
 fn members(
@@ -116,6 +126,8 @@ fn each_word_is_looked_at() {
     check(json!({"minimum": 1, "maximum": 3}), json!(3), json!(4));
     check(json!({"enum": ["a"]}), json!("a"), json!("b"));
     check(json!({"minLength": 1}), json!("a"), json!(" "));
+    check(json!({"maxLength": 1}), json!("é"), json!("ab"));
+    check(json!({"maxItems": 1}), json!([1]), json!([1, 2]));
     check(json!({"anyOf": [{"type": "null"}, {"type": "string"}]}), json!(null), json!(1));
     check(json!({"items": {"type": "string"}}), json!(["a"]), json!(["a", 1]));
     check(json!({"required": ["a"]}), json!({"a": 1}), json!({}));

@@ -46,7 +46,7 @@ const OWN: &str = "refs/own/";
 
 /// The commit that stands for no record where git needs a first parent: the same in every repository
 /// with SHA-1, and with SHA-256.
-const BEGINNINGS: [&str; 2] = [
+pub const BEGINNINGS: [&str; 2] = [
     "de544f9c247564e55b910079dcf7d2803d697985",
     "00ba42e0b3aec4c3df218c6bfdfdcbfa18a7059981bd8e5b2be28a30daf1e716",
 ];

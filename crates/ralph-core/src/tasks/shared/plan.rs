@@ -18,7 +18,8 @@ pub const LEASE_SECONDS: u64 = 30 * 60;
 /// How many times a task may be returned or released before Ralph gives it up.
 pub const ATTEMPTS: u32 = 3;
 
-const LARGEST_GRAPH: usize = 10_000;
+/// Tasks in one plan.
+pub const LARGEST_GRAPH: usize = 10_000;
 
 /// The contract, the criteria and the tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
