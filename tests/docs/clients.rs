@@ -6,6 +6,7 @@ use ralph_core::protocol::client_version::{ClientFeature, ClientVersion, FEATURE
 use std::fs;
 
 const PAGE: &str = "docs/clients.md";
+const REFERENCE: &str = "docs/reference/clients.md";
 
 /// The lines between two marks of the page.
 fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
@@ -44,7 +45,7 @@ fn the_page_of_clients_has_the_features_and_floors_of_the_code() {
 
 #[test]
 fn the_matrix_of_clients_was_run_with_the_floors_and_the_newest_measured_version() {
-    let page = read(&root().join(PAGE));
+    let page = read(&root().join(REFERENCE));
     let matrix = between(&page, "matrix", "end of the matrix");
     let heading = matrix.lines().find(|line| line.starts_with("| test")).expect("a heading");
     let versions: Vec<ClientVersion> =
