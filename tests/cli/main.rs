@@ -40,6 +40,7 @@ mod run;
 mod screens;
 mod session;
 mod session_run;
+mod share;
 mod shared;
 mod signal;
 mod starting;

@@ -309,6 +309,30 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph share",
+        command: Some("share"),
+        set: with_remote,
+        act: |_| person(&["share"]),
+        then: |w, answered| {
+            let said = w.elsewhere(&["share"]);
+            assert!(!(said.success && answered), "shared twice");
+            let is_over = said.text.contains("no loop is planned");
+            assert!(said.success || is_over, "{}", said.text);
+            // It may have ended and not been put away.
+            let place = |id| w.ralph_home().join("loops").join(id).join("state.json");
+            let state = loops(w).first().map(|id| fs::read(place(id)).unwrap());
+            let state = state.map(|state| serde_json::from_slice::<Value>(&state).unwrap());
+            let state = state.unwrap_or_else(|| w.archived().remove(0));
+            assert_eq!(state["ending"]["kind"], "cancelled", "{}", said.text);
+            // One record, its plan, whose second parent is what the work begins from.
+            let listed = w.git_says("-C ../remote.git for-each-ref --format=%(refname) refs/ralph");
+            let ledger = listed.lines().find(|name| name.ends_with("/ledger")).unwrap();
+            let parents = format!("-C ../remote.git rev-list --count {ledger} --not main");
+            assert_eq!(w.git_says(&parents), "2\n", "{listed}");
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph signal steer",
         command: Some("signal steer"),
         set: one_stop,
@@ -704,6 +728,30 @@ fn one_stop() -> World {
 fn left_by_its_client() -> World {
     let world = one_stop();
     world.edit_state(|state| state["client"] = json!({"pid": 4_000_000, "started": "1"}));
+    world
+}
+
+/// A planned loop with a task, and a remote to share it through. The machine has its name, which is
+/// drawn by chance, from a share that was refused.
+fn with_remote() -> World {
+    let world = World::new();
+    world.git("branch -M main");
+    world.git("init -q --bare ../remote.git");
+    world.git("remote add origin ../remote.git");
+    world.git("push -q origin main");
+    assert!(world.elsewhere(&["start", "Fix it"]).success);
+    assert!(world.elsewhere(&["task", "add", "one"]).success);
+    let hook = world.root().join("remote.git/hooks/update");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(!world.elsewhere(&["share"]).success);
+    fs::remove_file(hook).unwrap();
+    let shared = fs::read_dir(world.ralph_home().join("shared")).unwrap().next().unwrap();
+    let (shared, id) = (shared.unwrap().path(), loops(&world).remove(0));
+    for repository in [shared.join("found.git"), shared.join(id).join("repository.git")] {
+        fs::remove_dir_all(repository).unwrap();
+    }
     world
 }
 

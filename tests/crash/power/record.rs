@@ -10,11 +10,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The folders of a scene that the model leaves out.
-const LEFT_OUT: [&str; 2] = ["project/.git", "tmp"];
+const LEFT_OUT: [&str; 3] = ["project/.git", "remote.git", "tmp"];
+
+/// Repositories of Ralph's own, which git writes as it writes the project's.
+const REPOSITORIES: [&str; 2] = ["repository.git", "found.git"];
 
 /// Whether the model looks at what is below this path of a scene.
 pub(crate) fn is_modelled(path: &Path) -> bool {
     LEFT_OUT.iter().all(|left_out| !path.starts_with(left_out))
+        && path.iter().all(|part| REPOSITORIES.iter().all(|name| part != *name))
 }
 
 /// A run: what it did to the disk, and every content that it put under a name in one step.

@@ -5,12 +5,13 @@
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
 /// means that the command can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 32] = [
+pub const PERSONS_ONLY: [(&str, &str); 33] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
     ("build", ""),
     ("parallel run", ""),
+    ("share", ""),
     ("refine once", ""),
     ("refine loop", ""),
     ("refine restore", ""),
@@ -79,13 +80,14 @@ pub fn refusal(command: &str) -> Option<String> {
 
 /// Commands that start something in a project. If the speaker is unknown, they are refused only
 /// while a loop is live in the same project, so that a timer can start work elsewhere.
-const BEGINS: [&str; 13] = [
+const BEGINS: [&str; 14] = [
     "start",
     "task import",
     "plan",
     "run",
     "build",
     "parallel run",
+    "share",
     "refine once",
     "refine loop",
     "ideate",

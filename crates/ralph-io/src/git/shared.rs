@@ -5,6 +5,7 @@
 //! that talks to the remote: while the lock is free, no git of ours runs, so what a killed one left
 //! locked can be removed.
 
+mod delete;
 mod exchange;
 mod follow;
 mod network;

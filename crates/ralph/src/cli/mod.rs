@@ -28,6 +28,7 @@ mod resume;
 mod run;
 mod session;
 mod session_id;
+mod share;
 mod signal;
 mod start;
 mod status;
@@ -93,6 +94,8 @@ enum Command {
     /// Carry out tasks side by side, each in its own worktree
     #[command(subcommand)]
     Parallel(parallel::ParallelCommand),
+    /// Share the planned loop with other machines through a git remote
+    Share(share::Args),
     /// Have a plan made and reviewed for you to approve
     #[command(subcommand)]
     Ralplan(ralplan::RalplanCommand),
@@ -175,6 +178,7 @@ impl Command {
             Command::Build(_) => "build",
             Command::Plan(_) => "plan",
             Command::Parallel(command) => command.name(),
+            Command::Share(_) => "share",
             Command::Ralplan(command) => command.name(),
             Command::Session(command) => command.name(),
             Command::Refine(command) => command.name(),
@@ -243,6 +247,7 @@ pub fn run() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Parallel(command) => parallel::run(&command),
+        Command::Share(args) => share::run(&args),
         Command::Ralplan(command) => ralplan::run(&command),
         Command::Session(command) => session::run(&command),
         Command::Refine(command) => refine::run(&command),

@@ -88,6 +88,8 @@ pub(crate) enum LoopFilter {
     LiveOrPlanned,
     /// Like `LiveOrPlanned`, but only loops with tasks, which a refinement lacks.
     WithTasks,
+    /// The project's planned loop.
+    Planned,
 }
 
 impl LoopFilter {
@@ -96,6 +98,7 @@ impl LoopFilter {
             LoopFilter::Live => state.is_live(),
             LoopFilter::LiveOrPlanned => state.is_live() || state.phase == Phase::Planned,
             LoopFilter::WithTasks => has_tasks(state) || state.phase == Phase::Planned,
+            LoopFilter::Planned => state.phase == Phase::Planned,
         }
     }
 }
@@ -110,6 +113,7 @@ pub(crate) fn one(here: &Here, which: &LoopArgs, wanted: LoopFilter) -> Result<F
     let what = match wanted {
         LoopFilter::Live => "no loop is live",
         LoopFilter::LiveOrPlanned | LoopFilter::WithTasks => "no loop is live or planned",
+        LoopFilter::Planned => "no loop is planned",
     };
     if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
 }
@@ -277,10 +281,17 @@ fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
 
 fn usable(found: FoundLoop, wanted: LoopFilter) -> Result<FoundLoop> {
     let state = &found.state;
-    if state.is_live() || (wanted != LoopFilter::Live && state.phase == Phase::Planned) {
-        return Ok(found);
-    }
     let phase = screen::visible(state.phase.as_str());
+    let (is_live, is_planned) = (state.is_live(), state.phase == Phase::Planned);
+    match wanted {
+        LoopFilter::Planned if is_planned => return Ok(found),
+        LoopFilter::Planned => {
+            let message = format!("loop {} is {phase}, not planned", state.loop_id);
+            return Err(refused(Exit::No, message));
+        }
+        _ if is_live || (wanted != LoopFilter::Live && is_planned) => return Ok(found),
+        _ => {}
+    }
     let next = match state.phase {
         Phase::Planned => "; type /ralph in Claude Code to start it",
         _ => "; `ralph status --all` lists all loops",

@@ -4,6 +4,7 @@ use super::context_dir::Here;
 use super::exit::{Exit, refused};
 use super::screen;
 use anyhow::Result;
+use ralph_core::shell::quoted;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::Name;
 use ralph_io::git::shared::{FoundLedger, SharedPlace, found};
@@ -40,6 +41,15 @@ impl SharedArgs {
         };
         Ok(Some(SharedPlace::new(&here.home, &here.root, self.remote(), space)))
     }
+}
+
+/// `ralph VERB --shared LOOP`, as the user types it for this loop.
+pub(crate) fn command(verb: &str, place: &SharedPlace) -> String {
+    let remote = match place.remote() {
+        ORIGIN => String::new(),
+        other => format!(" --remote {}", quoted(other)),
+    };
+    format!("ralph {verb} --shared {}{remote}", place.space().loop_id())
 }
 
 fn named(remote: &str, all: &[FoundLedger], id: &str) -> Result<Namespace> {

@@ -52,6 +52,10 @@ impl Plan {
             lease_seconds,
             attempts: ATTEMPTS,
         };
+        // The time would give the same agreement another digest.
+        if let Some(frozen) = &mut plan.frozen {
+            frozen.at = None;
+        }
         plan.acceptance_criteria.iter_mut().for_each(unverified);
         plan.task_graph.iter_mut().for_each(unclaimed);
         plan
@@ -102,6 +106,7 @@ mod tests {
     use super::*;
     use crate::state::Receipt;
     use crate::tasks::shared::fixture::plan;
+    use jiff::Timestamp;
 
     #[track_caller]
     fn check(change: impl Fn(&mut Plan), flaw: &str) {
@@ -137,10 +142,14 @@ mod tests {
         let criterion = &mut state.acceptance_criteria[0];
         criterion.verified = true;
         criterion.receipt = Some(Receipt { tail: "SECRET".to_owned(), ..Receipt::default() });
+        state.frozen = Some(Frozen { at: Some(Timestamp::UNIX_EPOCH), ..Frozen::default() });
         let plan = Plan::of(&state, LEASE_SECONDS);
         assert_eq!(plan.flaw(), None);
         let text = serde_json::to_string(&plan).unwrap();
         assert!(!text.contains("SECRET") && !text.contains("laptop"), "{text}");
+        let agreed_later = Frozen { at: Some(Timestamp::MAX), ..Frozen::default() };
+        state.frozen = Some(agreed_later);
+        assert_eq!(Plan::of(&state, LEASE_SECONDS).digest(), plan.digest());
     }
 
     #[test]

@@ -43,6 +43,11 @@ impl SharedPlace {
         &self.remote
     }
 
+    /// True if this clone has read or shared the loop before.
+    pub fn exists(&self) -> bool {
+        self.folder.exists()
+    }
+
     /// The private repository, to be read.
     pub fn records(&self) -> Records {
         Records::at(&self.folder.join("repository.git"), self.space.clone())

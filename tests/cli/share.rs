@@ -1,0 +1,312 @@
+//! `ralph share` and the other commands around a loop that machines share through a git remote. Each
+//! machine is a home and a clone of its own; the remote is a bare repository.
+
+use crate::world::{Printed, World};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// A remote, and machines with a clone of it.
+struct Team {
+    remote: tempfile::TempDir,
+    machines: Vec<World>,
+}
+
+impl Team {
+    fn of(n: usize) -> Team {
+        let remote = tempfile::tempdir().unwrap();
+        let team = Team { remote, machines: (0..n).map(|_| machine()).collect() };
+        let url = team.url();
+        let url = url.to_str().unwrap();
+        let first = &team.machines[0];
+        git(first, &["init", "-q", "-b", "main"]);
+        git(first, &["init", "-q", "--bare", "-b", "main", url]);
+        first.write("project/file", "0\n");
+        git(first, &["add", "-A"]);
+        git(first, &["commit", "-q", "-m", "first"]);
+        git(first, &["remote", "add", "origin", url]);
+        git(first, &["push", "-q", "origin", "main"]);
+        for other in &team.machines[1..] {
+            git(other, &["clone", "-q", url, "."]);
+        }
+        team
+    }
+
+    fn url(&self) -> PathBuf {
+        self.remote.path().join("remote.git")
+    }
+
+    /// The first machine has shared a loop, which has this id.
+    fn sharing(n: usize) -> (Team, String) {
+        let team = Team::of(n);
+        let id = plan(&team.machines[0]);
+        team.machines[0].ralph(&["share"]).done();
+        (team, id)
+    }
+
+    /// The references on the remote, without what every remote has.
+    fn references(&self) -> Vec<String> {
+        let listed = git(&self.machines[0], &["ls-remote", self.url().to_str().unwrap()]);
+        let names = listed.lines().filter_map(|line| line.split_once('\t'));
+        let names = names.map(|(_, name)| name.to_owned());
+        names.filter(|name| !["HEAD", "refs/heads/main"].contains(&name.as_str())).collect()
+    }
+
+    /// The newest record of the ledger.
+    fn tip(&self, id: &str) -> String {
+        let url = self.url();
+        let folder = url.to_str().unwrap();
+        let ledger = format!("refs/ralph/shared/{id}/ledger");
+        git(&self.machines[0], &["-C", folder, "log", "-1", "--format=%B", &ledger])
+    }
+
+    fn records(&self, id: &str) -> usize {
+        let url = self.url();
+        let folder = url.to_str().unwrap();
+        let ledger = format!("refs/ralph/shared/{id}/ledger");
+        let listed = git(
+            &self.machines[0],
+            &["-C", folder, "log", "--first-parent", "--format=%s", &ledger],
+        );
+        listed.lines().filter(|line| !line.starts_with("The beginning")).count()
+    }
+
+    /// Makes the server refuse what this shell function, given a reference, does not accept.
+    fn refuse(&self, pattern: &str) {
+        let hook = self.url().join("hooks/update");
+        fs::write(&hook, format!("#!/bin/sh\ncase \"$1\" in {pattern}) exit 1;; esac\n")).unwrap();
+        fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+fn machine() -> World {
+    let world = World::new().with_git();
+    for tool in ["sh", "test"] {
+        let _ = symlink(format!("/usr/bin/{tool}"), world.path("bin").join(tool));
+    }
+    world.write("home/.gitconfig", "[user]\nname = t\nemail = t@example.com\n");
+    world
+}
+
+fn git(world: &World, arguments: &[&str]) -> String {
+    let output = world.command(Path::new("git"), "").args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Plans a loop with two tasks, and returns its id.
+fn plan(world: &World) -> String {
+    let task = |id: &str, deps: &[&str]| json!({"id": id, "name": format!("write {id}"), "deps": deps, "completion_condition": "c", "files": [id], "verify": [format!("test -f {id}")]});
+    let plan = json!({
+        "prompt": "write both files",
+        "acceptance_criteria": [{"id": "AC-1", "description": "both are there", "verification_command": "test -f T-2"}],
+        "task_graph": [task("T-1", &[]), task("T-2", &["T-1"])],
+    });
+    world.run("", &["task", "import", "-"], &plan.to_string()).done();
+    world.loop_id()
+}
+
+/// The line of a text that begins with this, without it.
+#[track_caller]
+fn after<'a>(printed: &'a Printed, begin: &str) -> &'a str {
+    let line = printed.stdout.lines().find_map(|line| line.trim().strip_prefix(begin));
+    line.unwrap_or_else(|| panic!("no line begins with `{begin}`: {printed:?}"))
+}
+
+#[track_caller]
+fn digest(shared: &Printed) -> String {
+    after(shared, "The digest of its plan is ").to_owned()
+}
+
+#[test]
+fn a_planned_loop_is_put_on_the_remote_and_ends_here() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    let id = plan(world);
+    let shared = world.ralph(&["share"]).done();
+    let digest = digest(&shared);
+    assert_eq!(digest.len(), 64, "{shared:?}");
+    shared.check(
+        0,
+        &format!(
+            "Loop [LOOP] is shared through `origin`: 2 tasks, 1 criterion.\n\
+             The digest of its plan is {digest}\n\n\
+             To take part from this clone:\n  ralph run --shared [LOOP]\n\
+             From each other clone:\n  ralph trust --shared [LOOP] && ralph run --shared [LOOP]\n\
+             Where nobody can answer, as in CI:\n  ralph trust --shared [LOOP] --digest {digest} && \
+             ralph run --shared [LOOP]\n"
+        ),
+        "",
+    );
+    let references = team.references();
+    assert!(references.contains(&format!("refs/ralph/shared/{id}/ledger")), "{references:?}");
+    assert!(team.tip(&id).starts_with("Plan of 2 tasks by "), "{}", team.tip(&id));
+    assert!(world.loop_ids().is_empty());
+    let status = world.ralph(&["status"]).done();
+    assert!(status.stdout.contains("`ralph run --shared [LOOP]` works on it"), "{status:?}");
+    // Its journal tells it.
+    let explained = world.ralph(&["explain", "--loop", &id]).done();
+    assert!(explained.stdout.contains("shared with other machines"), "{explained:?}");
+}
+
+#[test]
+fn a_share_that_was_killed_is_completed_by_the_same_command() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    let id = plan(world);
+    let planned = world.path("ralph/loops").join(&id);
+    let kept = world.path("kept");
+    copy(&planned, &kept);
+    let first = world.ralph(&["share"]).done();
+    // As it was before the loop was put away.
+    let archived = fs::read_dir(world.path("ralph/archive")).unwrap().next().unwrap().unwrap();
+    fs::remove_dir_all(archived.path()).unwrap();
+    copy(&kept, &planned);
+    let second = world.ralph(&["share"]).done();
+    assert_eq!(digest(&first), digest(&second));
+    assert_eq!(team.records(&id), 1);
+    assert!(world.loop_ids().is_empty());
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to.join(entry.file_name())),
+            false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn another_plan_under_the_same_id_is_refused() {
+    let (team, id) = Team::sharing(1);
+    let world = &team.machines[0];
+    let archived = fs::read_dir(world.path("ralph/archive")).unwrap().next().unwrap().unwrap();
+    fs::remove_dir_all(archived.path()).unwrap();
+    let other = plan(world);
+    fs::rename(world.path("ralph/loops").join(&other), world.path("ralph/loops").join(&id))
+        .unwrap();
+    world.change_state(|state| {
+        state["loop_id"] = json!(id);
+        state["prompt"] = json!("something else");
+    });
+    let printed = world.ralph(&["share", "--loop", &id]);
+    printed.check(
+        1,
+        "",
+        "ralph: `origin` has another plan for loop [LOOP]; plan the work as a new loop, or delete \
+         the shared one: `ralph share --clean --loop [LOOP]`\n",
+    );
+    assert_eq!(world.loop_ids(), [id]);
+}
+
+#[test]
+fn what_machines_could_not_carry_out_is_not_shared() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    world.ralph(&["share"]).check(
+        1,
+        "",
+        "ralph: no loop is planned in `[ROOT]/project`; type `/ralph \"TASK\"` in Claude Code to start one\n",
+    );
+    world.ralph(&["start", "fix it"]).done();
+    let printed = world.ralph(&["share"]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("has no tasks; `ralph plan`"), "{printed:?}");
+    world.ralph(&["cancel"]).done();
+
+    world.ralph(&["start", "--session", "S", "fix it"]).done();
+    let printed = world.ralph(&["share", "--loop", &world.loop_id()]);
+    assert!(printed.stderr.contains("not planned"), "{printed:?}");
+    world.ralph(&["cancel"]).done();
+
+    plan(world);
+    world.change_state(|state| {
+        state["acceptance_criteria"][0]["verification_command"] = json!("nonexistent-program x");
+    });
+    let printed = world.ralph(&["share"]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("nonexistent-program"), "{printed:?}");
+    assert!(printed.stderr.contains("nothing was shared"), "{printed:?}");
+    assert!(team.references().is_empty(), "{:?}", team.references());
+    assert_eq!(world.state()["phase"], "planned");
+}
+
+#[test]
+fn a_host_that_accepts_only_branches_is_recognised_and_used_as_the_setting_says() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    let id = plan(world);
+    team.refuse("refs/ralph/*");
+    let printed = world.ralph(&["share"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    let says = "`origin` does not accept references below `refs/ralph/shared/[LOOP]`";
+    assert!(printed.stderr.contains(says), "{printed:?}");
+    assert!(
+        printed.stderr.contains("set `below_heads = true` in section `[shared]`"),
+        "{printed:?}"
+    );
+    assert_eq!(world.state()["phase"], "planned");
+    world.set_user("[shared]\nbelow_heads = true\n");
+    world.ralph(&["share"]).done();
+    let references = team.references();
+    assert!(references.contains(&format!("refs/heads/ralph/shared/{id}/ledger")), "{references:?}");
+}
+
+#[test]
+fn files_that_machines_will_not_see_are_named() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    plan(world);
+    world.write("project/new", "x");
+    let printed = world.ralph(&["share"]).done();
+    assert!(
+        printed.stderr.starts_with("1 file is in no commit: new; machines begin from commit "),
+        "{printed:?}"
+    );
+}
+
+#[test]
+fn a_remote_that_does_not_exist_or_answer_changes_nothing() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    plan(world);
+    let printed = world.ralph(&["share", "--remote", "nowhere"]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("could not find the remote `nowhere`"), "{printed:?}");
+    fs::rename(team.url(), team.remote.path().join("gone")).unwrap();
+    let printed = world.ralph(&["share"]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("the remote did not answer"), "{printed:?}");
+    assert_eq!(world.state()["phase"], "planned");
+}
+
+#[test]
+fn the_references_of_an_ended_loop_are_deleted_and_those_of_another_are_kept() {
+    let (team, id) = Team::sharing(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let printed = second.ralph(&["share", "--clean"]);
+    printed.check(1, "", "ralph: no shared loop of `origin` has ended\n");
+    let printed = second.ralph(&["share", "--clean", "--loop", &id]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("has not ended; `ralph cancel --shared"), "{printed:?}");
+    assert_eq!(team.references().len(), 2, "{:?}", team.references());
+    let printed = second.ralph(&["share", "--clean", "--loop", &id, "--force"]).done();
+    assert_eq!(
+        printed.stdout.replace(&id, "LOOP"),
+        "deleted 2 references of loop LOOP from `origin`; its branch stays\n"
+    );
+    assert!(team.references().is_empty(), "{:?}", team.references());
+    let other = plan(first);
+    first.ralph(&["share"]).done();
+    // What the first machine knew of the loop is deleted in the same way.
+    let printed = first.ralph(&["share", "--clean", "--loop", &id]).done();
+    assert!(printed.stdout.contains("had no references"), "{printed:?}");
+    let printed = first.ralph(&["share", "--clean", "--loop", &id]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    assert!(team.references().iter().all(|name| name.contains(&other)), "{:?}", team.references());
+    assert_eq!(team.references().len(), 2);
+}
