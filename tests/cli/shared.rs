@@ -2,19 +2,16 @@
 //! home of its own.
 
 use crate::parallel_run::{WORKS, without_tasks};
-use crate::world::{Printed, World, start};
-use ralph_core::state::{Criterion, LoopState, Task};
+use crate::world::{Printed, World, start, wait_for};
 use ralph_core::tasks::shared::names::Namespace;
-use ralph_core::tasks::shared::plan::Plan;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record, Verdict};
-use ralph_core::tasks::shared::text::{Name, ObjectId};
-use ralph_io::git::shared::SharedPlace;
+use ralph_core::tasks::shared::text::{Name, Text};
+use ralph_io::git::shared::{SharedPlace, found};
 use ralph_io::store::home::Home;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Child;
-
-const LOOP: &str = "20260131-120000-1a2b";
 
 /// Quick settings: nobody wants to wait for a poll.
 const SETTINGS: &str = "[shared]\npoll_seconds = 1\npushes_per_minute = 6000\n";
@@ -22,12 +19,13 @@ const SETTINGS: &str = "[shared]\npoll_seconds = 1\npushes_per_minute = 6000\n";
 /// A remote, and machines with a clone each.
 struct Scene {
     machines: Vec<World>,
+    loop_id: String,
 }
 
 impl Scene {
     fn new(n_machines: usize, client: &str) -> Scene {
         let machines: Vec<World> = (0..n_machines).map(|_| without_tasks(client)).collect();
-        let scene = Scene { machines };
+        let scene = Scene { machines, loop_id: String::new() };
         let remote = scene.machines[0].path("remote.git");
         scene.git(0, &["init", "-q", "--bare", &remote.to_string_lossy()]);
         for at in 0..n_machines {
@@ -53,43 +51,29 @@ impl Scene {
         let world = &self.machines[at];
         let home = Home::at(world.path("ralph"));
         home.prepare().unwrap();
-        let space = Namespace::new(&Name::new(LOOP), false);
+        let space = Namespace::new(&Name::new(&self.loop_id), false);
         SharedPlace::new(&home, &world.path("project"), "origin", space)
     }
 
-    fn share(&self, tasks: &[(&str, &[&str])], command: &str) {
-        let graph = tasks.iter().map(|(id, deps)| Task {
-            id: (*id).to_owned(),
-            name: format!("write {id}"),
-            deps: deps.iter().map(|id| (*id).to_owned()).collect(),
-            completion_condition: "c".to_owned(),
-            files: vec![(*id).to_owned()],
-            ..Task::default()
-        });
-        let criterion = Criterion {
-            id: "AC-1".to_owned(),
-            description: "d".to_owned(),
-            verification_command: command.to_owned(),
-            ..Criterion::default()
-        };
-        let mut state = LoopState {
-            prompt: "p".to_owned(),
-            task_graph: graph.collect(),
-            acceptance_criteria: vec![criterion],
-            ..LoopState::default()
-        };
-        ralph_hooks::begin::freeze(
-            &mut state,
-            &self.machines[0].path("project"),
-            jiff::Timestamp::now(),
-        );
-        let plan = Plan::of(&state, 60);
-        let digest = plan.digest();
-        let head = self.git(0, &["rev-parse", "HEAD"]);
-        let head = ObjectId::try_from(head.trim().to_owned()).unwrap();
-        assert!(self.place(0).put_first(LedgerRecord::Plan(Box::new(plan)), &head).unwrap());
-        for at in 0..self.machines.len() {
-            self.place(at).trust(&Home::at(self.machines[at].path("ralph")), &digest).unwrap();
+    /// Shares these tasks from the first machine, with this command as the criterion; the others trust
+    /// the plan.
+    fn share(&mut self, tasks: &[(&str, &[&str])], command: &str) {
+        let graph: Vec<Value> = tasks
+            .iter()
+            .map(|(id, deps)| json!({"id": id, "name": format!("write {id}"), "deps": deps, "completion_condition": "c", "files": [id]}))
+            .collect();
+        let criterion = json!({"id": "AC-1", "description": "d", "verification_command": command});
+        let plan = json!({"prompt": "p", "acceptance_criteria": [criterion], "task_graph": graph});
+        self.machines[0].run("", &["task", "import", "-"], &plan.to_string()).done();
+        self.machines[0].run("", &["share"], "").done();
+        let home = Home::at(self.machines[0].path("ralph"));
+        let ledgers = found(&home, &self.machines[0].path("project"), "origin").unwrap();
+        self.loop_id = ledgers[0].space.loop_id().to_string();
+        let digest = ledgers[0].ledger.as_ref().unwrap().plan.digest();
+        for at in 1..self.machines.len() {
+            let home = Home::at(self.machines[at].path("ralph"));
+            home.prepare().unwrap();
+            self.place(at).trust(&home, &digest).unwrap();
         }
     }
 
@@ -108,7 +92,7 @@ impl Scene {
 
     /// The records of the ledger.
     fn ledger(&self) -> Vec<LedgerRecord> {
-        let space = Namespace::new(&Name::new(LOOP), false);
+        let space = Namespace::new(&Name::new(&self.loop_id), false);
         let format = "--format=%B%x00";
         let name = format!("{}/ledger", space.prefix());
         let remote = self.machines[0].path("remote.git");
@@ -151,7 +135,7 @@ impl Scene {
 
     fn on_branch(&self) -> String {
         let remote = self.machines[0].path("remote.git");
-        let branch = format!("ralph/{LOOP}");
+        let branch = format!("ralph/{}", self.loop_id);
         self.git(
             0,
             &["--git-dir", &remote.to_string_lossy(), "ls-tree", "-r", "--name-only", &branch],
@@ -159,19 +143,40 @@ impl Scene {
     }
 }
 
+/// A file that clients wait for, in the home of a machine.
+fn open(world: &World, gate: &str) {
+    world.write(&format!("home/{gate}"), "");
+}
+
+fn called(world: &World, id: &str, n: u32) -> bool {
+    world.path(&format!("home/call-{id}-{n}")).exists()
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let sent = std::process::Command::new("kill").args([name, &pid]).status().unwrap();
+    assert!(sent.success());
+}
+
 #[test]
 fn one_machine_carries_a_shared_loop_out_and_the_branch_has_all_of_it() {
-    let scene = Scene::new(1, WORKS);
+    let mut scene = Scene::new(1, WORKS);
     scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
     let printed = scene.run(0, &[]);
     assert_eq!(printed.exit, 0, "{printed:#?}");
     scene.is_merged_once(&["A", "B"]);
     assert_eq!(scene.on_branch(), "A\nB\nshared\n");
+    assert!(!scene.machines[0].path("project/A").exists(), "the clone's own branch is as it was");
+    let worktrees = scene.git(0, &["worktree", "list"]);
+    assert_eq!(worktrees.lines().count(), 1, "{worktrees}");
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    assert!(printed.stdout.contains("has ended: complete"), "{printed:#?}");
 }
 
 #[test]
 fn two_machines_do_each_task_once_and_both_end_with_the_loop() {
-    let scene = Scene::new(2, WORKS);
+    let mut scene = Scene::new(2, WORKS);
     let tasks: [(&str, &[&str]); 6] =
         [("A", &[]), ("B", &[]), ("C", &["A"]), ("D", &["A", "B"]), ("E", &[]), ("F", &["D"])];
     scene.share(&tasks, "test -f F");
@@ -183,4 +188,187 @@ fn two_machines_do_each_task_once_and_both_end_with_the_loop() {
     }
     scene.is_merged_once(&["A", "B", "C", "D", "E", "F"]);
     assert_eq!(scene.on_branch(), "A\nB\nC\nD\nE\nF\nshared\n");
+}
+
+#[test]
+fn a_clone_runs_nothing_of_a_plan_that_nobody_has_trusted_there() {
+    let mut scene = Scene::new(2, WORKS);
+    scene.share(&[("A", &[])], "test -f A");
+    std::fs::remove_dir_all(scene.machines[1].path("ralph")).unwrap();
+    let printed = scene.run(1, &[]);
+    assert_eq!(printed.exit, 1, "{printed:#?}");
+    let next = format!("`ralph trust --shared {}` shows it and asks", scene.loop_id);
+    assert!(printed.stderr.contains(&next), "{printed:#?}");
+    assert!(!called(&scene.machines[1], "A", 1));
+}
+
+#[test]
+fn after_a_crash_a_machine_goes_on_with_its_own_claim_at_once() {
+    let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
+    scene.share(&[("A", &[])], "test -f A");
+    let mut first = scene.begin(0, &[]);
+    wait_for("the first client", || called(&scene.machines[0], "A", 1));
+    signal(&first, "-KILL");
+    first.wait().unwrap();
+    open(&scene.machines[0], "go");
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A"]);
+}
+
+#[test]
+fn a_machine_that_was_stopped_for_longer_than_its_lease_keeps_its_work_and_finishes_nothing() {
+    let mut scene =
+        Scene::new(2, "echo $id >$id; test -e \"$HOME/slow\" && await go; closes; ends");
+    scene.machines[0].set_user(&format!("{SETTINGS}lease_seconds = 3\n"));
+    open(&scene.machines[0], "slow");
+    scene.share(&[("A", &[])], "test -f A");
+    let one = scene.begin(0, &[]);
+    wait_for("the client of the first machine", || called(&scene.machines[0], "A", 1));
+    signal(&one, "-STOP");
+    let printed = scene.run(1, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    open(&scene.machines[0], "go");
+    signal(&one, "-CONT");
+    let printed = scene.finish(0, one);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A"]);
+}
+
+#[test]
+fn work_that_conflicts_is_sent_back_with_the_reason_and_merged_after_the_next_attempt() {
+    // Both change the same line; the next attempt begins at the merged branch.
+    let mut scene = Scene::new(
+        1,
+        "test -e gate || await both$n; echo $id >>shared; echo $id >$id; closes; ends",
+    );
+    scene.share(&[("A", &[]), ("B", &[])], "test -f A && test -f B");
+    let run = scene.begin(0, &[]);
+    wait_for("both clients", || ["A", "B"].iter().all(|id| called(&scene.machines[0], id, 1)));
+    open(&scene.machines[0], "both1");
+    open(&scene.machines[0], "both2");
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A", "B"]);
+    assert!(
+        printed.stderr.contains("was sent back: it conflicts with the merged work in shared"),
+        "{printed:#?}"
+    );
+    let reasons = scene
+        .ledger()
+        .into_iter()
+        .filter(|one| matches!(one, LedgerRecord::Verdict(Verdict::Returned { .. })));
+    assert_eq!(reasons.count(), 1);
+}
+
+#[test]
+fn work_that_breaks_a_criterion_is_sent_back_alone() {
+    let script = "echo $id >$id; test $id$n = B1 && echo x >broken; closes; ends";
+    let mut scene = Scene::new(1, script);
+    scene.share(&[("A", &[]), ("B", &[]), ("C", &[]), ("D", &[])], "test ! -e broken");
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A", "B", "C", "D"]);
+    let broken =
+        "B was sent back: with it, these criteria hold no longer: AC-1 (`test ! -e broken`)";
+    assert!(printed.stderr.contains(broken), "{printed:#?}");
+    assert_eq!(scene.on_branch(), "A\nB\nC\nD\nshared\n");
+}
+
+#[test]
+fn a_commit_of_a_person_on_the_branch_is_merged_and_one_that_conflicts_pauses_the_loop() {
+    let mut scene = Scene::new(1, "echo $id >$id; test $id = B && await go; closes; ends");
+    scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
+    let run = scene.begin(0, &[]);
+    let branch = format!("refs/heads/ralph/{}", scene.loop_id);
+    wait_for("the second client", || called(&scene.machines[0], "B", 1));
+    let project = scene.machines[0].path("project");
+    scene.git(0, &["fetch", "-q", "origin", &branch]);
+    scene.git(0, &["checkout", "-q", "--detach", "FETCH_HEAD"]);
+    std::fs::write(project.join("mine"), "1").unwrap();
+    scene.git(0, &["add", "mine"]);
+    scene.git(0, &["commit", "-q", "-m", "mine"]);
+    scene.git(0, &["push", "-q", "origin", &format!("HEAD:{branch}")]);
+    open(&scene.machines[0], "go");
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    assert_eq!(scene.on_branch(), "A\nB\nmine\nshared\n");
+    scene.is_merged_once(&["A", "B"]);
+}
+
+#[test]
+fn a_pause_and_a_cancel_from_another_clone_are_heard() {
+    let mut scene = Scene::new(2, "echo $id >$id; test $id = A && await go; closes; ends");
+    scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
+    let run = scene.begin(0, &[]);
+    wait_for("the first client", || called(&scene.machines[0], "A", 1));
+    let pause = LedgerRecord::Pause { reason: Text::new("lunch") };
+    assert!(scene.place(1).put(|_| Ok(Some(pause.clone()))).unwrap());
+    open(&scene.machines[0], "go");
+    wait_for("the first finish", || scene.place(1).read().unwrap().finishes().len() == 1);
+    assert!(!called(&scene.machines[0], "B", 1));
+    let cancel = LedgerRecord::Cancel { reason: Text::new("enough") };
+    assert!(scene.place(1).put(|_| Ok(Some(cancel.clone()))).unwrap());
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert!(printed.stderr.contains("the shared loop is paused: lunch"), "{printed:#?}");
+    assert!(printed.stdout.contains("enough"), "{printed:#?}");
+    assert!(!called(&scene.machines[0], "B", 1));
+}
+
+#[test]
+fn work_that_ends_while_the_remote_is_gone_is_handed_in_later() {
+    let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
+    scene.share(&[("A", &[])], "test -f A");
+    let run = scene.begin(0, &[]);
+    let world = &scene.machines[0];
+    wait_for("the client", || called(world, "A", 1));
+    std::fs::rename(world.path("remote.git"), world.path("away.git")).unwrap();
+    open(world, "go");
+    let journal = || {
+        let loops = std::fs::read_dir(world.path("ralph/loops")).unwrap().flatten();
+        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
+        texts.flatten().collect::<String>()
+    };
+    wait_for("the report of the trouble", || journal().contains("trouble with the remote"));
+    std::fs::rename(world.path("away.git"), world.path("remote.git")).unwrap();
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    assert!(printed.stderr.contains("the remote answers again"), "{printed:#?}");
+    scene.is_merged_once(&["A"]);
+}
+
+#[test]
+fn an_interrupted_run_hands_in_what_is_done_and_gives_the_lease_back() {
+    let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
+    scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
+    let run = scene.begin(0, &[]);
+    wait_for("the client", || called(&scene.machines[0], "A", 1));
+    signal(&run, "-INT");
+    open(&scene.machines[0], "go");
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 130, "{printed:#?}");
+    assert!(printed.stdout.contains("`ralph run --shared` continues"), "{printed:#?}");
+    let view = scene.place(0).read().unwrap();
+    assert_eq!(view.finishes().len(), 1);
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A", "B"]);
+}
+
+#[test]
+fn the_bound_on_pushes_is_kept_and_reported() {
+    let mut scene = Scene::new(1, WORKS);
+    scene.machines[0].set_user("[shared]\npoll_seconds = 1\npushes_per_minute = 1\n");
+    scene.share(&[("A", &[])], "test -f A");
+    let run = scene.begin(0, &["--max-minutes", "1"]);
+    wait_for("the claim and the work", || called(&scene.machines[0], "A", 1));
+    let log = || {
+        let loops = std::fs::read_dir(scene.machines[0].path("ralph/loops")).unwrap().flatten();
+        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
+        texts.flatten().collect::<String>()
+    };
+    wait_for("the report", || log().contains("at most 1 pushes a minute"));
+    signal(&run, "-INT");
+    scene.finish(0, run);
 }
