@@ -54,7 +54,9 @@ fn commands(text: &str) -> Vec<String> {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         } else if fenced {
-            found.push(line.trim_start_matches(['>', '$', ' ']).to_owned());
+            let line = line.trim_start_matches(['>', '$', ' ']);
+            // A step of a workflow.
+            found.push(line.strip_prefix("- run: ").unwrap_or(line).to_owned());
         } else {
             found.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
         }
@@ -121,6 +123,7 @@ fn a_command_that_does_not_exist_is_found() {
 
 #[test]
 fn commands_are_found_in_blocks_and_in_sentences() {
-    let text = "Say `ralph verify` or `git`.\n```\n> /ralph \"x\"\nralph demo\nmake\n```\n";
+    let text =
+        "Say `ralph verify` or `git`.\n```\n> /ralph \"x\"\n  - run: ralph demo\nmake\n```\n";
     assert_eq!(commands(text), ["ralph verify", "/ralph \"x\"", "ralph demo"]);
 }
