@@ -5,7 +5,7 @@ use super::{read, root};
 use std::fs;
 
 /// The systems, by the names of their guides.
-const GUIDES: [&str; 9] = [
+const GUIDES: [&str; 10] = [
     "loop",
     "run",
     "evidence",
@@ -15,6 +15,7 @@ const GUIDES: [&str; 9] = [
     "orchestration",
     "refinery",
     "parallel",
+    "shared",
 ];
 
 /// What a guide lacks.

@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod screen;
 mod setup;
+mod shared;
 mod teams;
 mod watch;
 
@@ -39,6 +40,7 @@ const DOCUMENTS: &[(&str, &[Sample])] = &[
     ("docs/refinery.md", refinery::SAMPLES),
     ("docs/report.md", report::SAMPLES),
     ("docs/run.md", run::SAMPLES),
+    ("docs/shared.md", shared::SAMPLES),
     ("docs/signals.md", loops::SIGNALS),
     ("docs/tasks.md", teams::TASKS),
     ("docs/troubleshooting.md", setup::TROUBLESHOOTING),

@@ -12,18 +12,35 @@ fn runs(text: &str, command: &str) -> bool {
     text.lines().any(|line| line.trim().trim_start_matches("- ") == format!("run: {command}"))
 }
 
+#[track_caller]
+fn check_pins(text: &str) {
+    for line in text.lines().filter(|line| line.contains("uses:")) {
+        let (_, pin) = line.split_once('@').unwrap();
+        let (commit, version) = pin.split_once(" # v").unwrap_or((pin, ""));
+        let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+        assert!(is_commit && !version.is_empty(), "{line}");
+    }
+}
+
 #[test]
 fn every_action_is_pinned_by_its_commit_and_named_by_its_version() {
     for file in fs::read_dir(repository().join(".github/workflows")).unwrap() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
-        for line in text.lines().filter(|line| line.contains("uses:")) {
-            let (_, pin) = line.split_once('@').unwrap();
-            let (commit, version) = pin.split_once(" # v").unwrap_or((pin, ""));
-            let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
-            assert!(is_commit && !version.is_empty(), "{line}");
-        }
+        check_pins(&text);
         assert!(text.contains("\npermissions:\n  contents: read\n"), "{text}");
     }
+}
+
+/// `.ci/run` lints it with the others.
+#[test]
+fn the_workflow_of_shared_loops_takes_a_full_clone_and_no_input_reaches_its_shell() {
+    let guide = fs::read_to_string(repository().join("docs/shared.md")).unwrap();
+    let (_, rest) = guide.split_once("\n```yaml\n").unwrap();
+    let text = rest.split_once("\n```\n").unwrap().0;
+    check_pins(text);
+    assert!(text.contains("fetch-depth: 0") && text.contains("contents: write"), "{text}");
+    let shell: Vec<&str> = text.lines().filter(|line| line.contains("run:")).collect();
+    assert!(shell.len() > 4 && shell.iter().all(|line| !line.contains("${{")), "{shell:?}");
 }
 
 #[test]
