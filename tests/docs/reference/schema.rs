@@ -105,6 +105,9 @@ pub(super) fn shared_record(source: &Source) -> Value {
     let seconds =
         json!({"type": "integer", "minimum": 0, "maximum": LONGEST_LEASE, "description": about});
     let worker = json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "The worker of the machine."});
+    let mut signal = with("text", text("A message of the user to every machine."));
+    let about = "True if the message only informs; otherwise it changes the work from then on.";
+    signal["properties"]["info"] = json!({"type": "boolean", "description": about});
     let bare = json!({"type": "object", "properties": {}, "required": []});
     let kinds = [
         ("plan", plan),
@@ -114,7 +117,7 @@ pub(super) fn shared_record(source: &Source) -> Value {
         ("pause", with("reason", text("Why the loop is paused."))),
         ("resume", bare.clone()),
         ("cancel", with("reason", text("Why the loop is cancelled."))),
-        ("signal", with("text", text("A message of the user to every machine."))),
+        ("signal", signal),
         ("end", end),
         ("claim", with("worker", worker)),
         ("finish", bare.clone()),

@@ -67,7 +67,7 @@ fn ledger() -> Vec<LedgerRecord> {
         LedgerRecord::Pause { reason: Text::new("the staging database is down") },
         LedgerRecord::Resume,
         LedgerRecord::Cancel { reason: Text::new("another plan is better") },
-        LedgerRecord::Signal { text: Text::new("use tabs") },
+        LedgerRecord::Signal { info: true, text: Text::new("the staging database is back") },
         LedgerRecord::End(end),
     ]
 }
@@ -103,7 +103,9 @@ fn of_ledger(kind: &LedgerRecord) -> &'static str {
         LedgerRecord::Pause { .. } => "No machine claims or merges until the next `resume`.",
         LedgerRecord::Resume => "The loop continues.",
         LedgerRecord::Cancel { .. } => "Ends the loop as `cancelled`.",
-        LedgerRecord::Signal { .. } => "Reaches the model on every machine.",
+        LedgerRecord::Signal { .. } => {
+            "Reaches the model on every machine; without `info`, it changes the work."
+        }
         LedgerRecord::End(_) => {
             "Ends the loop. The first ending counts; a record after it changes nothing."
         }

@@ -25,7 +25,7 @@ use anyhow::{Context, Result};
 use integrator::Integrating;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::project::settings::SharedSettings;
-use ralph_core::state::signals::SignalKind;
+use ralph_core::state::signals;
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop;
 use ralph_core::tasks::shared::lease::Leases;
@@ -239,14 +239,13 @@ impl SharedRun<'_> {
             return Ok(false);
         }
         let below = super::parallel::of_loop(self.order.here, &state.loop_id);
-        for (_, text) in &messages[membership.messages..] {
-            Mailbox::of(file, state).send(SignalKind::Steer, text.as_str())?;
+        for (kind, text) in &messages[membership.messages..] {
+            let text = bounded(text.as_str(), signals::LONGEST);
+            Mailbox::of(file, state).send(*kind, &text)?;
             for (file, state) in below.iter().filter(|(_, state)| state.is_live()) {
-                Mailbox::of(file, state).send(SignalKind::Steer, text.as_str())?;
+                Mailbox::of(file, state).send(*kind, &text)?;
             }
-            self.runner
-                .screen
-                .tell(&visible(&format!("message: {}", bounded(text.as_str(), TOLD))));
+            self.runner.screen.tell(&visible(&format!("{kind}: {}", bounded(&text, TOLD))));
         }
         membership.messages = messages.len();
         file.update(|state| member::set(state, &membership)).map_err(bad_state)?;

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::record::{CriterionReceipt, End, LedgerRecord, Record, Unreadable, Verdict};
 use super::text::{Name, ObjectId, Text};
 use crate::state::EndingKind;
+use crate::state::signals::SignalKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of a shared loop, as its ledger says.
@@ -32,8 +33,8 @@ pub struct Ledger {
     pub reasons: BTreeMap<String, Text>,
     /// The reason, while the loop is paused.
     pub pause: Option<Text>,
-    /// Messages of users, each with its record.
-    pub signals: Vec<(ObjectId, Text)>,
+    /// Messages of users, oldest first.
+    pub signals: Vec<(SignalKind, Text)>,
     pub end: Option<End>,
 }
 
@@ -128,7 +129,10 @@ impl Ledger {
             LedgerRecord::Cancel { reason } => {
                 self.end = Some(End { ending: EndingKind::Cancelled, reason });
             }
-            LedgerRecord::Signal { text } => self.signals.push((commit.id.clone(), text)),
+            LedgerRecord::Signal { info, text } => {
+                let kind = if info { SignalKind::Info } else { SignalKind::Steer };
+                self.signals.push((kind, text));
+            }
             LedgerRecord::End(end) => self.end = Some(end),
         }
         Ok(())

@@ -56,6 +56,9 @@ pub enum LedgerRecord {
     },
     /// A message of the user to every machine.
     Signal {
+        /// True if the message only informs; otherwise it changes the work from then on.
+        #[serde(default, skip_serializing_if = "is_false")]
+        info: bool,
         text: Text,
     },
     End(End),
@@ -104,6 +107,10 @@ pub struct CriterionReceipt {
 pub struct End {
     pub ending: EndingKind,
     pub reason: Text,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The records of a task.

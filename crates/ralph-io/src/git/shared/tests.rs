@@ -352,7 +352,7 @@ fn a_command_adds_its_record_after_what_another_machine_added_and_each_reads_bot
             let pause = LedgerRecord::Pause { reason: Text::new("lunch") };
             assert!(a.place.put(|_| Ok(Some(pause.clone()))).unwrap());
         }
-        Ok(Some(LedgerRecord::Signal { text: Text::new("hello") }))
+        Ok(Some(LedgerRecord::Signal { info: false, text: Text::new("hello") }))
     });
     assert!(added.unwrap());
     assert_eq!(tries, 2);

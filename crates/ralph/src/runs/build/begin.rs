@@ -19,6 +19,7 @@ use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
 use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::LoopState;
+use ralph_core::tasks::shared::member;
 use ralph_hooks::begin;
 use ralph_io::git::tree;
 use ralph_io::process::interrupts::Interrupts;
@@ -253,6 +254,14 @@ pub(crate) fn needs() -> Vec<Need> {
 
 /// Refuses a loop whose client is already working: it would have two.
 pub(crate) fn nobody_works(state: &LoopState) -> Result<()> {
+    if let Some(shared) = member::of(state) {
+        let message = format!(
+            "loop {} is this machine's part of a shared loop; `ralph run --shared {}` continues it",
+            screen::visible(&state.loop_id),
+            screen::visible(&shared.loop_id)
+        );
+        return Err(refused(Exit::No, message));
+    }
     let works = state.is_running() && state.round.is_none();
     if works && state.client.as_ref().is_some_and(claude::is_alive) {
         let message = format!(

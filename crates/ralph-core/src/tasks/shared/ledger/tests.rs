@@ -37,7 +37,7 @@ fn the_lease_is_taken_renewed_by_verdicts_and_given_back() {
     );
     let verdict = remote.merge(&[finish], &[]);
     assert_eq!(read(&remote).integrator.map(|held| held.renewed), Some(verdict.clone()));
-    remote.ledger("b", LedgerRecord::Signal { text: reason("hello") });
+    remote.ledger("b", LedgerRecord::Signal { info: false, text: reason("hello") });
     remote.ledger("b", LedgerRecord::Integrator { lease_seconds: 0 });
     assert_eq!(
         read(&remote).integrator.map(|held| held.renewed),

@@ -30,7 +30,7 @@ fn all() -> Vec<LedgerRecord> {
         LedgerRecord::Pause { reason: text() },
         LedgerRecord::Resume,
         LedgerRecord::Cancel { reason: text() },
-        LedgerRecord::Signal { text: text() },
+        LedgerRecord::Signal { info: false, text: text() },
         LedgerRecord::End(End { ending: EndingKind::Complete, reason: text() }),
     ]
 }
