@@ -11,4 +11,5 @@ pub mod parallel;
 mod plain;
 pub mod ralplan;
 pub mod refine;
+pub mod shared;
 pub mod start;

@@ -23,7 +23,6 @@
 //! | [`batch`] | which finishes are merged together, and how a red batch is halved |
 //! | [`ending`] | when the loop ends |
 //! | [`budget`] | how often a machine pushes |
-//! | [`member`] | a machine's part as a loop of its own |
 
 pub mod batch;
 pub mod budget;
@@ -33,7 +32,6 @@ pub mod hand_in;
 pub mod integrate;
 pub mod lease;
 pub mod ledger;
-pub mod member;
 pub mod names;
 pub mod next_task;
 pub mod plan;
@@ -43,4 +41,4 @@ pub mod text;
 pub mod view;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;

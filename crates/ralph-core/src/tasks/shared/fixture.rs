@@ -10,16 +10,16 @@ use crate::state::{Criterion, LoopState};
 use crate::tasks::graph;
 use std::collections::BTreeMap;
 
-pub(super) fn id(number: u64) -> ObjectId {
+pub(crate) fn id(number: u64) -> ObjectId {
     ObjectId::try_from(format!("{number:040x}")).unwrap()
 }
 
-pub(super) fn name(text: &str) -> Name {
+pub(crate) fn name(text: &str) -> Name {
     Name::try_from(text.to_owned()).unwrap()
 }
 
 /// The plan of lines such as `T-2 after T-1`, with one criterion.
-pub(super) fn plan(lines: &str) -> Plan {
+pub(crate) fn plan(lines: &str) -> Plan {
     let criterion = Criterion {
         id: "AC-1".to_owned(),
         description: "the tests pass".to_owned(),
@@ -34,27 +34,27 @@ pub(super) fn plan(lines: &str) -> Plan {
     Plan::of(&state, LEASE_SECONDS)
 }
 
-pub(super) fn receipt(criterion: &str, holds: bool) -> CriterionReceipt {
+pub(crate) fn receipt(criterion: &str, holds: bool) -> CriterionReceipt {
     CriterionReceipt { criterion: criterion.to_owned(), holds, tests_run: None }
 }
 
 /// The references of a loop.
-pub(super) struct Remote {
-    pub(super) ledger: Vec<Commit>,
-    pub(super) chains: BTreeMap<String, Vec<Commit>>,
-    pub(super) renewals: BTreeMap<Name, ObjectId>,
+pub(crate) struct Remote {
+    pub(crate) ledger: Vec<Commit>,
+    pub(crate) chains: BTreeMap<String, Vec<Commit>>,
+    pub(crate) renewals: BTreeMap<Name, ObjectId>,
     number: u64,
 }
 
 impl Remote {
-    pub(super) fn new(lines: &str) -> Remote {
+    pub(crate) fn new(lines: &str) -> Remote {
         let (ledger, chains, renewals) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let mut remote = Remote { ledger, chains, renewals, number: 1_000 };
         remote.ledger("a", LedgerRecord::Plan(Box::new(plan(lines))));
         remote
     }
 
-    pub(super) fn commit<K: Kind>(&mut self, before: &[Commit], machine: &str, kind: K) -> Commit {
+    pub(crate) fn commit<K: Kind>(&mut self, before: &[Commit], machine: &str, kind: K) -> Commit {
         self.number += 1;
         let nonce = name(&self.number.to_string());
         Commit {
@@ -65,46 +65,46 @@ impl Remote {
         }
     }
 
-    pub(super) fn ledger(&mut self, machine: &str, kind: LedgerRecord) -> ObjectId {
+    pub(crate) fn ledger(&mut self, machine: &str, kind: LedgerRecord) -> ObjectId {
         let commit = self.commit(&self.ledger.clone(), machine, kind);
         self.ledger.push(commit.clone());
         commit.id
     }
 
-    pub(super) fn task(&mut self, task: &str, machine: &str, kind: TaskRecord) -> ObjectId {
+    pub(crate) fn task(&mut self, task: &str, machine: &str, kind: TaskRecord) -> ObjectId {
         let before = self.chains.get(task).cloned().unwrap_or_default();
         let commit = self.commit(&before, machine, kind);
         self.chains.entry(task.to_owned()).or_default().push(commit.clone());
         commit.id
     }
 
-    pub(super) fn claim(&mut self, task: &str, machine: &str) -> ObjectId {
+    pub(crate) fn claim(&mut self, task: &str, machine: &str) -> ObjectId {
         self.task(task, machine, TaskRecord::Claim { worker: name("1") })
     }
 
     /// A claim and its finish.
-    pub(super) fn finish(&mut self, task: &str, machine: &str) -> Finish {
+    pub(crate) fn finish(&mut self, task: &str, machine: &str) -> Finish {
         self.claim(task, machine);
         let finish = self.task(task, machine, TaskRecord::Finish);
         Finish { task: task.to_owned(), finish }
     }
 
-    pub(super) fn lease(&mut self, machine: &str) -> ObjectId {
+    pub(crate) fn lease(&mut self, machine: &str) -> ObjectId {
         self.ledger(machine, LedgerRecord::Integrator { lease_seconds: LEASE_SECONDS })
     }
 
-    pub(super) fn merge(&mut self, finishes: &[Finish], receipts: &[CriterionReceipt]) -> ObjectId {
+    pub(crate) fn merge(&mut self, finishes: &[Finish], receipts: &[CriterionReceipt]) -> ObjectId {
         let (finishes, receipts) = (finishes.to_vec(), receipts.to_vec());
         let merged = Verdict::Merged { finishes, tree: id(7), receipts };
         self.ledger("a", LedgerRecord::Verdict(merged))
     }
 
-    pub(super) fn give_back(&mut self, finish: Finish) -> ObjectId {
+    pub(crate) fn give_back(&mut self, finish: Finish) -> ObjectId {
         let reason = Text::new("a conflict");
         self.ledger("a", LedgerRecord::Verdict(Verdict::Returned { finish, reason }))
     }
 
-    pub(super) fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         let mut view = View {
             ledger: Ledger::read(&self.ledger).unwrap(),
             chains: BTreeMap::new(),

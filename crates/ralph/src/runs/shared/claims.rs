@@ -5,14 +5,15 @@ use super::worker::{self, MOST_ROUNDS};
 use super::{SharedRun, tasks};
 use crate::command::exit::bad_state;
 use anyhow::Result;
+use ralph_core::modes::shared::{self as member, Held};
 use ralph_core::state::{LoopState, Worker};
 use ralph_core::tasks::shared::hand_in::{Append, Done, hand_in};
 use ralph_core::tasks::shared::lease;
-use ralph_core::tasks::shared::member::{self, Held};
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::next_task::{self, Next, next};
 use ralph_core::tasks::shared::record::{MachineRecord, Record, TaskRecord};
 use ralph_core::tasks::shared::text::{Name, ObjectId, Text};
+use ralph_core::text::plural::counted;
 use ralph_io::git::shared::Exchange;
 use ralph_io::process::random;
 use std::collections::BTreeSet;
@@ -118,7 +119,7 @@ impl SharedRun<'_> {
             },
             Held::GivenUp(why) => Due::Release(format!("its worker gave up: {why}")),
             Held::Open(_) if member::rounds(state, claim) >= MOST_ROUNDS => {
-                Due::Release(format!("left open after {MOST_ROUNDS} rounds"))
+                Due::Release(format!("left open after {}", counted(MOST_ROUNDS, "round", "rounds")))
             }
             Held::Open(_) | Held::Running => Due::Nothing,
         })

@@ -1,10 +1,10 @@
-//! The part of a machine in a shared loop, as a loop of its own: that loop's tasks follow the shared
+//! `ralph run --shared`: the part of a machine in a shared loop, as a loop of its own. That loop's tasks follow the shared
 //! ones, so that everything that shows or counts tasks works for both.
 
-use super::text::ObjectId;
-use super::view::{TaskStanding, View};
-use crate::modes::parallel::OWNER;
+use super::parallel::OWNER;
 use crate::state::{LoopState, Phase, TaskStatus, Worker, WorkerStanding};
+use crate::tasks::shared::text::ObjectId;
+use crate::tasks::shared::view::{TaskStanding, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
