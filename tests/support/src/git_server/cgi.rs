@@ -1,6 +1,7 @@
 //! Just enough of an HTTP server for `git http-backend`: one request for each connection.
 
 use super::programs::Programs;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -17,9 +18,8 @@ enum Body {
 /// Answers the request of a connection; a broken one has no answer.
 pub(super) fn answer(stream: UnixStream, programs: &Programs) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut backend = programs.git();
-    backend.arg("http-backend").env("GIT_PROJECT_ROOT", programs.served());
-    backend.env("GIT_HTTP_EXPORT_ALL", "1");
+    let mut backend = programs.git("git-http-backend");
+    backend.env("GIT_PROJECT_ROOT", programs.served()).env("GIT_HTTP_EXPORT_ALL", "1");
     if let Some(body) = read_head(&mut reader, &mut backend) {
         drop(run(&mut backend, reader, body, &stream));
     }
@@ -64,12 +64,20 @@ fn run(
     let mut child = backend.spawn()?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
     let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
+    let pid = Pid::from_child(&child);
     let answered = thread::scope(|scope| {
-        scope.spawn(move || match body {
-            Body::Length(length) => {
-                drop(std::io::copy(&mut reader.by_ref().take(length), &mut stdin));
+        scope.spawn(move || {
+            let is_whole = match body {
+                Body::Length(length) => {
+                    let copied = std::io::copy(&mut reader.by_ref().take(length), &mut stdin);
+                    copied.is_ok_and(|copied| copied == length)
+                }
+                Body::Chunks => copy_chunks(&mut reader, &mut stdin),
+            };
+            // Measured with 2.47: the backend waits for the rest of a body in a loop without an end.
+            if !is_whole {
+                let _ = kill_process(pid, Signal::KILL);
             }
-            Body::Chunks => while copy_chunk(&mut reader, &mut stdin).is_some() {},
         });
         let (mut status, mut headers) = ("200 OK".to_owned(), String::new());
         while let Some(header) = line(&mut stdout).filter(|header| !header.is_empty()) {
@@ -90,12 +98,22 @@ fn run(
     answered
 }
 
-/// Copies one chunk; `None` after the last one, or at the end of a broken body.
-fn copy_chunk(reader: &mut impl BufRead, to: &mut impl Write) -> Option<()> {
+/// True if the last chunk came.
+fn copy_chunks(reader: &mut impl BufRead, to: &mut impl Write) -> bool {
+    loop {
+        match copy_chunk(reader, to) {
+            Some(0) => return true,
+            Some(_) => {}
+            None => return false,
+        }
+    }
+}
+
+/// The size of a whole chunk.
+fn copy_chunk(reader: &mut impl BufRead, to: &mut impl Write) -> Option<u64> {
     let size = u64::from_str_radix(line(reader)?.split(';').next()?, 16).ok()?;
     let copied = std::io::copy(&mut reader.by_ref().take(size), to).ok()?;
-    line(reader)?;
-    (size > 0 && copied == size).then_some(())
+    line(reader).filter(|_| copied == size).map(|_| size)
 }
 
 /// A whole line, without its end.

@@ -1,13 +1,14 @@
 //! The programs that answer one connection: `git daemon` and `sshd`, which take it as their standard
 //! input and output as under inetd, and `git http-backend`.
 
-use super::ENVIRONMENT;
+use super::{ENVIRONMENT, git};
 use crate::checks::tools;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// Where the programs find the repository and the keys.
 #[derive(Clone)]
@@ -20,8 +21,11 @@ impl Programs {
         Programs { folder: folder.to_owned() }
     }
 
-    pub(super) fn git(&self) -> Command {
-        let mut git = Command::new("git");
+    /// One of git's own programs, not below another git that would outlive it.
+    pub(super) fn git(&self, name: &str) -> Command {
+        static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+        let folder = FOLDER.get_or_init(|| git(Path::new("."), &["--exec-path"]).into());
+        let mut git = Command::new(folder.join(name));
         git.env_clear().envs(ENVIRONMENT).env("HOME", &self.folder);
         git.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         git
@@ -32,8 +36,8 @@ impl Programs {
     }
 
     pub(super) fn daemon(&self, stream: UnixStream) {
-        let mut daemon = self.git();
-        daemon.args(["daemon", "--inetd", "--export-all", "--enable=receive-pack"]);
+        let mut daemon = self.git("git-daemon");
+        daemon.args(["--inetd", "--export-all", "--enable=receive-pack"]);
         daemon
             .arg("--log-destination=none")
             .arg(format!("--base-path={}", self.served().display()));
