@@ -1,5 +1,6 @@
-//! Many processes at once: on one loop, on one home, and beside a process that was stopped while it
-//! held a lock. Nothing is lost, nothing is counted twice, and nobody waits without a bound.
+//! Many processes at once: on one loop, on one home, beside a process that was stopped while it
+//! held a lock, and on one git remote. Nothing is lost, nothing is counted twice, and nobody waits
+//! without a bound.
 //!
 //! The short form runs with `cargo test`; `RALPH_PROOF=full` makes all of it larger. Which calls
 //! come together is drawn from a seed, which is printed; `RALPH_SEED` sets it.
@@ -18,6 +19,7 @@ mod holders;
 mod loops;
 mod mix;
 mod one_loop;
+mod remote;
 mod signals;
 mod size;
 mod tally;
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 7] = [
+    let groups: [(&str, &[Test]); 8] = [
         ("one_loop", one_loop::TESTS),
         ("signals", signals::TESTS),
         ("workers", workers::TESTS),
@@ -54,6 +56,7 @@ fn trials() -> Vec<Trial> {
         ("cancels", cancels::TESTS),
         ("loops", loops::TESTS),
         ("holders", holders::TESTS),
+        ("remote", remote::TESTS),
     ];
     let tests =
         groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |it| (group, it)));

@@ -1,0 +1,39 @@
+//! Pushes to one git remote: many clones at once, and with each trouble of a connection or a server.
+//! Every push ends as landed or lost, as the repository says.
+
+mod clone;
+mod cuts;
+mod races;
+mod troubles;
+
+use ralph_test_support::git_server::{GitServer, Storage, Transport};
+
+pub(crate) const TESTS: &[crate::Test] = &[
+    ("of_clones_that_push_one_reference_at_once_one_wins_and_all_agree", races::one_winner),
+    ("of_two_clones_one_wins_wherever_the_connection_of_the_first_breaks", cuts::anywhere),
+    ("a_silent_connection_ends_at_the_deadline_and_the_push_is_settled_later", troubles::silence),
+    ("a_remote_that_is_gone_is_reported_and_the_push_lands_when_it_is_back", troubles::gone),
+    ("a_stale_lock_is_reported_as_one_and_blocks_nothing_else", troubles::stale_lock),
+    ("a_push_that_a_full_disk_refused_works_later", troubles::full_disk),
+    ("of_a_push_whose_server_was_killed_between_two_references_each_is_settled", troubles::killed),
+];
+
+/// A server for each way to reach one. What this machine lacks is reported and left out, except in
+/// the proof.
+fn servers(wanted: &[(Transport, Storage)]) -> Vec<GitServer> {
+    let start = |(transport, storage): &(Transport, Storage)| {
+        let started = GitServer::start(*transport, *storage);
+        if let Err(why) = &started {
+            eprintln!("SKIPPED {transport:?} with {storage:?}: {why}");
+            assert!(std::env::var_os("RALPH_PROOF").is_none(), "{why}");
+        }
+        started.ok()
+    };
+    wanted.iter().filter_map(start).collect()
+}
+
+const CONNECTED: [(Transport, Storage); 3] = [
+    (Transport::Daemon, Storage::Files),
+    (Transport::Http, Storage::Files),
+    (Transport::Ssh, Storage::Files),
+];
