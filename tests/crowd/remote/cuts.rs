@@ -5,6 +5,7 @@ use super::clone::{CloneOf, value};
 use super::{CONNECTED, servers};
 use crate::size::size;
 use ralph_core::tasks::shared::settle::Settled;
+use ralph_core::tasks::shared::text::ObjectId;
 use ralph_test_support::git_server::{Fault, GitServer, Traffic, Transport};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,28 +15,32 @@ use std::time::Duration;
 struct Outcomes {
     landed_and_reported: usize,
     landed_in_doubt: usize,
+    /// It had not landed, and the same record was pushed again.
+    landed_later: usize,
     lost: usize,
 }
 
 pub(super) fn anywhere() {
     for server in servers(&CONNECTED) {
         let (mut first, second) = (CloneOf::new(&server, "first"), CloneOf::new(&server, "second"));
+        let base = first.claim("T-1", None);
+        assert_eq!(first.finish(&base), Settled::Landed);
+        assert_eq!(second.read(&base.append.reference), Some(vec![base.record.clone()]));
         let before = server.traffic();
-        let whole = first.claim("T-1", None);
-        first.push(&[&whole]);
-        let reference = &whole.append.reference;
+        first.push(&[&first.claim("T-1", Some(&base.record))]);
         let whole = since(before, server.traffic());
         // Measured with 2.47: after some cuts, `git push` over http waits for itself for ever.
         first.repository.set_deadline(Duration::from_secs(3));
         let mut outcomes = Outcomes::default();
-        for fault in cuts(&server, whole) {
-            // As long as before: a push receives a line for each reference.
-            server.git(&["update-ref", "-d", reference]);
-            cut(&server, [&first, &second], fault, &mut outcomes);
+        for (fault, rival) in
+            cuts(&server, whole).into_iter().zip([None, Some(&second)].into_iter().cycle())
+        {
+            server.git(&["update-ref", &base.append.reference, base.record.as_str()]);
+            cut(&server, &base.record, &first, rival, fault, &mut outcomes);
         }
         println!("{:?}: {outcomes:?}", server.transport());
         let landed = outcomes.landed_and_reported + outcomes.landed_in_doubt;
-        assert!(landed > 0 && outcomes.lost > 0, "{outcomes:?}");
+        assert!(landed > 0 && outcomes.landed_later > 0 && outcomes.lost > 0, "{outcomes:?}");
     }
 }
 
@@ -60,27 +65,38 @@ fn cuts(server: &GitServer, whole: Traffic) -> Vec<Fault> {
     client.chain(places(whole.received).into_iter().map(Fault::CutServer)).collect()
 }
 
-/// The connection of the first breaks, then the second pushes, then the first settles its push.
-fn cut(server: &GitServer, [first, second]: [&CloneOf; 2], fault: Fault, outcomes: &mut Outcomes) {
-    let (cut, rival) = (first.claim("T-1", None), second.claim("T-1", None));
+/// The connection of the first breaks, then another one may push, then the first settles its push.
+fn cut(
+    server: &GitServer,
+    base: &ObjectId,
+    first: &CloneOf,
+    second: Option<&CloneOf>,
+    fault: Fault,
+    outcomes: &mut Outcomes,
+) {
+    let cut = first.claim("T-1", Some(base));
     server.set(fault);
     let report = first.push(&[&cut]);
     server.set(Fault::Pass);
-    let rivals = second.finish(&rival);
-    let settled = match first.settle(&cut, &report) {
-        Settled::Again | Settled::Read => first.finish(&cut),
-        settled => settled,
-    };
-    let winner = match (settled, rivals) {
-        (Settled::Landed, Settled::Lost) => &cut.record,
-        (Settled::Lost, Settled::Landed) => &rival.record,
+    let rival = second.map(|second| {
+        let rival = second.claim("T-1", Some(base));
+        (second.finish(&rival), rival.record)
+    });
+    let known = first.settle(&cut, &report);
+    let is_open = matches!(known, Settled::Again | Settled::Read);
+    let settled = if is_open { first.finish(&cut) } else { known };
+    let winner = match (settled, &rival) {
+        (Settled::Landed, None | Some((Settled::Lost, _))) => &cut.record,
+        (Settled::Lost, Some((Settled::Landed, rival))) => rival,
         both => panic!("{both:?} after {fault:?}: {report:?}"),
     };
     assert_eq!(value(server, &cut.append.reference), winner.as_str(), "{fault:?}");
-    let is_reported = matches!(report.flag(&cut.append.reference), Some('*'));
-    match settled {
-        Settled::Landed if is_reported => outcomes.landed_and_reported += 1,
-        Settled::Landed => outcomes.landed_in_doubt += 1,
-        _ => outcomes.lost += 1,
-    }
+    *match settled {
+        Settled::Landed if is_open => &mut outcomes.landed_later,
+        Settled::Landed if report.flag(&cut.append.reference) == Some(' ') => {
+            &mut outcomes.landed_and_reported
+        }
+        Settled::Landed => &mut outcomes.landed_in_doubt,
+        _ => &mut outcomes.lost,
+    } += 1;
 }
