@@ -310,3 +310,91 @@ fn the_references_of_an_ended_loop_are_deleted_and_those_of_another_are_kept() {
     assert!(team.references().iter().all(|name| name.contains(&other)), "{:?}", team.references());
     assert_eq!(team.references().len(), 2);
 }
+
+#[test]
+fn a_plan_is_shown_and_trusted_by_its_digest() {
+    let team = Team::of(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let id = plan(first);
+    let shared = first.ralph(&["share"]).done();
+    let digest = digest(&shared);
+    // Who shares a plan trusts it.
+    let printed = first.ralph(&["trust", "--shared"]).done();
+    assert!(printed.stdout.ends_with("The plan is trusted already.\n"), "{printed:?}");
+
+    let printed = second.ralph(&["trust", "--shared"]);
+    let shown = format!(
+        "loop {id}, shared through `origin`\n\n\
+         goal:\n  write both files\n\
+         criteria:\n  AC-1  test -f T-2\n\
+         2 tasks, each with the commands that it has to pass:\n\
+         \x20 T-1  write T-1\n      test -f T-1\n  T-2  write T-2\n      test -f T-2\n\
+         limits: 25 iterations, 8 h, 3 attempts for each task\n\
+         digest: {digest}\n"
+    );
+    printed.check(
+        1,
+        &shown,
+        "ralph: there is no terminal to ask on; read the plan above, then type the command again \
+         with `--yes`, or with `--digest` and the digest that you were told\n",
+    );
+    let printed = second.ralph(&["trust", "--shared", &id, "--digest", &"0".repeat(64)]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("the plan has another digest than 000"), "{printed:?}");
+    let is_trusted = || {
+        let printed = second.ralph(&["status", "--shared", "--json"]).done();
+        printed.json()["trusted"].as_bool().unwrap()
+    };
+    assert!(!is_trusted());
+    let printed = second.ralph(&["trust", "--shared", &id, "--digest", &digest]).done();
+    let end =
+        format!("The plan is trusted; `ralph run --shared {id}` takes part from this clone.\n");
+    assert!(printed.stdout.ends_with(&end), "{printed:?}");
+    assert!(is_trusted());
+    assert_eq!(second.ralph(&["trust", "--digest", &digest]).exit, 2);
+}
+
+#[test]
+fn every_clone_shows_how_a_loop_stands() {
+    let (team, id) = Team::sharing(2);
+    let second = &team.machines[1];
+    let printed = second.ralph(&["status", "--shared"]).done();
+    let document = second.ralph(&["status", "--shared", &id, "--json"]).done().json();
+    let digest = document["digest"].as_str().unwrap();
+    printed.check(
+        0,
+        &format!(
+            "{id}  running  0 of 2 tasks merged\n\
+             \x20 goal        write both files\n\
+             \x20 remote      origin\n\
+             \x20 ready       T-1\n\
+             \x20 waiting     T-2\n\
+             \x20 machines    no machine has claimed a task\n\
+             \x20 plan        not trusted on this clone, digest\n\
+             \x20             {digest}\n\
+             \x20 next        `ralph trust --shared {id}` shows its plan and\n\
+             \x20             trusts it\n"
+        ),
+        "",
+    );
+    assert_eq!(document["state"], "running");
+    assert_eq!(document["tasks"][1]["standing"], "waiting");
+    let (_, guide) =
+        include_str!("../../docs/reference/status.md").split_once("## With `--shared`").unwrap();
+    let parts = [&document, &document["tasks"][0], &document["machines"][0], &document["branch"]];
+    for member in parts.iter().flat_map(|part| part.as_object().unwrap().keys()) {
+        let is_told = guide.contains(&format!("`{member}`")) || member == "schema_version";
+        assert!(is_told, "`{member}` is not in docs/reference/status.md");
+    }
+    assert_eq!(second.ralph(&["status", "--shared", "--loop", &id]).exit, 2);
+    let printed = second.ralph(&["status", "--shared", "20260131-120000-1a2b"]);
+    assert_eq!(printed.exit, 1);
+    let says = format!("`origin` has no shared loop `20260131-120000-1a2b`; it has {id}");
+    assert!(printed.stderr.contains(&says), "{printed:?}");
+    let alone = Team::of(1);
+    alone.machines[0].ralph(&["status", "--shared"]).check(
+        1,
+        "",
+        "ralph: `origin` has no shared loop; `ralph share` shares the planned one\n",
+    );
+}

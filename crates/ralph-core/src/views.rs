@@ -4,4 +4,5 @@ pub mod messages;
 pub mod notice;
 pub mod phrases;
 pub mod report;
+pub mod shared;
 pub mod statusline;

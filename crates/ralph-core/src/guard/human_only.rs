@@ -5,13 +5,15 @@
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
 /// means that the command can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 33] = [
+pub const PERSONS_ONLY: [(&str, &str); 34] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
     ("build", ""),
     ("parallel run", ""),
     ("share", ""),
+    // It asks the remote, by the programs that the clone's configuration names.
+    ("status --shared", ""),
     ("refine once", ""),
     ("refine loop", ""),
     ("refine restore", ""),

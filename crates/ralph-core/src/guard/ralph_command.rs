@@ -63,7 +63,8 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     let is_second = |only: &str| match second {
         // An option may be anywhere in the line.
         _ if only.starts_with("--") => {
-            simple.fed || words.iter().any(|word| *word == only || is_computed(word))
+            let is_it = |word: &str| word.split('=').next() == Some(only) || is_computed(word);
+            simple.fed || words.iter().any(|word| is_it(word))
         }
         Some(word) => word == only || is_computed(word),
         None => simple.fed,

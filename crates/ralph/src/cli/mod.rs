@@ -159,6 +159,7 @@ impl Command {
     fn name(&self) -> &'static str {
         match self {
             Command::Start(_) => "start",
+            Command::Status(args) if args.is_shared() => "status --shared",
             Command::Status(_) => "status",
             Command::Watch(_) => "watch",
             Command::Cancel(_) => "cancel",

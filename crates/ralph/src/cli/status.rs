@@ -6,6 +6,7 @@
 mod criteria;
 mod document;
 pub(super) mod looked;
+pub(super) mod shared;
 mod table;
 pub(super) mod text;
 
@@ -13,6 +14,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour, visible};
 use crate::command::select_loop::{self, LoopArgs};
+use crate::command::select_shared::{SharedArgs, one_loop};
 use anyhow::Result;
 use looked::LoopView;
 use ralph_core::state::{LoopState, Phase};
@@ -21,15 +23,24 @@ use ralph_io::{project, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default, clap::Args)]
+#[command(group = one_loop())]
 pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
     /// All loops of all projects, ended ones included
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shared")]
     all: bool,
     #[command(flatten)]
     which: LoopArgs,
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+impl Args {
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.shared.is_some()
+    }
 }
 
 #[derive(Default)]
@@ -40,6 +51,9 @@ struct LoopList {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(place) = args.shared.place(&here)? {
+        return shared::run(&here, args.json, &place);
+    }
     let listed = gather(&here, args)?;
     if args.json {
         screen::print_json(&document::document(&listed, here.now))?;

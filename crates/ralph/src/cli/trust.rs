@@ -1,11 +1,15 @@
 //! `ralph trust`: the user has read the project's `.claude/ralph.toml`, and the files by which the
 //! project lets a client leave the sandbox, and lets them count in full.
 //!
-//! Trust covers the content that was shown; a file that changes afterwards must be read again.
+//! Trust covers the content that was shown; a file that changes afterwards must be read again. With
+//! `--shared`, it covers the plan of a loop that machines share.
+
+mod shared;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
+use crate::command::select_shared::SharedArgs;
 use crate::runs::client::sandbox;
 use anyhow::Result;
 use ralph_io::project::settings;
@@ -16,11 +20,19 @@ pub(crate) struct Args {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    /// Do not ask; trust only a shared plan with this digest
+    #[arg(long, value_name = "SHA256", requires = "shared", conflicts_with = "yes")]
+    digest: Option<String>,
+    #[command(flatten)]
+    shared: SharedArgs,
 }
 
 /// Shows the file, asks, and records the answer.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(place) = args.shared.place(&here)? {
+        return shared::run(&here, args, &place);
+    }
     let path = settings::project_file(&here.root);
     let own = settings::text_of(&path)?;
     let reach = sandbox::reach(&here, &sandbox::bounds(&here, &here.root));

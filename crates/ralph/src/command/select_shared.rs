@@ -4,13 +4,11 @@ use super::context_dir::Here;
 use super::exit::{Exit, refused};
 use super::screen;
 use anyhow::Result;
-use ralph_core::shell::quoted;
+use clap::ArgGroup;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::Name;
+use ralph_core::views::shared::{self, ORIGIN};
 use ralph_io::git::shared::{FoundLedger, SharedPlace, found};
-
-/// The remote of a clone unless the user names another.
-pub(crate) const ORIGIN: &str = "origin";
 
 /// The shared loop that a command acts on.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -21,6 +19,11 @@ pub(crate) struct SharedArgs {
     /// The remote of the shared loop [default: origin]
     #[arg(long, value_name = "NAME", requires = "shared")]
     pub(crate) remote: Option<String>,
+}
+
+/// For a command that takes a loop of this machine or a shared one.
+pub(crate) fn one_loop() -> ArgGroup {
+    ArgGroup::new("one loop").args(["session", "loop_id", "shared"])
 }
 
 impl SharedArgs {
@@ -45,11 +48,7 @@ impl SharedArgs {
 
 /// `ralph VERB --shared LOOP`, as the user types it for this loop.
 pub(crate) fn command(verb: &str, place: &SharedPlace) -> String {
-    let remote = match place.remote() {
-        ORIGIN => String::new(),
-        other => format!(" --remote {}", quoted(other)),
-    };
-    format!("ralph {verb} --shared {}{remote}", place.space().loop_id())
+    shared::command(verb, place.space().loop_id(), place.remote())
 }
 
 fn named(remote: &str, all: &[FoundLedger], id: &str) -> Result<Namespace> {

@@ -46,6 +46,16 @@ impl Records {
         Ok(listed.filter(|(name, _)| name == BRANCH).map(|(_, id)| id).next())
     }
 
+    /// The tree id of a commit's work.
+    ///
+    /// # Errors
+    /// If git fails, as for a commit that is not there.
+    pub fn tree(&self, commit: &ObjectId) -> Result<ObjectId> {
+        let mut command = local(&self.folder);
+        command.args(["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")]);
+        object(&git::line(&mut command)?)
+    }
+
     /// The references with a record that was stored and not settled yet, and the record.
     ///
     /// # Errors

@@ -26,16 +26,22 @@ pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
         screen::coloured(&visible(&phase), table::colour(one)),
     );
     for (label, value) in rows(one, now) {
-        if !value.is_empty() {
-            let begun = format!("\n  {label:<12}");
-            let at = begun.len() - 1;
-            let value = screen::wrapped_to(screen::width(), &visible(&value), at, at);
-            text.push_str(if value.starts_with('\n') { begun.trim_end() } else { &begun });
-            text.push_str(&value);
-        }
+        text.push_str(&row(label, &value));
     }
     text.push_str(&criteria::describe(one));
     text
+}
+
+/// A labelled row below a heading; nothing for an empty value.
+pub(super) fn row(label: &str, value: &str) -> String {
+    if value.is_empty() {
+        return String::new();
+    }
+    let begun = format!("\n  {label:<12}");
+    let at = begun.len() - 1;
+    let value = screen::wrapped_to(screen::width(), &visible(value), at, at);
+    let begun = if value.starts_with('\n') { begun.trim_end() } else { &begun };
+    format!("{begun}{value}")
 }
 
 /// Workers at work, and workers whose work is not on the loop's branch.

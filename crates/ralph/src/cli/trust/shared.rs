@@ -1,0 +1,48 @@
+//! `ralph trust --shared`: the user has read the plan of a shared loop, and lets its commands run in
+//! this clone. Trust covers the plan with this digest; a ledger never gets another one.
+
+use super::Args;
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused};
+use crate::command::screen;
+use crate::command::select_shared;
+use anyhow::Result;
+use ralph_core::views::shared;
+use ralph_io::git::shared::SharedPlace;
+
+/// Shows the plan, asks, and records the answer.
+pub(super) fn run(here: &Here, args: &Args, place: &SharedPlace) -> Result<Exit> {
+    let plan = place.read()?.ledger.plan;
+    let (id, digest) = (place.space().loop_id(), plan.digest());
+    let heading = format!("loop {id}, shared through `{}`", screen::visible(place.remote()));
+    screen::print(&format!("{heading}\n\n{}\n", shared::plan(&plan)))?;
+    match &args.digest {
+        Some(given) if *given != digest => {
+            let given = screen::visible(given);
+            let message = format!("the plan has another digest than {given}; it is not trusted");
+            return Err(refused(Exit::No, message));
+        }
+        _ if place.is_trusted(&here.home, &digest) => {
+            screen::say("The plan is trusted already.")?;
+            return Ok(Exit::Done);
+        }
+        None if !args.yes && !confirmed()? => {
+            return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
+        }
+        _ => {}
+    }
+    place.trust(&here.home, &digest)?;
+    let run = select_shared::command("run", place);
+    screen::say(&format!("The plan is trusted; `{run}` takes part from this clone."))?;
+    Ok(Exit::Done)
+}
+
+fn confirmed() -> Result<bool> {
+    if !screen::can_ask() {
+        let message = "there is no terminal to ask on; read the plan above, then type the command \
+                       again with `--yes`, or with `--digest` and the digest that you were told";
+        return Err(refused(Exit::No, message));
+    }
+    let answer = screen::ask("Let the commands of this plan run in this clone? [y/N]")?;
+    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+}
