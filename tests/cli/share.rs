@@ -398,3 +398,79 @@ fn every_clone_shows_how_a_loop_stands() {
         "ralph: `origin` has no shared loop; `ralph share` shares the planned one\n",
     );
 }
+
+/// What a command prints about this loop, on a machine that does not have it in its home.
+fn says(printed: &Printed, id: &str) -> String {
+    printed.stdout.replace(id, "LOOP")
+}
+
+#[test]
+fn any_clone_pauses_continues_and_ends_the_loop_for_all() {
+    let (team, id) = Team::sharing(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let printed = second.ralph(&["pause", "--shared"]).done();
+    assert_eq!(
+        says(&printed, &id),
+        "loop LOOP is paused; each machine begins no round after its next read\n"
+    );
+    let status = first.ralph(&["status", "--shared"]).done();
+    assert!(status.stdout.contains("[LOOP]  paused  0 of 2 tasks merged"), "{status:?}");
+    assert!(after(&status, "paused ").trim().starts_with("by a user on "), "{status:?}");
+    assert_eq!(after(&status, "next ").trim(), "`ralph resume --shared [LOOP]` continues it");
+    let before = team.records(&id);
+    let printed = first.ralph(&["pause", "--shared", &id]).done();
+    assert!(
+        printed.stdout.starts_with("loop [LOOP] was paused already: by a user on "),
+        "{printed:?}"
+    );
+    assert_eq!(team.records(&id), before);
+
+    first.ralph(&["resume", "--shared"]).done();
+    let printed = second.ralph(&["resume", "--shared"]);
+    assert_eq!((printed.exit, printed.stderr), (1, format!("ralph: loop {id} is not paused\n")));
+
+    let printed = second.ralph(&["signal", "steer", "--shared", "use tabs"]).done();
+    assert!(printed.stdout.contains("has the message"), "{printed:?}");
+    first.ralph(&["signal", "info", "--shared", &id, "the", "port is 80"]).done();
+    let status = second.ralph(&["status", "--shared", "--json"]).done().json();
+    assert_eq!(status["messages"], json!(["use tabs", "INFO: the port is 80"]));
+    assert_eq!(first.ralph(&["signal", "steer", "--shared"]).exit, 2);
+    assert_eq!(first.ralph(&["signal", "steer", "x", "--shared", "--wait"]).exit, 2);
+
+    let printed = second.ralph(&["cancel", "--shared"]).done();
+    assert!(printed.stdout.contains("is cancelled"), "{printed:?}");
+    for command in [&["cancel"][..], &["pause"], &["resume"], &["signal", "steer", "x"]] {
+        let printed = second.ralph(&[command, &["--shared", &id]].concat());
+        assert_eq!(printed.exit, 1, "{command:?}");
+        let says = format!("ralph: loop {id} has ended: cancelled, by a user on ");
+        assert!(printed.stderr.starts_with(&says), "{command:?}: {printed:?}");
+    }
+    let status = second.ralph(&["status", "--shared"]).done();
+    assert!(status.stdout.contains("  cancelled  0 of 2 tasks merged"), "{status:?}");
+    second.ralph(&["share", "--clean"]).done();
+    assert!(team.references().is_empty(), "{:?}", team.references());
+}
+
+/// The record that a killed command has stored in its clone is pushed by the next command, which
+/// then does what it was given for.
+#[test]
+fn a_command_after_one_that_was_killed_does_both() {
+    let (team, id) = Team::sharing(1);
+    let world = &team.machines[0];
+    let ledger = format!("refs/ralph/shared/{id}/ledger");
+    let shared = fs::read_dir(world.path("ralph/shared")).unwrap().next().unwrap().unwrap().path();
+    let repository = shared.join(&id).join("repository.git");
+    let at = ["-C", repository.to_str().unwrap()];
+    let tip = git(world, &[&at[..], &["rev-parse", &ledger]].concat());
+    let tree = git(world, &[&at[..], &["rev-parse", &format!("{ledger}^{{tree}}")]].concat());
+    let record = json!({"schema": 1, "nonce": "n", "machine": "m", "kind": "signal", "text": "x"});
+    let message = format!("Signal by m\n\n{record}\n");
+    let commit = ["commit-tree", tree.trim(), "-p", tip.trim(), "-m", &message];
+    let pending = git(world, &[&at[..], &commit].concat());
+    let kept = format!("refs/pending/ralph/shared/{id}/ledger");
+    git(world, &[&at[..], &["update-ref", &kept, pending.trim()]].concat());
+    world.ralph(&["pause", "--shared"]).done();
+    let status = world.ralph(&["status", "--shared", "--json"]).done().json();
+    assert_eq!(status["state"], "paused");
+    assert_eq!(status["messages"], json!(["x"]));
+}

@@ -5,6 +5,8 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::command::shared_order;
 use crate::runs::parallel;
 use anyhow::Result;
 use ralph_core::state::{LoopState, Phase};
@@ -14,19 +16,25 @@ use ralph_io::store::lifecycle::{self, LoopOwnership};
 
 /// What a person may say about an end.
 #[derive(Debug, clap::Args)]
+#[command(group = one_loop())]
 pub(crate) struct Args {
     /// Every live or planned loop of all projects
-    #[arg(long, conflicts_with_all = ["session", "loop_id"])]
+    #[arg(long, conflicts_with_all = ["session", "loop_id", "shared"])]
     all: bool,
     /// Let the running turn finish; otherwise its next tool call is refused
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shared")]
     let_finish: bool,
     #[command(flatten)]
     which: LoopArgs,
+    #[command(flatten)]
+    shared: SharedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(place) = args.shared.place(&here)? {
+        return shared_order::cancel(&place);
+    }
     let mut unreadable = None;
     let meant = match args.all {
         false => match select_loop::one(&here, &args.which, LoopFilter::LiveOrPlanned) {

@@ -5,6 +5,8 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::command::shared_order;
 use crate::runs::parallel;
 use anyhow::{Context, Result};
 use ralph_core::state::PauseCause;
@@ -12,13 +14,19 @@ use ralph_core::views::messages;
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
+#[command(group = one_loop())]
 pub(crate) struct Args {
     #[command(flatten)]
     which: LoopArgs,
+    #[command(flatten)]
+    shared: SharedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(place) = args.shared.place(&here)? {
+        return shared_order::pause(&place);
+    }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     screen::say(&pause(&here, &found)?)?;
     Ok(Exit::Done)

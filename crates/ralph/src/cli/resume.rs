@@ -8,6 +8,8 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::command::shared_order;
 use anyhow::{Context, Result};
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
@@ -21,13 +23,19 @@ use std::path::Path;
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
+#[command(group = one_loop())]
 pub(crate) struct Args {
     #[command(flatten)]
     which: LoopArgs,
+    #[command(flatten)]
+    shared: SharedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if let Some(place) = args.shared.place(&here)? {
+        return shared_order::resume(&place);
+    }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     screen::say(&resume(&here, &found)?)?;
     Ok(Exit::Done)

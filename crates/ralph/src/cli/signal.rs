@@ -8,10 +8,13 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::command::shared_order;
 use crate::runs::parallel;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SignalKind};
+use ralph_core::tasks::shared::text::Name;
 use ralph_io::process::watch::Watch;
 use ralph_io::store::mailbox::{Mailbox, Whereabouts};
 use ralph_io::{client::given, store::lifecycle};
@@ -31,15 +34,31 @@ pub(crate) enum SignalCommand {
 
 /// The text, and to which loop.
 #[derive(Debug, clap::Args)]
+#[command(group = one_loop())]
 pub(crate) struct Args {
     /// The message; `-` reads standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "shared")]
     text: Vec<String>,
     /// Wait until the message is delivered; exit 1 if the loop ends before
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shared")]
     wait: bool,
     #[command(flatten)]
     which: LoopArgs,
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+impl Args {
+    /// The shared loop, and the words of the message. What follows `--shared` is the message if it
+    /// cannot be the id of a loop.
+    fn shared_loop(&self) -> (SharedArgs, Vec<String>) {
+        let (mut shared, mut words) = (self.shared.clone(), self.text.clone());
+        let is_id = |value: &String| value.is_empty() || Name::try_from(value.clone()).is_ok();
+        if let Some(value) = shared.shared.as_mut().filter(|value| !is_id(value)) {
+            words.insert(0, std::mem::take(value));
+        }
+        (shared, words)
+    }
 }
 
 pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
@@ -47,7 +66,8 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
         SignalCommand::Steer(args) => (SignalKind::Steer, args),
         SignalCommand::Info(args) => (SignalKind::Info, args),
     };
-    let text = match args.text.as_slice() {
+    let (shared, words) = args.shared_loop();
+    let text = match words.as_slice() {
         [dash] if dash == "-" => given::stdin()?,
         words => words.join(" "),
     };
@@ -55,6 +75,9 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
         return Err(refused(Exit::Usage, why));
     }
     let here = Here::gather()?;
+    if let Some(place) = shared.place(&here)? {
+        return shared_order::signal(&place, kind, &text);
+    }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     let Sent { name, workers, words } = send(&here, &found, kind, &text)?;
     screen::say(&words)?;

@@ -90,7 +90,8 @@ impl SharedPlace {
         kind: LedgerRecord,
         until: Instant,
     ) -> Result<bool> {
-        let record = Record::new(Name::new(&random::uuid()), self.machine()?, kind);
+        let nonce = Name::new(&random::uuid());
+        let record = Record::new(nonce.clone(), self.machine()?, kind);
         let append = Append::new(self.space(), &Reference::Ledger, parent, work, &record);
         let mut order = Exchange { appends: vec![append], pushes: true, ..Exchange::default() };
         let mut locked_since = None;
@@ -98,9 +99,12 @@ impl SharedPlace {
             let report = repository.exchange(&order)?;
             let mine = report.sent.iter().find(|one| one.reference == order.appends[0].reference);
             match mine.map(|one| one.settled) {
-                Some(Settled::Landed) => return Ok(true),
+                Some(Settled::Landed) => {
+                    // The record of a command that was killed is pushed before this one.
+                    let landed = mine.map(|one| repository.record(&one.record)).transpose()?;
+                    return Ok(landed.is_some_and(|it| it.message.contains(nonce.as_str())));
+                }
                 Some(Settled::Lost) => return Ok(false),
-                // It was pending for a command that was killed, or another record is.
                 None => {}
                 Some(Settled::StaleLock) => bail!(
                     "a lock on the server has blocked the ledger for a minute; somebody has to remove it there: {}",
