@@ -1,7 +1,8 @@
 //! `ralph share` and the other commands around a loop that machines share through a git remote. Each
 //! machine is a home and a clone of its own; the remote is a bare repository.
 
-use crate::world::{Printed, World};
+use crate::watch::Screen;
+use crate::world::{Printed, World, wait_for};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -473,4 +474,47 @@ fn a_command_after_one_that_was_killed_does_both() {
     let status = world.ralph(&["status", "--shared", "--json"]).done().json();
     assert_eq!(status["state"], "paused");
     assert_eq!(status["messages"], json!(["x"]));
+}
+
+#[test]
+fn a_loop_is_watched_from_any_clone_until_it_ends() {
+    let (mut team, id) = Team::sharing(3);
+    let poll = "[shared]\npoll_seconds = 1\n";
+    team.machines.iter().for_each(|machine| machine.set_user(poll));
+    let mut command = team.machines[1].command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let log = team.machines[1].path("log");
+    command.args(["watch", "--shared"]).stdout(fs::File::create(&log).unwrap());
+    let mut watcher = command.spawn().unwrap();
+    let shows = |words: &str| {
+        wait_for(words, || fs::read_to_string(&log).unwrap().contains(words));
+    };
+    shows("  running  0 of 2 tasks merged\n");
+    let page = Screen::of(team.machines.remove(2), &[]);
+    if let Some(page) = &page {
+        page.watch((100, 30), "--shared");
+        page.shows("running  0 of 2 tasks merged");
+    }
+    let first = &team.machines[0];
+    first.ralph(&["pause", "--shared"]).done();
+    shows("\npaused, 0 of 2 tasks merged\npaused: by a user on ");
+    if let Some(page) = &page {
+        page.shows("paused  0 of 2 tasks merged");
+    }
+    // While the remote is away, it is asked again.
+    let away = team.remote.path().join("away");
+    fs::rename(team.url(), &away).unwrap();
+    if let Some(page) = &page {
+        page.shows("the remote did not answer");
+    }
+    fs::rename(&away, team.url()).unwrap();
+    first.ralph(&["cancel", "--shared"]).done();
+    shows("\ncancelled, 0 of 2 tasks merged\nreason: by a user on ");
+    assert_eq!(watcher.wait().unwrap().code(), Some(1));
+    let log = fs::read_to_string(&log).unwrap();
+    assert_eq!(log.matches("T-1").count(), 1, "only what changes is a line: {log}");
+    assert!(log.contains(&id));
+    if let Some(page) = &page {
+        page.shows("cancelled  0 of 2 tasks merged");
+        page.shows("exit 1");
+    }
 }

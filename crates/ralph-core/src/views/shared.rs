@@ -250,6 +250,26 @@ impl SharedLoop<'_> {
         ]
     }
 
+    /// What may change, a line for each fact: a line that was not there before is news.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("{}, {}", self.state(), self.position())];
+        lines.extend(self.view.tasks().map(|(task, standing)| {
+            let by = machine(self.view, task, &standing).map(|machine| format!(" by {machine}"));
+            let why =
+                returned(self.view, task).filter(|_| !matches!(standing, TaskStanding::Merged));
+            let why = why.map(|why| format!(": returned, {}", one_line(why)));
+            let (by, why) = (by.unwrap_or_default(), why.unwrap_or_default());
+            format!("{} is {}{by}{why}", one_line(&task.id), spaced(word(&standing)))
+        }));
+        let of_rows = ["reason", "paused", "criteria", "branch", "messages"];
+        let rows = self
+            .rows()
+            .into_iter()
+            .filter(|(label, value)| of_rows.contains(label) && !value.is_empty());
+        lines.extend(rows.map(|(label, value)| format!("{label}: {value}")));
+        lines
+    }
+
     fn machines(&self) -> String {
         let claims = claims(self.view);
         let named = claims

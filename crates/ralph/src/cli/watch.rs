@@ -10,6 +10,7 @@ mod keys;
 mod model;
 #[cfg(test)]
 mod sample;
+mod shared;
 mod text;
 mod view;
 
@@ -18,6 +19,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
 use crate::command::select_loop::FoundLoop;
+use crate::command::select_shared::SharedArgs;
 use anyhow::{Context, Result};
 use keyboard::Keyboard;
 use keys::Act;
@@ -45,13 +47,20 @@ const ESCAPE: Duration = Duration::from_millis(80);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Include the loops of all projects
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shared")]
     all: bool,
+    #[command(flatten)]
+    shared: SharedArgs,
 }
 
 /// Shows the page until the user quits.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let can_draw = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    if args.shared.shared.is_some() {
+        let here = Here::gather()?;
+        let place = args.shared.place(&here)?.context("no shared loop is named")?;
+        return shared::run(&here, &place, can_draw);
+    }
     if !alt_screen::can_be_taken() || !can_draw {
         let message = "`ralph watch` needs a terminal; `ralph status` shows the same once, and \
              `ralph status --json` prints it for a program";
