@@ -51,6 +51,7 @@ mod run;
 mod sandbox;
 mod session;
 mod session_run;
+mod shared;
 mod signals;
 mod speaker;
 mod statusline;
@@ -198,6 +199,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("ralplan::ends", ralplan::ends::TESTS),
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
+        ("shared", shared::TESTS),
         ("signals", signals::TESTS),
         ("speaker", speaker::TESTS),
         ("unreadable", unreadable::TESTS),

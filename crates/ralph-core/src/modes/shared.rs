@@ -2,9 +2,10 @@
 //! ones, so that everything that shows or counts tasks works for both.
 
 use super::parallel::OWNER;
-use crate::state::{LoopState, Phase, TaskStatus, Worker, WorkerStanding};
+use crate::state::{LoopState, Phase, Receipt, TaskStatus, Worker, WorkerStanding};
 use crate::tasks::shared::text::ObjectId;
 use crate::tasks::shared::view::{TaskStanding, View};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -98,10 +99,37 @@ pub fn follow(state: &mut LoopState, view: &View, held: &BTreeSet<String>) {
     }
 }
 
+/// Ends this machine's loop as the shared one has ended, with the criteria as they are on the merged
+/// branch. Changes nothing while that has not ended.
+pub fn end(state: &mut LoopState, view: &View, now: Timestamp) {
+    let ledger = &view.ledger;
+    let Some(end) = &ledger.end else { return };
+    let tree = ledger.tree.as_ref().map(ToString::to_string).unwrap_or_default();
+    for criterion in &mut state.acceptance_criteria {
+        let merged = ledger.receipts.iter().find(|one| one.criterion == criterion.id);
+        let Some(merged) = merged else { continue };
+        criterion.verified = merged.holds;
+        criterion.receipt = Some(Receipt {
+            command: criterion.verification_command.clone(),
+            passed: merged.holds,
+            ended: "on the merged branch".to_owned(),
+            tests_run: merged.tests_run,
+            tree_before: tree.clone(),
+            tree_after: tree.clone(),
+            ..Receipt::default()
+        });
+    }
+    state.end(end.ending.clone(), one_line(end.reason.as_str()), now);
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A text of another machine, so that no reader takes it for one of the user.
 fn quoted(reason: &str) -> String {
-    let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("an earlier attempt was not merged; the reason, quoted: \"{}\"", line.replace('"', "'"))
+    let line = one_line(reason).replace('"', "'");
+    format!("an earlier attempt was not merged; the reason, quoted: \"{line}\"")
 }
 
 /// The shared loop of which a loop is a machine's part.

@@ -2,7 +2,7 @@
 
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::evidence::review;
-use crate::modes::mode;
+use crate::modes::{mode, shared};
 use crate::state::{Criterion, Ending, EndingKind, LoopState, PauseCause};
 use crate::{evidence::completion_feedback, tasks::graph, text::plural};
 use jiff::Timestamp;
@@ -57,8 +57,9 @@ pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
     let mut facts = vec![lasted(state, ending.at)];
-    // `ralph build` counts rounds.
-    if mode::of(&state.mode).counts_turns() && state.round.is_none() {
+    // `ralph build` counts rounds, and so does each machine of a shared loop.
+    let has_turns = mode::of(&state.mode).counts_turns() && shared::of(state).is_none();
+    if has_turns && state.round.is_none() {
         facts.insert(0, plural::counted(state.iteration as usize + 1, "turn", "turns"));
     }
     let facts = facts.join(", ");

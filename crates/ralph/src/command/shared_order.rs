@@ -46,11 +46,8 @@ pub(crate) fn resume(place: &SharedPlace) -> Result<Exit> {
 
 /// Sends the models of all machines a message.
 pub(crate) fn signal(place: &SharedPlace, kind: SignalKind, text: &str) -> Result<Exit> {
-    let text = match kind {
-        SignalKind::Steer => Text::new(text.trim()),
-        _ => Text::new(&format!("{kind}: {}", text.trim())),
-    };
-    put(place, |_| Ok(Some(LedgerRecord::Signal { text: text.clone() })))?;
+    let (info, text) = (kind == SignalKind::Info, Text::new(text.trim()));
+    put(place, |_| Ok(Some(LedgerRecord::Signal { info, text: text.clone() })))?;
     say(place, "has the message; each machine passes it on at its next read")
 }
 

@@ -145,10 +145,9 @@ impl<'a> Owner<'a> for SharedRun<'a> {
     fn go_on(&mut self, state: Option<&LoopState>) -> Result<Then> {
         let Some(state) = state else { return Ok(Then::Wait) };
         if let Some(known) = &self.known {
-            if let Some(end) = known.view.ledger.end.clone() {
-                let reason = visible(&bounded(end.reason.as_str(), TOLD));
-                let change = |state: &mut LoopState| state.end(end.ending, reason, clock::now());
-                self.order.file.update(change).map_err(bad_state)?;
+            if known.view.ledger.end.is_some() {
+                let end = |state: &mut LoopState| member::end(state, &known.view, clock::now());
+                self.order.file.update(end).map_err(bad_state)?;
                 // The next look finds the end and ends the clients.
                 return Ok(Then::Again);
             }
@@ -205,6 +204,16 @@ impl<'a> LoopOwner<'a> for SharedRun<'a> {
 
     fn decided(&mut self, verdict: Infallible) -> Result<Exit> {
         match verdict {}
+    }
+
+    fn over(&mut self) -> Result<Exit> {
+        let exit = engine::over(self.order.here, self.order.file)?;
+        let tree = self.known.as_ref().and_then(|known| known.view.ledger.tree.as_ref());
+        if tree.is_some() {
+            let (id, remote) = (self.order.place.space().loop_id(), self.order.place.remote());
+            self.say(&format!("The merged work: `git fetch {remote} ralph/{id}`"))?;
+        }
+        Ok(exit)
     }
 
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {

@@ -1,7 +1,9 @@
 use super::*;
-use crate::tasks::shared::fixture::{Remote, id};
-use crate::tasks::shared::record::TaskRecord;
+use crate::state::EndingKind;
+use crate::tasks::shared::fixture::{Remote, id, receipt};
+use crate::tasks::shared::record::{End, LedgerRecord, TaskRecord};
 use crate::tasks::shared::text::Text;
+use crate::views::messages;
 
 fn worker(task: &str, claim: &ObjectId, standing: WorkerStanding) -> Worker {
     let mut worker = Worker { task: task.to_owned(), standing, ..Worker::default() };
@@ -77,4 +79,22 @@ fn a_claimed_task_needs_a_round_until_its_worker_is_done() {
     assert_eq!(rounds(&state, &claim), 1, "a worker that runs is not forgotten");
     state.workers[1].standing = WorkerStanding::Done;
     assert_eq!(held(&state, &claim), Held::Done(&state.workers[1]));
+}
+
+#[test]
+fn the_part_ends_as_the_shared_loop_with_the_criteria_of_the_merged_branch() {
+    let mut remote = Remote::new("T-1");
+    let finish = remote.finish("T-1", "b");
+    remote.merge(&[finish], &[receipt("AC-1", true)]);
+    let mut state = begin(&remote.view(), &membership());
+    end(&mut state, &remote.view(), Timestamp::UNIX_EPOCH);
+    assert_eq!(state.ending, None, "the shared loop goes on");
+    let ended = End { ending: EndingKind::Complete, reason: Text::new("all\nof it") };
+    remote.ledger("b", LedgerRecord::End(ended));
+    follow(&mut state, &remote.view(), &BTreeSet::new());
+    end(&mut state, &remote.view(), Timestamp::UNIX_EPOCH);
+    let ending = state.ending.clone().unwrap();
+    assert_eq!((ending.kind, ending.detail.as_str()), (EndingKind::Complete, "all of it"));
+    let told = messages::ended(&state);
+    assert!(told.starts_with("Ralph: done. 1 of 1 task done, the criterion is proven"), "{told}");
 }
