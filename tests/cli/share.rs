@@ -120,6 +120,12 @@ fn digest(shared: &Printed) -> String {
     after(shared, "The digest of its plan is ").to_owned()
 }
 
+/// The private repository of a shared loop.
+fn repository(world: &World, id: &str) -> PathBuf {
+    let project = fs::read_dir(world.path("ralph/shared")).unwrap().next().unwrap().unwrap();
+    project.path().join(id).join("repository.git")
+}
+
 #[test]
 fn a_planned_loop_is_put_on_the_remote_and_ends_here() {
     let team = Team::of(1);
@@ -459,8 +465,7 @@ fn a_command_after_one_that_was_killed_does_both() {
     let (team, id) = Team::sharing(1);
     let world = &team.machines[0];
     let ledger = format!("refs/ralph/shared/{id}/ledger");
-    let shared = fs::read_dir(world.path("ralph/shared")).unwrap().next().unwrap().unwrap().path();
-    let repository = shared.join(&id).join("repository.git");
+    let repository = repository(world, &id);
     let at = ["-C", repository.to_str().unwrap()];
     let tip = git(world, &[&at[..], &["rev-parse", &ledger]].concat());
     let tree = git(world, &[&at[..], &["rev-parse", &format!("{ledger}^{{tree}}")]].concat());
@@ -517,4 +522,43 @@ fn a_loop_is_watched_from_any_clone_until_it_ends() {
         page.shows("cancelled  0 of 2 tasks merged");
         page.shows("exit 1");
     }
+}
+
+#[test]
+fn the_doctor_reports_references_that_may_be_left_over() {
+    let (team, id) = Team::sharing(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let diagnosed = |world: &World| {
+        let printed = world.ralph(&["doctor"]).stdout.replace(&id, "[LOOP]");
+        let line = printed.lines().find(|line| line.contains("shared loops: ")).map(str::to_owned);
+        line.unwrap_or_default()
+    };
+    second.ralph(&["status", "--shared"]).done();
+    assert_eq!((diagnosed(first), diagnosed(second)), (String::new(), String::new()));
+    second.ralph(&["cancel", "--shared"]).done();
+    first.ralph(&["status", "--shared"]).done();
+    // The remote is not asked.
+    let away = team.remote.path().join("away");
+    fs::rename(team.url(), &away).unwrap();
+    for machine in [first, second] {
+        assert_eq!(
+            diagnosed(machine),
+            "warn  shared loops: loop [LOOP] has ended: cancelled; its references slow every push \
+             down; `ralph share --clean --loop [LOOP]` deletes them"
+        );
+    }
+    fs::rename(&away, team.url()).unwrap();
+    second.ralph(&["share", "--clean"]).done();
+    assert_eq!(diagnosed(second), "");
+    // As after a read, such as that of a watch.
+    let ledger = format!("refs/ralph/shared/{id}/ledger");
+    let repository = repository(first, &id);
+    git(first, &["-C", repository.to_str().unwrap(), "update-ref", "-d", &ledger]);
+    assert_eq!(
+        diagnosed(first),
+        "warn  shared loops: the remote no longer has loop [LOOP]; `ralph share --clean --loop \
+         [LOOP]` removes what this clone keeps of it"
+    );
+    first.ralph(&["share", "--clean", "--loop", &id]).done();
+    assert_eq!(diagnosed(first), "");
 }

@@ -14,6 +14,7 @@ pub(crate) mod path;
 mod plugin;
 mod registration;
 pub(crate) mod settings;
+mod shared;
 pub(crate) mod states;
 mod versions;
 mod worktrees;
@@ -108,6 +109,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.push(worktrees::check(&loops));
     checks.extend(worktrees::check_left(places));
     checks.extend(worktrees::check_base(&places.current));
+    checks.extend(shared::check(&loops, places));
     checks.push(client::check());
     checks.extend(client::check_beads(&places.current));
     checks

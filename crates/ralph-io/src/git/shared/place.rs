@@ -9,7 +9,7 @@ use crate::store::manifest::ManifestKey;
 use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result};
 use ralph_core::tasks::shared::ledger::Ledger;
-use ralph_core::tasks::shared::names::{Namespace, ROOTS};
+use ralph_core::tasks::shared::names::{Namespace, ROOTS, Reference};
 use ralph_core::tasks::shared::text::{LONGEST_NAME, Name};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -155,4 +155,32 @@ pub fn found(home: &Home, root: &Path, remote: &str) -> Result<Vec<FoundLedger>>
     }
     all.sort_by(|one, other| one.space.loop_id().cmp(other.space.loop_id()));
     Ok(all)
+}
+
+/// A shared loop of which this machine keeps something.
+#[derive(Debug)]
+pub struct KnownLoop {
+    pub loop_id: Name,
+    /// The ledger as of the last read, or why it cannot be read; `None` if the remote had none.
+    pub ledger: Option<Result<Ledger>>,
+}
+
+/// The shared loops of which this machine keeps something for the clone at `root`. The remote is not
+/// asked.
+pub fn known(home: &Home, root: &Path) -> Vec<KnownLoop> {
+    let folder = folder(home, root);
+    let ids = user_files::names(&folder).into_iter().filter_map(|name| Name::try_from(name).ok());
+    ids.map(|loop_id| {
+        let repository = folder.join(loop_id.as_str()).join("repository.git");
+        let records = |below_heads| {
+            let records = Records::at(&repository, Namespace::new(&loop_id, below_heads));
+            let ledger = records.space().name(&Reference::Ledger);
+            let listed = records.list(&ledger).unwrap_or_default();
+            let (_, tip) = listed.into_iter().find(|(name, _)| *name == ledger)?;
+            Some(records.chain(None, &tip).and_then(|commits| Ok(Ledger::read(&commits)?)))
+        };
+        let ledger = records(false).or_else(|| records(true));
+        KnownLoop { loop_id, ledger }
+    })
+    .collect()
 }
