@@ -440,7 +440,10 @@ fn any_clone_pauses_continues_and_ends_the_loop_for_all() {
     assert!(printed.stdout.contains("has the message"), "{printed:?}");
     first.ralph(&["signal", "info", "--shared", &id, "the", "port is 80"]).done();
     let status = second.ralph(&["status", "--shared", "--json"]).done().json();
-    assert_eq!(status["messages"], json!(["use tabs", "INFO: the port is 80"]));
+    assert_eq!(
+        status["messages"],
+        json!([{"kind": "STEER", "text": "use tabs"}, {"kind": "INFO", "text": "the port is 80"}])
+    );
     assert_eq!(first.ralph(&["signal", "steer", "--shared"]).exit, 2);
     assert_eq!(first.ralph(&["signal", "steer", "x", "--shared", "--wait"]).exit, 2);
 

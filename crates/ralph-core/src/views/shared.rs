@@ -415,7 +415,8 @@ impl SharedLoop<'_> {
                 "commit": ledger.tree.as_ref().map(|_| &ledger.branch),
                 "tree": ledger.tree,
             },
-            "messages": ledger.signals.iter().map(|(_, text)| text).collect::<Vec<_>>(),
+            "messages": ledger.signals.iter().map(|(kind, text)| json!({"kind": kind.as_str(), "text": text}))
+                .collect::<Vec<_>>(),
         })
     }
 }
