@@ -15,6 +15,7 @@ pub mod executables;
 pub mod fake_api;
 pub mod git_server;
 pub mod journals;
+pub mod machine;
 pub mod orchestrated;
 pub mod planning;
 mod portable;
