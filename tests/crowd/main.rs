@@ -20,6 +20,7 @@ mod loops;
 mod mix;
 mod one_loop;
 mod remote;
+mod shared;
 mod signals;
 mod size;
 mod tally;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 8] = [
+    let groups: [(&str, &[Test]); 9] = [
         ("one_loop", one_loop::TESTS),
         ("signals", signals::TESTS),
         ("workers", workers::TESTS),
@@ -57,6 +58,7 @@ fn trials() -> Vec<Trial> {
         ("loops", loops::TESTS),
         ("holders", holders::TESTS),
         ("remote", remote::TESTS),
+        ("shared", shared::TESTS),
     ];
     let tests =
         groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |it| (group, it)));

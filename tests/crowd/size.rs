@@ -12,11 +12,18 @@ pub(crate) struct Size {
     pub(crate) races: usize,
     /// Loops on one home.
     pub(crate) loops: usize,
+    /// Machines that share a loop.
+    pub(crate) machines: usize,
+    /// Tasks of a shared loop.
+    pub(crate) tasks: usize,
 }
 
-const SMALL: Size = Size { processes: 24, rounds: 1, seeds: 1, races: 1, loops: 20 };
-const SHORT: Size = Size { processes: 64, rounds: 2, seeds: 1, races: 1, loops: 100 };
-const FULL: Size = Size { processes: 64, rounds: 20, seeds: 4, races: 10, loops: 1_000 };
+const SMALL: Size =
+    Size { processes: 24, rounds: 1, seeds: 1, races: 1, loops: 20, machines: 3, tasks: 8 };
+const SHORT: Size =
+    Size { processes: 64, rounds: 2, seeds: 1, races: 1, loops: 100, machines: 4, tasks: 16 };
+const FULL: Size =
+    Size { processes: 64, rounds: 20, seeds: 4, races: 10, loops: 1_000, machines: 16, tasks: 200 };
 
 /// The size of this run.
 pub(crate) fn size() -> Size {
@@ -29,8 +36,8 @@ pub(crate) fn size() -> Size {
 
 /// The size in words.
 pub(crate) fn describe() -> String {
-    let Size { processes, rounds, seeds, races, loops } = size();
+    let Size { processes, rounds, seeds, races, loops, machines, tasks } = size();
     format!(
-        "({processes} processes, {rounds} rounds of {seeds} seeds, {races} races, {loops} loops)"
+        "({processes} processes, {rounds} rounds of {seeds} seeds, {races} races, {loops} loops; {machines} machines share {tasks} tasks)"
     )
 }

@@ -144,6 +144,11 @@ impl Machine {
         fs::write(self.path("kill"), format!("{} {call}\n", when.word())).unwrap();
     }
 
+    /// Takes back a kill that was asked for and has not happened.
+    pub fn never_kill(&self) {
+        drop(fs::remove_file(self.path("kill")));
+    }
+
     /// True once the kill that was asked for has happened.
     pub fn was_killed(&self) -> bool {
         self.path("killed").exists()

@@ -44,6 +44,11 @@ impl GitServer {
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// Takes back a kill that was asked for and has not happened.
+    pub fn kill_no_more(&self) {
+        drop(fs::remove_file(self.repository().join("hooks/reference-transaction")));
+    }
+
     /// True once the kill that was asked for has happened.
     pub fn has_killed(&self) -> bool {
         !self.repository().join("hooks/reference-transaction").exists()

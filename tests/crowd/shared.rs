@@ -1,0 +1,24 @@
+//! Machines that share a loop through a git remote, with what goes wrong on machines, on the way and
+//! on the server. The bare repository shows at the end that each task was merged once, that nothing
+//! is lost, and that the loop ended once.
+
+mod field;
+mod harms;
+mod ledger;
+mod runs;
+
+pub(crate) const TESTS: &[crate::Test] = &[
+    ("machines_finish_a_graph_over_each_transport", runs::over_each_transport),
+    ("a_conflict_and_a_red_criterion_send_tasks_back", runs::returned),
+    ("machines_lose_their_power_and_start_again", harms::power),
+    ("a_machine_dies_before_and_after_each_call_of_git", harms::every_call),
+    ("machines_sleep_longer_than_a_lease_one_by_one_and_together", harms::sleep),
+    ("the_remote_goes_away_and_comes_back", harms::gone),
+    ("connections_break_and_fall_silent", harms::connections),
+    ("receive_pack_dies_between_two_references", harms::receive_pack),
+    ("a_stale_lock_blocks_a_reference_until_it_is_removed", harms::stale_lock),
+    ("the_disk_of_the_server_is_full_for_a_while", harms::full_disk),
+    ("two_clones_share_at_once", runs::shared_at_once),
+    ("observers_that_live_shorter_than_a_lease_rob_nobody", runs::short_observers),
+    ("a_backlog_of_finishes_outlives_its_integrator", runs::backlog),
+];

@@ -1,0 +1,146 @@
+//! What goes wrong on machines, on the way and on the server, again and again until the loop ends.
+
+use super::field::{Field, LEASE, WORKS};
+use ralph_test_support::git_server::{Fault, Storage, Transport};
+use ralph_test_support::machine::When;
+use std::time::Duration;
+
+const HTTP: (Transport, Storage) = (Transport::Http, Storage::Files);
+const DAEMON: (Transport, Storage) = (Transport::Daemon, Storage::Files);
+
+/// A round that takes some time, so that something can go wrong meanwhile.
+const TAKES_TIME: &str = "sleep 0.$(($$ % 9 + 1)); works; closes; ends";
+
+pub(super) fn power() {
+    let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
+    field.start_all();
+    field.until_end(|field| {
+        field.pause(LEASE / 4);
+        let n = field.machines.len();
+        let at = field.chance.below(n);
+        field.machines[at].power_off();
+        // Some are back at once, and some later than their lease.
+        let is_long = field.chance.below(3) == 0;
+        field.pause(LEASE * u32::from(is_long) * 3 / 2);
+        field.start_those_that_are_off();
+    });
+    field.finish();
+}
+
+/// In its life number n, the first machine dies at its n-th call of git.
+pub(super) fn every_call() {
+    for when in [When::Before, When::After] {
+        let Some(mut field) = Field::shared(DAEMON, WORKS) else { return };
+        for machine in 1..field.machines.len() {
+            field.start(machine);
+        }
+        let mut life = 0;
+        field.until_end(|field| {
+            if !field.machines[0].is_running() {
+                life += 1;
+                field.machines[0].kill_at(when, life);
+                field.start(0);
+            }
+        });
+        field.machines[0].never_kill();
+        field.finish();
+        println!("died {when:?} each of {} calls of git", life - 1);
+    }
+}
+
+pub(super) fn sleep() {
+    let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
+    field.start_all();
+    let mut round = 0;
+    field.until_end(|field| {
+        round += 1;
+        field.pause(LEASE / 3);
+        let n = field.machines.len();
+        // Every third time all sleep at once.
+        let one = field.chance.below(n);
+        let sleepers: Vec<usize> = if round % 3 == 0 { (0..n).collect() } else { vec![one] };
+        sleepers.iter().for_each(|at| field.machines[*at].suspend());
+        field.pause(LEASE * 3 / 2);
+        sleepers.iter().for_each(|at| field.machines[*at].resume());
+    });
+    field.finish();
+}
+
+pub(super) fn gone() {
+    let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
+    field.start_all();
+    field.until_end(|field| {
+        field.pause(LEASE / 2);
+        field.server.set(Fault::Refuse);
+        field.pause(LEASE * 3 / 2);
+        field.server.set(Fault::Pass);
+    });
+    field.finish();
+}
+
+pub(super) fn connections() {
+    for how in [HTTP, DAEMON] {
+        let Some(mut field) = Field::shared(how, TAKES_TIME) else { continue };
+        field.start_all();
+        field.until_end(|field| {
+            let bytes = field.chance.below(4_000) as u64;
+            field.server.set(match field.chance.below(5) {
+                // A call that fell silent ends at its deadline, which is long.
+                0 => Fault::Silent,
+                1 | 2 => Fault::CutClient(bytes),
+                _ => Fault::CutServer(bytes),
+            });
+            field.pause(Duration::from_millis(500));
+            field.server.set(Fault::Pass);
+            field.pause(Duration::from_secs(1));
+        });
+        field.finish();
+    }
+}
+
+pub(super) fn receive_pack() {
+    let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
+    field.start_all();
+    let mut killed = 0;
+    field.until_end(|field| {
+        if field.server.has_killed() {
+            killed += 1;
+            let update = 1 + u32::try_from(field.chance.below(2)).unwrap();
+            field.server.kill_after_updates(update);
+        }
+        field.pause(Duration::from_millis(300));
+    });
+    field.server.kill_no_more();
+    field.finish();
+    assert!(killed > 1, "receive-pack was killed");
+}
+
+pub(super) fn stale_lock() {
+    let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
+    let [task, ledger] = ["t/T-1", "ledger"].map(|name| field.reference(name));
+    let lock = field.server.leave_lock(&task);
+    field.start_all();
+    // Others get on, and the ledger is blocked for a while as well.
+    field.wait_for("other tasks", |field| field.proof().finished() > 0);
+    let second = field.server.leave_lock(&ledger);
+    field.pause(LEASE);
+    std::fs::remove_file(second).unwrap();
+    field.pause(LEASE);
+    std::fs::remove_file(lock).unwrap();
+    field.until_end(|_| {});
+    field.finish();
+}
+
+pub(super) fn full_disk() {
+    let Some(mut field) = Field::shared((Transport::Http, Storage::SmallDisk), TAKES_TIME) else {
+        return;
+    };
+    field.start_all();
+    field.until_end(|field| {
+        field.server.fill_disk();
+        field.pause(LEASE / 2);
+        field.server.empty_disk();
+        field.pause(LEASE / 2);
+    });
+    field.finish();
+}

@@ -1,0 +1,98 @@
+//! Runs in which nothing fails but the work itself, and those that begin or end in an unusual way.
+
+use super::field::{Field, LEASE, WORKS};
+use crate::size::size;
+use ralph_test_support::git_server::{Storage, Transport};
+use ralph_test_support::machine::Machine;
+use std::time::Instant;
+
+const USUAL: (Transport, Storage) = (Transport::Http, Storage::Files);
+
+pub(super) fn over_each_transport() {
+    let all = [
+        USUAL,
+        (Transport::Daemon, Storage::Files),
+        (Transport::Ssh, Storage::Files),
+        (Transport::Http, Storage::Reftable),
+    ];
+    for how in all {
+        let Some(mut field) = Field::shared(how, WORKS) else { continue };
+        field.start_all();
+        field.until_end(|_| {});
+        let traffic = field.server.traffic();
+        let calls: u64 = field.machines.iter().map(Machine::git_calls).sum();
+        let proof = field.finish();
+        assert_eq!(proof.returns(), 0, "{proof:#?}");
+        println!("{how:?}: {calls} calls of git, {traffic:?}");
+    }
+}
+
+/// Two tasks write one file, and one breaks a criterion; both do better when they are done again.
+pub(super) fn returned() {
+    let client = "case $id in
+  T-2|T-3) once conflict-$id && echo $id >shared;;
+  T-4) if once breaks; then touch broken; else rm -f broken; fi;;
+esac
+works; closes; ends";
+    let Some(mut field) = Field::shared(USUAL, client) else { return };
+    field.start_all();
+    field.until_end(|_| {});
+    let proof = field.finish();
+    assert!(proof.returns() > 0, "{proof:#?}");
+}
+
+/// Two machines share loops of their own in the same moment, and a machine shares one loop twice.
+pub(super) fn shared_at_once() {
+    let Some(mut field) = Field::new(USUAL, WORKS) else { return };
+    field.share_by_all(size().tasks / 2);
+    for loop_id in field.shared_loops() {
+        field.choose(&loop_id);
+        field.start_all();
+        field.until_end(|_| {});
+        field.finish();
+    }
+}
+
+/// A machine sleeps with a claim. No machine that lives for half a lease takes it.
+pub(super) fn short_observers() {
+    let Some(mut field) = Field::shared(USUAL, "once first && sleep 2\nworks; closes; ends") else {
+        return;
+    };
+    field.start(0);
+    field.wait_for("a claim", |field| !field.proof().chains.is_empty());
+    field.machines[0].suspend();
+    let claimed = |field: &Field| -> Vec<(String, usize)> {
+        field.proof().chains.iter().map(|(id, chain)| (id.clone(), chain.len())).collect()
+    };
+    let before = claimed(&field);
+    for _ in 0..3 {
+        let at = field.machines.len();
+        field.add_machine();
+        field.trust(&field.machines[at]);
+        field.start(at);
+        let began = Instant::now();
+        while began.elapsed() < LEASE / 2 {
+            field.pause(LEASE / 20);
+        }
+        field.machines[at].power_off();
+    }
+    let after = claimed(&field);
+    assert!(before.iter().all(|claim| after.contains(claim)), "{before:?}, then {after:?}");
+    field.machines[0].resume();
+    // Of the runners, one stays.
+    field.until_end(|field| field.start_those_that_are_off());
+    field.finish();
+}
+
+/// The integrator dies for good while the others finish tasks.
+pub(super) fn backlog() {
+    let Some(mut field) = Field::shared(USUAL, WORKS) else { return };
+    field.start_all();
+    field.wait_for("an integrator", |field| !field.proof().integrators().is_empty());
+    let name = field.proof().integrators()[0].as_str().to_owned();
+    let dead = field.machine_named(&name);
+    field.machines[dead].power_off();
+    field.until_end(|_| {});
+    let proof = field.finish();
+    assert!(proof.integrators().len() > 1, "{proof:#?}");
+}
