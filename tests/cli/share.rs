@@ -481,7 +481,7 @@ fn a_command_after_one_that_was_killed_does_both() {
     world.ralph(&["pause", "--shared"]).done();
     let status = world.ralph(&["status", "--shared", "--json"]).done().json();
     assert_eq!(status["state"], "paused");
-    assert_eq!(status["messages"], json!(["x"]));
+    assert_eq!(status["messages"], json!([{"kind": "STEER", "text": "x"}]));
 }
 
 #[test]

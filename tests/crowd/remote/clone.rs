@@ -85,7 +85,7 @@ impl CloneOf {
     /// The chain of a reference, if the remote answers.
     pub(super) fn read(&self, reference: &str) -> Option<Vec<ObjectId>> {
         self.repository.fetch().ok()?;
-        let references = self.repository.references().unwrap();
+        let references = self.repository.snapshot().unwrap().references;
         let Some((_, tip)) = references.into_iter().find(|(name, _)| name == reference) else {
             return Some(Vec::new());
         };

@@ -25,7 +25,7 @@ impl Proof {
         let space = Namespace::new(&Name::new(loop_id), false);
         let read = Records::at(&server.repository(), space.clone());
         let (mut commits, mut chains) = (Vec::new(), BTreeMap::new());
-        for (name, tip) in read.references().unwrap() {
+        for (name, tip) in read.snapshot().unwrap().references {
             match space.parse(&name) {
                 Some(Reference::Ledger) => commits = read.chain(None, &tip).unwrap(),
                 Some(Reference::Task(id)) => {

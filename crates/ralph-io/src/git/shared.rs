@@ -18,7 +18,7 @@ pub use exchange::{BranchUpdate, Exchange, ExchangeReport, Sent};
 pub use follow::Follower;
 pub use place::{FoundLedger, KnownLoop, SharedPlace, found, known};
 pub use push::{PushReport, StatusLine, Update};
-pub use read::Records;
+pub use read::{Records, Snapshot};
 
 use crate::git;
 use crate::git::scratch;
@@ -29,7 +29,7 @@ use ralph_core::tasks::shared::hand_in::Append;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::ObjectId;
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Seek, Write};
 use std::ops::Deref;
 use std::path::Path;
 use std::process::Command;
@@ -52,6 +52,12 @@ pub const BEGINNINGS: [&str; 2] = [
     "00ba42e0b3aec4c3df218c6bfdfdcbfa18a7059981bd8e5b2be28a30daf1e716",
 ];
 
+/// The empty tree with SHA-1, and with SHA-256.
+const EMPTY_TREES: [&str; 2] = [
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+];
+
 /// The reference of a private repository that has the branch of the integrated work, as it is on the
 /// remote.
 pub const BRANCH: &str = "refs/branch";
@@ -61,7 +67,7 @@ pub const BRANCH: &str = "refs/branch";
 pub struct SharedRepository {
     records: Records,
     network: Network,
-    empty_tree: String,
+    empty_tree: &'static str,
     lock: Lock,
 }
 
@@ -82,8 +88,11 @@ impl SharedRepository {
         let lock = lock::take(folder, PATIENCE)?;
         let network = Network::of(clone, remote)?;
         remove_locks(folder)?;
-        make(folder, clone)?;
-        let empty_tree = git::line(local(folder).args(["mktree"]))?;
+        if !is_whole(folder) {
+            make(folder, clone)?;
+        }
+        let config = std::fs::read_to_string(folder.join("config")).unwrap_or_default();
+        let empty_tree = EMPTY_TREES[usize::from(config.contains("sha256"))];
         Ok(SharedRepository { records: Records::at(folder, space), network, empty_tree, lock })
     }
 
@@ -104,10 +113,9 @@ impl SharedRepository {
         for parent in append.parent.iter().chain(&beginning).chain(&append.work) {
             command.args(["-p", parent.as_str()]);
         }
-        let line = git::line(command.arg(&self.empty_tree))?;
+        let line = git::line(command.arg(self.empty_tree))?;
         let record = object(&line)?;
-        let pending = kept_as(PENDING, &append.reference)?;
-        git::output(local(&self.folder).args(["update-ref", &pending, record.as_str()]))?;
+        self.update(&[Keep::Pending(&append.reference, &record)])?;
         Ok(record)
     }
 
@@ -117,21 +125,8 @@ impl SharedRepository {
         for date in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
             command.env(date, "@0 +0000");
         }
-        command.args(["commit-tree", "-m", "The beginning of a chain", &self.empty_tree]);
+        command.args(["commit-tree", "-m", "The beginning of a chain", self.empty_tree]);
         object(&git::line(&mut command)?)
-    }
-
-    /// The pending record of a reference has landed, and is this machine's last one if it holds
-    /// something.
-    ///
-    /// # Errors
-    /// If git fails.
-    pub fn landed(&self, reference: &str, record: &ObjectId, is_held: bool) -> Result<()> {
-        if is_held {
-            let own = kept_as(OWN, reference)?;
-            git::output(local(&self.folder).args(["update-ref", &own, record.as_str()]))?;
-        }
-        self.forget(reference)
     }
 
     /// Forgets the pending record of a reference, which is settled.
@@ -139,9 +134,38 @@ impl SharedRepository {
     /// # Errors
     /// If git fails.
     pub fn forget(&self, reference: &str) -> Result<()> {
-        let pending = kept_as(PENDING, reference)?;
-        git::output(local(&self.folder).args(["update-ref", "-d", &pending])).map(drop)
+        self.update(&[Keep::Forgotten(reference)])
     }
+
+    /// Keeps and forgets records, all of them with one call of git.
+    fn update(&self, all: &[Keep<'_>]) -> Result<()> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        let mut orders = scratch::nameless_file()?;
+        for one in all {
+            let order = match one {
+                Keep::Pending(reference, id) => {
+                    format!("update {} {id}", kept_as(PENDING, reference)?)
+                }
+                Keep::Own(reference, id) => format!("update {} {id}", kept_as(OWN, reference)?),
+                Keep::Forgotten(reference) => format!("delete {}", kept_as(PENDING, reference)?),
+            };
+            writeln!(orders, "{order}")?;
+        }
+        orders.rewind()?;
+        let mut command = local(&self.folder);
+        git::output(command.args(["update-ref", "--stdin"]).stdin(orders)).map(drop)
+    }
+}
+
+/// What is recorded about a record of this machine.
+enum Keep<'a> {
+    Pending(&'a str, &'a ObjectId),
+    /// It has landed, and is this machine's last one of the reference.
+    Own(&'a str, &'a ObjectId),
+    /// The pending one is settled.
+    Forgotten(&'a str),
 }
 
 impl Deref for SharedRepository {
@@ -180,7 +204,14 @@ fn in_repository(folder: &Path, start: &Path) -> Command {
     command
 }
 
-/// Changes nothing in a repository that is there, but completes one whose maker was killed and follows a clone that was moved.
+/// True if the repository was made whole, for a clone that is still there.
+fn is_whole(folder: &Path) -> bool {
+    let objects = std::fs::read_to_string(folder.join("objects/info/alternates"));
+    folder.join("HEAD").is_file() && objects.is_ok_and(|path| Path::new(path.trim()).is_dir())
+}
+
+/// Changes nothing in a repository that is there, but completes one whose maker was killed and follows
+/// a clone that was moved.
 fn make(folder: &Path, clone: &Path) -> Result<()> {
     let format = git::line(git::command(clone).args(["rev-parse", "--show-object-format"]))?;
     let objects = git::line(git::command(clone).args([
@@ -192,6 +223,7 @@ fn make(folder: &Path, clone: &Path) -> Result<()> {
     let mut init = git::command(folder.parent().context("the folder has no parent")?);
     init.env_remove("GIT_WORK_TREE").args(["init", "--quiet", "--bare", "--template="]);
     git::output(init.arg(format!("--object-format={format}")).arg(folder))?;
+    git::output(local(folder).arg("mktree"))?;
     let alternates = folder.join("objects/info/alternates");
     std::fs::create_dir_all(folder.join("objects/info"))
         .and_then(|()| std::fs::write(&alternates, format!("{objects}\n")))

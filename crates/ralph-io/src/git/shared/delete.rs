@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::settle;
 use ralph_core::tasks::shared::text::ObjectId;
-use std::collections::BTreeMap;
 
 /// References in one push.
 const AT_ONCE: usize = 500;
@@ -26,7 +25,8 @@ impl SharedPlace {
         let (mut deleted, mut failures) = (0, 0);
         repository.fetch()?;
         loop {
-            let mut listed: Vec<(String, ObjectId)> = repository.references()?;
+            let mut listed: Vec<(String, ObjectId)> =
+                repository.snapshot()?.references.into_iter().collect();
             if listed.is_empty() {
                 return Ok(deleted);
             }
@@ -44,7 +44,7 @@ impl SharedPlace {
                 trouble = repository.push(&updates)?.refusal();
             }
             repository.fetch()?;
-            let rest: BTreeMap<String, ObjectId> = repository.references()?.into_iter().collect();
+            let rest = repository.snapshot()?.references;
             let n = listed.iter().filter(|(name, _)| !rest.contains_key(name)).count();
             deleted += n;
             failures = if n > 0 { 0 } else { failures + 1 };

@@ -1,6 +1,6 @@
 //! One exchange with the remote: pushes what is pending, reads, and settles.
 
-use super::{SharedRepository, Update};
+use super::{Keep, SharedRepository, Update};
 use anyhow::Result;
 use ralph_core::tasks::shared::chain::Commit;
 use ralph_core::tasks::shared::hand_in::Append;
@@ -59,15 +59,20 @@ impl SharedRepository {
     /// # Errors
     /// If git cannot be started, or the disk fails. Trouble with the remote is reported.
     pub fn exchange(&self, order: &Exchange) -> Result<ExchangeReport> {
-        let pending = self.pending()?;
-        for append in &order.appends {
-            if !pending.contains_key(&append.reference) {
-                self.store(append)?;
-            }
-        }
         let mut pending = Vec::new();
-        for (reference, record) in self.pending()? {
+        for (reference, record) in self.snapshot()?.pending {
             pending.push((reference, self.record(&record)?));
+        }
+        for append in &order.appends {
+            if pending.iter().all(|(reference, _)| *reference != append.reference) {
+                let commit = Commit {
+                    id: self.store(append)?,
+                    parent: append.parent.clone(),
+                    work: append.work.clone(),
+                    message: append.message.clone(),
+                };
+                pending.push((append.reference.clone(), commit));
+            }
         }
         let mut report = ExchangeReport::default();
         let pushed = match order.pushes {
@@ -78,18 +83,26 @@ impl SharedRepository {
             Ok(()) => report.is_answered = true,
             Err(error) => report.trouble = format!("{error:#}"),
         }
-        for (reference, commit) in pending {
-            let status = pushed.iter().find(|(name, _)| *name == reference).map(|(_, flag)| *flag);
-            let settled = self.settle(&reference, &commit, status, order, &report)?;
+        let tips = self.snapshot()?.references;
+        let mut keep = Vec::new();
+        for (reference, commit) in &pending {
+            let status = pushed.iter().find(|(name, _)| name == reference).map(|(_, flag)| *flag);
+            let tip = report.is_answered.then(|| tips.get(reference));
+            let settled = self.settle(commit, status, tip, order, &report)?;
             match settled {
                 Settled::Landed => {
-                    self.landed(&reference, &commit.id, self.is_held(&reference, &commit))?;
+                    if self.is_held(reference, commit) {
+                        keep.push(Keep::Own(reference, &commit.id));
+                    }
+                    keep.push(Keep::Forgotten(reference));
                 }
-                Settled::Lost => self.forget(&reference)?,
+                Settled::Lost => keep.push(Keep::Forgotten(reference)),
                 Settled::Read | Settled::Again | Settled::StaleLock => {}
             }
-            report.sent.push(Sent { reference, record: commit.id, settled });
+            let (reference, record) = (reference.clone(), commit.id.clone());
+            report.sent.push(Sent { reference, record, settled });
         }
+        self.update(&keep)?;
         Ok(report)
     }
 
@@ -122,35 +135,40 @@ impl SharedRepository {
         Ok(pushed.lines.into_iter().map(|line| (line.reference, line.flag)).collect())
     }
 
+    /// `tip` is the value of the reference in a read after the push; not set if nothing was read.
     fn settle(
         &self,
-        reference: &str,
         commit: &Commit,
         status: Option<char>,
+        tip: Option<Option<&ObjectId>>,
         order: &Exchange,
         report: &ExchangeReport,
     ) -> Result<Settled> {
         let expected = commit.parent.as_ref();
-        let chain = match report.is_answered {
-            true => Some(self.ids_since(reference, expected)?),
-            false => None,
-        };
-        let attempt = Attempt {
+        let mut attempt = Attempt {
             record: &commit.id,
             expected,
             status,
-            chain: chain.as_deref(),
+            chain: None,
             locked: report.is_locked.then_some(order.locked),
         };
+        let settled = settle(&attempt);
+        let (Settled::Read, Some(tip)) = (settled, tip) else { return Ok(settled) };
+        let chain = self.ids_since(tip, expected)?;
+        attempt.chain = Some(&chain);
         Ok(settle(&attempt))
     }
 
-    /// The ids of a reference's chain, from the expected one on if the chain has it.
-    fn ids_since(&self, reference: &str, expected: Option<&ObjectId>) -> Result<Vec<ObjectId>> {
-        let listed = self.references()?;
-        let Some((_, tip)) = listed.iter().find(|(name, _)| name == reference) else {
-            return Ok(Vec::new());
-        };
+    /// The ids of a chain with this tip, from the expected one on if the chain has it.
+    fn ids_since(
+        &self,
+        tip: Option<&ObjectId>,
+        expected: Option<&ObjectId>,
+    ) -> Result<Vec<ObjectId>> {
+        let Some(tip) = tip else { return Ok(Vec::new()) };
+        if Some(tip) == expected {
+            return Ok(vec![tip.clone()]);
+        }
         let later = self.chain(expected, tip)?.into_iter().map(|commit| commit.id);
         let before = expected.filter(|expected| self.contains(tip, expected).unwrap_or(false));
         Ok(before.cloned().into_iter().chain(later).collect())

@@ -1,29 +1,32 @@
 //! Follows a shared loop: reads the records that are new since the last look.
 
-use super::Records;
+use super::{Records, Snapshot};
 use anyhow::{Context, Result, bail};
 use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::Reference;
-use ralph_core::tasks::shared::text::ObjectId;
 use ralph_core::tasks::shared::view::View;
-use std::collections::BTreeMap;
 
 /// A reader that remembers what it has read.
 #[derive(Debug)]
 pub struct Follower {
     records: Records,
     view: Option<View>,
-    /// The value of each reference at the last look.
-    seen: BTreeMap<String, ObjectId>,
+    /// The references at the last look.
+    seen: Snapshot,
 }
 
 impl Follower {
     pub fn new(records: Records) -> Follower {
-        Follower { records, view: None, seen: BTreeMap::new() }
+        Follower { records, view: None, seen: Snapshot::default() }
     }
 
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// The references at the last look.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.seen
     }
 
     /// The loop as of the last fetch.
@@ -31,14 +34,15 @@ impl Follower {
     /// # Errors
     /// If the ledger is gone, was replaced, or has a record that this version cannot read.
     pub fn look(&mut self) -> Result<&View> {
-        let references = self.records.references()?;
+        let now = self.records.snapshot()?;
+        let references = &now.references;
         let ledger = self.records.space().name(&Reference::Ledger);
         let loop_id = self.records.space().loop_id().clone();
-        let Some((_, tip)) = references.iter().find(|(name, _)| *name == ledger) else {
+        let Some(tip) = references.get(&ledger) else {
             bail!("the remote has no shared loop {loop_id}");
         };
         let view = self.view.take();
-        let seen = self.seen.get(&ledger).filter(|_| view.is_some());
+        let seen = self.seen.references.get(&ledger).filter(|_| view.is_some());
         let commits = match seen == Some(tip) {
             true => Vec::new(),
             false => self.records.chain(seen, tip)?,
@@ -51,8 +55,8 @@ impl Follower {
             }
             None => View::new(Ledger::read(&commits).with_context(error)?),
         };
-        for (name, tip) in &references {
-            let seen = self.seen.get(name);
+        for (name, tip) in references {
+            let seen = self.seen.references.get(name);
             if seen == Some(tip) {
                 continue;
             }
@@ -66,7 +70,7 @@ impl Follower {
                 Some(Reference::Ledger) | None => {}
             }
         }
-        self.seen = references.into_iter().collect();
+        self.seen = now;
         Ok(self.view.insert(view))
     }
 

@@ -53,9 +53,8 @@ impl SharedPlace {
         let (nonce, reference) = (Name::new(&random::uuid()), Reference::Machine(machine.clone()));
         let record = Record::new(nonce, machine, MachineRecord::Renewal);
         repository.fetch()?;
-        let listed = repository.references()?;
         let name = self.space().name(&reference);
-        if listed.iter().any(|(known, _)| *known == name) {
+        if repository.snapshot()?.references.contains_key(&name) {
             return Ok(None);
         }
         let append = Append::new(self.space(), &reference, None, None, &record);

@@ -9,6 +9,20 @@ use ralph_core::tasks::shared::text::ObjectId;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The references of a private repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Those of the loop, as of the last fetch.
+    pub references: BTreeMap<String, ObjectId>,
+    /// The records that were stored and not settled yet, by the loop's reference.
+    pub pending: BTreeMap<String, ObjectId>,
+    /// This machine's last record of each reference that landed. A machine knows its claims and its
+    /// lease by these ids, not by its name.
+    pub own: BTreeMap<String, ObjectId>,
+    /// The branch of the integrated work on the remote; `None` if it does not exist.
+    pub branch: Option<ObjectId>,
+}
+
 /// The private repository of a loop, to be read.
 #[derive(Debug, Clone)]
 pub struct Records {
@@ -29,53 +43,25 @@ impl Records {
         &self.space
     }
 
-    /// The references of the loop.
+    /// Every reference, as of now.
     ///
     /// # Errors
     /// If git fails.
-    pub fn references(&self) -> Result<Vec<(String, ObjectId)>> {
-        self.list(&format!("{}/", self.space.prefix()))
-    }
-
-    /// The branch of the integrated work on the remote; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// If git fails.
-    pub fn branch(&self) -> Result<Option<ObjectId>> {
-        let listed = self.list(BRANCH)?.into_iter();
-        Ok(listed.filter(|(name, _)| name == BRANCH).map(|(_, id)| id).next())
-    }
-
-    /// The tree id of a commit's work.
-    ///
-    /// # Errors
-    /// If git fails, as for a commit that is not there.
-    pub fn tree(&self, commit: &ObjectId) -> Result<ObjectId> {
-        let mut command = local(&self.folder);
-        command.args(["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")]);
-        object(&git::line(&mut command)?)
-    }
-
-    /// The references with a record that was stored and not settled yet, and the record.
-    ///
-    /// # Errors
-    /// If git fails.
-    pub fn pending(&self) -> Result<BTreeMap<String, ObjectId>> {
-        self.kept_for(PENDING)
-    }
-
-    /// This machine's last record of each reference that landed. A machine knows its claims and its
-    /// lease by these ids, not by its name.
-    ///
-    /// # Errors
-    /// If git fails.
-    pub fn own(&self) -> Result<BTreeMap<String, ObjectId>> {
-        self.kept_for(OWN)
-    }
-
-    fn kept_for(&self, folder: &str) -> Result<BTreeMap<String, ObjectId>> {
-        let listed = self.list(folder)?;
-        Ok(listed.into_iter().map(|(name, id)| (name.replacen(folder, "refs/", 1), id)).collect())
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let prefix = format!("{}/", self.space.prefix());
+        let mut snapshot = Snapshot::default();
+        for (name, id) in self.list("refs/")? {
+            if let Some(rest) = name.strip_prefix(PENDING) {
+                snapshot.pending.insert(format!("refs/{rest}"), id);
+            } else if let Some(rest) = name.strip_prefix(OWN) {
+                snapshot.own.insert(format!("refs/{rest}"), id);
+            } else if name == BRANCH {
+                snapshot.branch = Some(id);
+            } else if name.starts_with(&prefix) {
+                snapshot.references.insert(name, id);
+            }
+        }
+        Ok(snapshot)
     }
 
     /// The commits of a chain after the one that was seen last, oldest first.
@@ -86,6 +72,16 @@ impl Records {
         let mut options = vec!["--reverse".to_owned(), tip.to_string()];
         options.extend(seen.map(|seen| format!("^{seen}")));
         self.log(&options)
+    }
+
+    /// The tree id of a commit's work.
+    ///
+    /// # Errors
+    /// If git fails, as for a commit that is not there.
+    pub fn tree(&self, commit: &ObjectId) -> Result<ObjectId> {
+        let mut command = local(&self.folder);
+        command.args(["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")]);
+        object(&git::line(&mut command)?)
     }
 
     /// One record.

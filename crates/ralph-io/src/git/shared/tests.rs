@@ -88,9 +88,9 @@ fn settled(
         at.chain(None, tip).unwrap().into_iter().map(|commit| commit.id).collect()
     };
     at.fetch().unwrap();
-    let references = at.references().unwrap();
-    let tip = references.iter().find(|(name, _)| *name == append.reference);
-    let chain = tip.map(|(_, tip)| chain(tip)).unwrap_or_default();
+    let references = at.snapshot().unwrap().references;
+    let tip = references.get(&append.reference);
+    let chain = tip.map(chain).unwrap_or_default();
     settle(&Attempt {
         record,
         expected: append.parent.as_ref(),
@@ -126,10 +126,14 @@ fn a_record_is_pending_until_it_is_forgotten_also_for_the_next_process() {
     let (a, append, record) = remote.claimed();
     drop(a);
     let a = remote.machine("a");
-    assert_eq!(a.pending().unwrap(), [(append.reference.clone(), record)].into());
+    assert_eq!(a.snapshot().unwrap().pending, [(append.reference.clone(), record)].into());
     a.forget(&append.reference).unwrap();
-    assert_eq!(a.pending().unwrap(), BTreeMap::new());
-    assert_eq!(a.references().unwrap(), [], "what is pending is no reference of the loop");
+    assert_eq!(a.snapshot().unwrap().pending, BTreeMap::new());
+    assert_eq!(
+        a.snapshot().unwrap().references,
+        BTreeMap::new(),
+        "what is pending is no reference of the loop"
+    );
 }
 
 #[test]
@@ -150,8 +154,8 @@ fn a_chain_is_read_after_what_was_seen_with_the_work_and_the_message() {
     assert_eq!(report.flag(&finish.reference), Some(' '), "{report:?}");
     let b = remote.machine("b");
     b.fetch().unwrap();
-    let references = b.references().unwrap();
-    assert_eq!(references, [(finish.reference.clone(), finished.clone())]);
+    let references = b.snapshot().unwrap().references;
+    assert_eq!(references, [(finish.reference.clone(), finished.clone())].into());
     let news = b.chain(Some(&tip), &finished).unwrap();
     assert_eq!(news.len(), 1);
     assert_eq!((&news[0].parent, &news[0].work), (&Some(tip), &Some(work)));
@@ -181,10 +185,10 @@ fn a_reference_that_is_gone_from_the_remote_is_gone_here() {
     let (a, append, record) = remote.claimed();
     push(&a, &append, &record);
     a.fetch().unwrap();
-    assert_eq!(a.references().unwrap().len(), 1);
+    assert_eq!(a.snapshot().unwrap().references.len(), 1);
     remote.git(&["update-ref", "-d", &append.reference]);
     a.fetch().unwrap();
-    assert_eq!(a.references().unwrap(), []);
+    assert_eq!(a.snapshot().unwrap().references, BTreeMap::new());
 }
 
 #[test]
@@ -240,7 +244,7 @@ fn one_process_at_a_time_has_the_repository_and_what_a_killed_git_locked_is_free
     }
     let a = remote.machine("a");
     a.fetch().unwrap();
-    assert_eq!(a.references().unwrap().len(), 1);
+    assert_eq!(a.snapshot().unwrap().references.len(), 1);
 }
 
 #[test]
@@ -252,7 +256,7 @@ fn a_repository_whose_maker_was_killed_is_completed_and_one_with_records_keeps_t
         std::fs::remove_file(remote.private("a").join(left)).unwrap();
     }
     let a = remote.machine("a");
-    assert_eq!(a.pending().unwrap(), [(append.reference, record.clone())].into());
+    assert_eq!(a.snapshot().unwrap().pending, [(append.reference, record.clone())].into());
     let work = git_in(&remote.at.path("one"), &["rev-parse", "HEAD"]);
     let work = ObjectId::try_from(work.trim().to_owned()).unwrap();
     assert_eq!(a.chain(None, &work).unwrap().len(), 1, "the objects of the clone are there");
@@ -381,8 +385,8 @@ fn a_claim_that_landed_is_this_machines_own_also_if_the_process_died_before_it_k
         (report.sent, report.has_pushed, report.is_answered),
         (vec![sent.clone()], false, true)
     );
-    assert_eq!(a.own().unwrap(), [(sent.reference, sent.record)].into());
-    assert_eq!(a.pending().unwrap(), BTreeMap::new());
+    assert_eq!(a.snapshot().unwrap().own, [(sent.reference, sent.record)].into());
+    assert_eq!(a.snapshot().unwrap().pending, BTreeMap::new());
 }
 
 #[test]
@@ -401,7 +405,10 @@ fn of_a_record_that_lost_nothing_is_left_and_one_that_was_not_pushed_stays_pendi
     assert_eq!(only(&a.exchange(&order("a")).unwrap()), [Settled::Landed]);
     let lost = b.exchange(&Exchange { pushes: true, ..Exchange::default() }).unwrap();
     assert_eq!(only(&lost), [Settled::Lost]);
-    assert_eq!((b.pending().unwrap(), b.own().unwrap()), (BTreeMap::new(), BTreeMap::new()));
+    assert_eq!(
+        (b.snapshot().unwrap().pending, b.snapshot().unwrap().own),
+        (BTreeMap::new(), BTreeMap::new())
+    );
 }
 
 #[test]
@@ -412,11 +419,11 @@ fn the_branch_moves_forward_and_is_read_with_the_records() {
     let new = ObjectId::try_from(head.trim().to_owned()).unwrap();
     let branch = Some(BranchUpdate { expected: None, new: new.clone() });
     a.exchange(&Exchange { branch, pushes: true, ..Exchange::default() }).unwrap();
-    assert_eq!(a.branch().unwrap(), Some(new.clone()));
+    assert_eq!(a.snapshot().unwrap().branch, Some(new.clone()));
     assert_eq!(remote.git(&["rev-parse", "refs/heads/ralph/l"]).trim(), new.as_str());
     remote.git(&["update-ref", "-d", "refs/heads/ralph/l"]);
     a.fetch().unwrap();
-    assert_eq!(a.branch().unwrap(), None);
+    assert_eq!(a.snapshot().unwrap().branch, None);
 }
 
 #[test]

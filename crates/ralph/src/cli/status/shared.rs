@@ -42,7 +42,7 @@ fn branch(place: &SharedPlace, view: &View) -> Result<BranchStanding> {
     if tree != *proven {
         return Ok(BranchStanding::OtherTree(tree));
     }
-    let Some(tip) = records.branch()? else { return Ok(BranchStanding::Missing) };
+    let Some(tip) = records.snapshot()?.branch else { return Ok(BranchStanding::Missing) };
     Ok(if tip == *merged {
         BranchStanding::Proven
     } else if records.contains(&tip, merged)? {

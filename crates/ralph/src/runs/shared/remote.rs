@@ -13,7 +13,7 @@ use ralph_core::tasks::shared::settle::{self, Settled};
 use ralph_core::tasks::shared::text::ObjectId;
 use ralph_core::tasks::shared::view::View;
 use ralph_core::text::truncate::bounded;
-use ralph_io::git::shared::{Exchange, ExchangeReport};
+use ralph_io::git::shared::{Exchange, ExchangeReport, Snapshot};
 use ralph_io::process::process_pool::MemberEvent;
 use ralph_io::process::random;
 use std::collections::BTreeSet;
@@ -252,9 +252,10 @@ impl SharedRun<'_> {
         self.link.answered = Some(now);
         self.link.read_at = now + poll.mul_f64(0.8 + 0.4 * random::fraction());
         self.unread.retain(|_, ended| *ended >= began);
+        let Snapshot { own, pending, branch, .. } = self.follower.snapshot().clone();
         let records = self.follower.records();
-        let (own, pending, branch) = (records.own()?, records.pending()?, records.branch()?);
         let has_commits = match &branch {
+            Some(branch) if *branch == view.ledger.branch => false,
             Some(branch) => !records.contains(&view.ledger.branch, branch)?,
             None => false,
         };
