@@ -2,9 +2,10 @@
 //! machine is a home and a clone of its own; the remote is a bare repository.
 
 use crate::watch::Screen;
-use crate::world::{Printed, World, wait_for};
-use serde_json::json;
+use crate::world::{Printed, World, start, wait_for};
+use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -124,6 +125,27 @@ fn digest(shared: &Printed) -> String {
 fn repository(world: &World, id: &str) -> PathBuf {
     let project = fs::read_dir(world.path("ralph/shared")).unwrap().next().unwrap().unwrap();
     project.path().join(id).join("repository.git")
+}
+
+fn in_repository(world: &World, id: &str, arguments: &[&str]) -> String {
+    let repository = repository(world, id);
+    git(world, &[&["-C", repository.to_str().unwrap()], arguments].concat()).trim().to_owned()
+}
+
+/// Stores the next record of the ledger, as another machine would write it.
+fn record(world: &World, id: &str, kind: Value, work: Option<&str>) -> String {
+    let ledger = format!("refs/ralph/shared/{id}/ledger");
+    let mut record = json!({"schema": 1, "nonce": "n", "machine": "m"});
+    record.as_object_mut().unwrap().extend(kind.as_object().unwrap().clone());
+    let message = format!("A record by m\n\n{record}\n");
+    let (tip, tree) = (format!("{ledger}^{{commit}}"), format!("{ledger}^{{tree}}"));
+    let (tip, tree) = (
+        in_repository(world, id, &["rev-parse", &tip]),
+        in_repository(world, id, &["rev-parse", &tree]),
+    );
+    let work = work.map_or(Vec::new(), |work| vec!["-p", work]);
+    let commit = [&["commit-tree", &tree, "-m", &message, "-p", &tip], &work[..]].concat();
+    in_repository(world, id, &commit)
 }
 
 #[test]
@@ -467,17 +489,9 @@ fn any_clone_pauses_continues_and_ends_the_loop_for_all() {
 fn a_command_after_one_that_was_killed_does_both() {
     let (team, id) = Team::sharing(1);
     let world = &team.machines[0];
-    let ledger = format!("refs/ralph/shared/{id}/ledger");
-    let repository = repository(world, &id);
-    let at = ["-C", repository.to_str().unwrap()];
-    let tip = git(world, &[&at[..], &["rev-parse", &ledger]].concat());
-    let tree = git(world, &[&at[..], &["rev-parse", &format!("{ledger}^{{tree}}")]].concat());
-    let record = json!({"schema": 1, "nonce": "n", "machine": "m", "kind": "signal", "text": "x"});
-    let message = format!("Signal by m\n\n{record}\n");
-    let commit = ["commit-tree", tree.trim(), "-p", tip.trim(), "-m", &message];
-    let pending = git(world, &[&at[..], &commit].concat());
+    let pending = record(world, &id, json!({"kind": "signal", "text": "x"}), None);
     let kept = format!("refs/pending/ralph/shared/{id}/ledger");
-    git(world, &[&at[..], &["update-ref", &kept, pending.trim()]].concat());
+    in_repository(world, &id, &["update-ref", &kept, &pending]);
     world.ralph(&["pause", "--shared"]).done();
     let status = world.ralph(&["status", "--shared", "--json"]).done().json();
     assert_eq!(status["state"], "paused");
@@ -555,8 +569,7 @@ fn the_doctor_reports_references_that_may_be_left_over() {
     assert_eq!(diagnosed(second), "");
     // As after a read, such as that of a watch.
     let ledger = format!("refs/ralph/shared/{id}/ledger");
-    let repository = repository(first, &id);
-    git(first, &["-C", repository.to_str().unwrap(), "update-ref", "-d", &ledger]);
+    in_repository(first, &id, &["update-ref", "-d", &ledger]);
     assert_eq!(
         diagnosed(first),
         "warn  shared loops: the remote no longer has loop [LOOP]; `ralph share --clean --loop \
@@ -564,4 +577,105 @@ fn the_doctor_reports_references_that_may_be_left_over() {
     );
     first.ralph(&["share", "--clean", "--loop", &id]).done();
     assert_eq!(diagnosed(first), "");
+}
+
+#[test]
+fn any_clone_checks_that_the_branch_holds_exactly_what_was_proven() {
+    let (team, id) = Team::sharing(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let url = team.url();
+    let url = url.to_str().unwrap();
+    let commit = |name: &str| {
+        first.write(&format!("project/{name}"), "x");
+        git(first, &["add", name]);
+        git(first, &["commit", "-q", "-m", name]);
+        git(first, &["rev-parse", "HEAD"]).trim().to_owned()
+    };
+    let work = commit("T-1");
+    let merge = |tree: &str| {
+        let verdict = json!({"kind": "verdict", "verdict": "merged", "finishes": [{"task": "T-1", "finish": work}], "tree": tree, "receipts": [{"criterion": "AC-1", "holds": false}]});
+        let record = record(first, &id, verdict, Some(&work));
+        let to = format!("{record}:refs/ralph/shared/{id}/ledger");
+        in_repository(first, &id, &["push", "-q", "-f", url, &to]);
+    };
+    let branch =
+        |to: &str| git(first, &["push", "-q", "-f", url, &format!("{to}:refs/heads/ralph/{id}")]);
+    let row = || {
+        let printed = second.ralph(&["status", "--shared", &id]).done();
+        let lines = printed.stdout.replace(&id, "L");
+        let (_, rest) = lines.split_once("\n  branch ").unwrap();
+        let row: Vec<&str> = rest.lines().take_while(|line| !line.starts_with("  plan")).collect();
+        row.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let proven = git(first, &["rev-parse", "HEAD^{tree}"]);
+    merge(proven.trim());
+    assert_eq!(row(), "`ralph/L` is not on the remote");
+    branch(&work);
+    let says = format!("`ralph/L` holds exactly what was proven, tree {:.10}", proven);
+    assert_eq!(row(), says);
+    branch("HEAD^");
+    assert_eq!(row(), "`ralph/L` does not have the last merge yet");
+    commit("other");
+    branch("HEAD");
+    assert_eq!(row(), "`ralph/L` has commits that no machine has merged and tested yet");
+    git(first, &["checkout", "-q", "HEAD^^"]);
+    let aside = commit("aside");
+    branch(&aside);
+    let says = format!("`ralph/L` was replaced: it does not contain {work:.10}, the last merge");
+    assert_eq!(row(), says);
+    branch(&work);
+    assert!(row().contains("holds exactly"));
+    // A verdict about another tree.
+    in_repository(
+        first,
+        &id,
+        &["fetch", "-q", url, &format!("+refs/ralph/shared/{id}/*:refs/ralph/shared/{id}/*")],
+    );
+    merge(git(first, &["rev-parse", "HEAD^{tree}"]).trim());
+    assert!(row().starts_with("`ralph/L` is not proven: the last merge has tree "), "{}", row());
+    let printed = second.ralph(&["status", "--shared", &id]).done();
+    assert_eq!(after(&printed, "criteria ").trim(), "0 of 1 hold on the last merge, not AC-1");
+}
+
+#[test]
+fn two_shares_at_once_meet_in_one_ledger() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    let id = plan(world);
+    let ralph = Path::new(env!("CARGO_BIN_EXE_ralph"));
+    let both = [0, 1].map(|_| start(world.command(ralph, "").arg("share")));
+    let both = both.map(|child| world.finish(child, ""));
+    assert!(both.iter().any(|printed| printed.exit == 0), "{both:?}");
+    for printed in &both {
+        let came_late = printed.stderr.contains("no loop is planned");
+        assert!(printed.exit == 0 || came_late, "{printed:?}");
+    }
+    assert_eq!(team.records(&id), 1);
+}
+
+/// Commands find a loop by its ledger: it goes last, so that a clean that was refused or killed can be
+/// repeated.
+#[test]
+fn a_clean_that_the_server_refuses_can_be_repeated() {
+    let (team, id) = Team::sharing(1);
+    let world = &team.machines[0];
+    world.ralph(&["cancel", "--shared"]).done();
+    team.refuse("*/m/*");
+    let printed = world.ralph(&["share", "--clean"]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("did not delete the references of the loop"), "{printed:?}");
+    assert!(team.references().contains(&format!("refs/ralph/shared/{id}/ledger")));
+    fs::remove_file(team.url().join("hooks/update")).unwrap();
+    // More than one push takes.
+    let tip = format!("refs/ralph/shared/{id}/ledger");
+    let tip = in_repository(world, &id, &["rev-parse", &tip]);
+    let all = (0..1_100).map(|n| format!("create refs/ralph/shared/{id}/t/T-{n} {tip}\n"));
+    let mut command = world.command(Path::new("git"), "");
+    command.arg("-C").arg(team.url()).args(["update-ref", "--stdin"]);
+    let mut child = start(&mut command);
+    child.stdin.take().unwrap().write_all(all.collect::<String>().as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    let printed = world.ralph(&["share", "--clean"]).done();
+    assert!(printed.stdout.starts_with("deleted 1,102 references of loop "), "{printed:?}");
+    assert!(team.references().is_empty());
 }
