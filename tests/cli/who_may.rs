@@ -3,7 +3,7 @@
 use crate::world::World;
 use ralph_core::guard::human_only::{HIDDEN, OTHERS, PERSONS_ONLY};
 
-const REFUSED: [&[&str]; 17] = [
+const REFUSED: [&[&str]; 20] = [
     &["start"],
     &["start", "x"],
     &["start", "--session", "S", "x"],
@@ -16,6 +16,9 @@ const REFUSED: [&[&str]; 17] = [
     &["resume"],
     &["adopt"],
     &["trust", "--yes"],
+    &["share", "--clean"],
+    &["status", "--shared"],
+    &["status", "--json", "--shared=20260131-120000-1a2b"],
     &["checkpoint", "restore", "1"],
     &["ralplan", "run"],
     &["ralplan", "approve"],

@@ -333,6 +333,48 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph share --clean",
+        command: Some("share"),
+        set: || {
+            let world = shared();
+            assert!(world.elsewhere(&["cancel", "--shared"]).success);
+            world
+        },
+        act: |_| person(&["share", "--clean"]),
+        then: |w, answered| {
+            let said = w.elsewhere(&["share", "--clean"]);
+            assert!(!(said.success && answered), "deleted twice");
+            let is_over = said.text.contains("no shared loop of `origin` has ended");
+            assert!(said.success || is_over, "{}", said.text);
+            assert_eq!(w.git_says("-C ../remote.git for-each-ref refs/ralph"), "");
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph pause --shared",
+        command: Some("pause"),
+        set: shared,
+        act: |_| person(&["pause", "--shared"]),
+        then: |w, answered| {
+            let paused = w.elsewhere(&["pause", "--shared"]);
+            assert!(paused.success, "{}", paused.text);
+            assert!(!answered || paused.text.contains("already"), "{}", paused.text);
+            let listed = w.git_says("-C ../remote.git for-each-ref --format=%(refname) refs/ralph");
+            let ledger = listed.lines().find(|name| name.ends_with("/ledger")).unwrap();
+            let subjects = format!("-C ../remote.git log --first-parent --format=%s {ledger}");
+            assert_eq!(w.git_says(&subjects).matches("Pause").count(), 1, "{listed}");
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph trust --shared",
+        command: Some("trust"),
+        set: shared,
+        act: |_| person(&["trust", "--shared", "--yes"]),
+        then: |w, _| assert!(w.elsewhere(&["trust", "--shared", "--yes"]).success),
+        ..CASE
+    },
+    Case {
         name: "ralph signal steer",
         command: Some("signal steer"),
         set: one_stop,
@@ -752,6 +794,13 @@ fn with_remote() -> World {
     for repository in [shared.join("found.git"), shared.join(id).join("repository.git")] {
         fs::remove_dir_all(repository).unwrap();
     }
+    world
+}
+
+fn shared() -> World {
+    let world = with_remote();
+    let said = world.elsewhere(&["share"]);
+    assert!(said.success, "{}", said.text);
     world
 }
 

@@ -398,6 +398,9 @@ const ALLOWED: &[&str] = &[
 ];
 
 const REFUSED: &[&str] = &[
+    "ralph share --remote origin",
+    "ralph status --shared",
+    "ralph status --json --shared=20260131-120000-1a2b",
     "ralph cancel",
     "ralph cancel --all",
     "ralph --loop x cancel",

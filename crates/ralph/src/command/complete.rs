@@ -5,11 +5,14 @@
 use crate::command::context_dir::Here;
 use crate::command::select_loop;
 use crate::orchestration::OrchestrationContext;
+use anyhow::Result;
 use clap::builder::StyledStr;
 use clap_complete::engine::CompletionCandidate;
 use ralph_core::protocol::permission::Mode as PermissionMode;
 use ralph_core::state::{LoopState, Phase};
+use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::text::truncate::bounded;
+use ralph_io::git::shared;
 use ralph_io::store::refine::RefineStore;
 use ralph_io::{project, store::lifecycle};
 use std::path::Path;
@@ -23,6 +26,17 @@ pub(crate) fn loops() -> Vec<CompletionCandidate> {
             let about = format!("{}: {}", state.phase.as_str(), state.prompt);
             candidate(&state.loop_id, &about)
         })
+        .collect()
+}
+
+/// The shared loops that this clone has read before. The remote is not asked.
+pub(crate) fn shared_loops() -> Vec<CompletionCandidate> {
+    let Ok(here) = Here::gather() else { return Vec::new() };
+    let known = shared::known(&here.home, &here.root);
+    let about = |ledger: Result<Ledger>| ledger.map(|it| it.plan.prompt).unwrap_or_default();
+    known
+        .into_iter()
+        .filter_map(|one| Some(candidate(one.loop_id.as_str(), &about(one.ledger?))))
         .collect()
 }
 

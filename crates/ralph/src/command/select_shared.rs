@@ -1,10 +1,12 @@
 //! Finds the shared loop that a command acts on.
 
+use super::complete;
 use super::context_dir::Here;
 use super::exit::{Exit, refused};
 use super::screen;
 use anyhow::Result;
 use clap::ArgGroup;
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::Name;
 use ralph_core::views::shared::{self, ORIGIN};
@@ -14,7 +16,13 @@ use ralph_io::git::shared::{FoundLedger, SharedPlace, found};
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct SharedArgs {
     /// Act on a loop that machines share through the remote [default: its only unfinished one]
-    #[arg(long, value_name = "LOOP", num_args = 0..=1, default_missing_value = "")]
+    #[arg(
+        long,
+        value_name = "LOOP",
+        num_args = 0..=1,
+        default_missing_value = "",
+        add = ArgValueCandidates::new(complete::shared_loops)
+    )]
     pub(crate) shared: Option<String>,
     /// The remote of the shared loop [default: origin]
     #[arg(long, value_name = "NAME", requires = "shared")]

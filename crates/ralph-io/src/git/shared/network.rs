@@ -118,7 +118,7 @@ fn entry(listed: &[u8]) -> Option<(OsString, OsString)> {
 
 /// Git's messages as one line.
 fn one_line(words: &str) -> String {
-    words.trim().replace('\n', "; ")
+    words.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 impl SharedRepository {
