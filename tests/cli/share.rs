@@ -679,3 +679,26 @@ fn a_clean_that_the_server_refuses_can_be_repeated() {
     assert!(printed.stdout.starts_with("deleted 1,102 references of loop "), "{printed:?}");
     assert!(team.references().is_empty());
 }
+
+#[test]
+fn a_loop_that_is_started_while_it_is_shared_goes_on() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    let id = plan(world);
+    let git = fs::read_link(world.path("bin/git")).unwrap();
+    fs::remove_file(world.path("bin/git")).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *' push '*) {ralph} start --session S >{log} 2>&1;; esac\n\
+         exec {git} \"$@\"\n",
+        ralph = env!("CARGO_BIN_EXE_ralph"),
+        log = world.path("log").display(),
+        git = git.display(),
+    );
+    let script = world.write("bin/git", &script);
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    let printed = world.ralph(&["share"]).done();
+    let log = fs::read_to_string(world.path("log")).unwrap();
+    assert_eq!(world.state()["phase"], "implementation", "{log}");
+    assert!(printed.stderr.contains("loop [LOOP] was started here meanwhile"), "{printed:?}");
+    assert_eq!(world.loop_ids(), [id]);
+}

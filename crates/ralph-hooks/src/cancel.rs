@@ -7,7 +7,7 @@ use crate::workers;
 use anyhow::Result;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{EndingKind, Glance, LoopState, PauseCause, StateView};
+use ralph_core::state::{EndingKind, Glance, LoopState, PauseCause, Phase, StateView};
 use ralph_core::transcript::typed_request::TypedRequest;
 use ralph_core::views::messages;
 use ralph_io::store::home::Home;
@@ -25,7 +25,16 @@ pub fn end_loop(
     how: &str,
     let_finish: bool,
 ) -> Result<Option<(LoopState, LoopFile)>> {
-    end(home, file, how, |state| state.let_finish = let_finish)
+    end(home, file, how, |_| true, |state| state.let_finish = let_finish)
+}
+
+/// Like [`end_loop`], for a loop that is still planned; one that was started meanwhile goes on.
+pub fn end_planned(
+    home: &Home,
+    file: &LoopFile,
+    how: &str,
+) -> Result<Option<(LoopState, LoopFile)>> {
+    end(home, file, how, |state| state.phase == Phase::Planned, |_| ())
 }
 
 /// Like [`end_loop`], for a command typed in the session itself, which needs no further notice.
@@ -36,20 +45,20 @@ pub fn end_typed(
 ) -> Result<Option<(LoopState, LoopFile)>> {
     // Mark it in the same write: a loop that ends otherwise at the same moment must not look
     // acknowledged.
-    end(home, file, "by the user in this session", |state| {
-        state.cancelled_by_prompt = Some(prompt_id.to_owned());
-    })
+    let mark = |state: &mut LoopState| state.cancelled_by_prompt = Some(prompt_id.to_owned());
+    end(home, file, "by the user in this session", |_| true, mark)
 }
 
 fn end(
     home: &Home,
     file: &LoopFile,
     how: &str,
+    is_meant: impl FnOnce(&LoopState) -> bool,
     mark: impl FnOnce(&mut LoopState),
 ) -> Result<Option<(LoopState, LoopFile)>> {
     let now = clock::now();
     let ended = file.update(|state| {
-        if state.ending.is_some() {
+        if state.ending.is_some() || !is_meant(state) {
             return None;
         }
         state.end(EndingKind::Cancelled, how, now);
