@@ -702,3 +702,19 @@ fn a_loop_that_is_started_while_it_is_shared_goes_on() {
     assert!(printed.stderr.contains("loop [LOOP] was started here meanwhile"), "{printed:?}");
     assert_eq!(world.loop_ids(), [id]);
 }
+
+#[test]
+fn a_plan_is_trusted_only_if_the_user_says_so() {
+    let (mut team, id) = Team::sharing(2);
+    let Some(page) = Screen::of(team.machines.remove(1), &[]) else { return };
+    let asks = |answer: &str, says: &str| {
+        page.open((100, 40), &format!("{} trust --shared {id}", env!("CARGO_BIN_EXE_ralph")));
+        page.shows("Let the commands of this plan run in this clone? [y/N]");
+        page.keys(&[answer, "Enter"]);
+        page.shows(says);
+    };
+    asks("n", "ralph: it is not trusted; nothing was changed");
+    page.shows("exit 1");
+    asks("y", "The plan is trusted; `ralph run --shared");
+    page.shows("exit 0");
+}
