@@ -251,7 +251,8 @@ fn all_of_it_goes_but_the_archive() {
     let world = World::new().with_settings("{\n  \"model\": \"opus\"\n}\n");
     let before = world.snapshot("home");
     world.ralph(&["install"]).exit(0);
-    for name in ["trust/a", "checks/b/c", "rounds/d", "archive/old/state.json", "refine/p/1.md"] {
+    let working = ["trust/a", "checks/b/c", "rounds/d", "shared/p/l/name"];
+    for name in working.iter().chain(&["archive/old/state.json", "refine/p/1.md"]) {
         world.write(&format!("state/{name}"), "{}");
     }
     world.chmod("state", 0o700);

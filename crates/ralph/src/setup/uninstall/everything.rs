@@ -16,7 +16,7 @@ use ralph_io::{project::user_files, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// Ralph's working files. A lock is named after the file that it guards.
-const WORKED_BY: [&str; 11] = [
+const WORKED_BY: [&str; 12] = [
     "always",
     "backups",
     "bound",
@@ -26,6 +26,7 @@ const WORKED_BY: [&str; 11] = [
     "loops.lock",
     "manifest",
     "rounds",
+    "shared",
     "trees",
     "trust",
 ];
