@@ -162,10 +162,12 @@ fn signal(child: &Child, name: &str) {
 fn one_machine_carries_a_shared_loop_out_and_the_branch_has_all_of_it() {
     let mut scene = Scene::new(1, WORKS);
     scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
+    let before = scene.git(0, &["for-each-ref"]);
     let printed = scene.run(0, &[]);
     assert_eq!(printed.exit, 0, "{printed:#?}");
     scene.is_merged_once(&["A", "B"]);
     assert_eq!(scene.on_branch(), "A\nB\nshared\n");
+    assert_eq!(scene.git(0, &["for-each-ref"]), before, "the clone's references are as they were");
     assert!(!scene.machines[0].path("project/A").exists(), "the clone's own branch is as it was");
     let worktrees = scene.git(0, &["worktree", "list"]);
     assert_eq!(worktrees.lines().count(), 1, "{worktrees}");
@@ -218,21 +220,55 @@ fn after_a_crash_a_machine_goes_on_with_its_own_claim_at_once() {
 
 #[test]
 fn a_machine_that_was_stopped_for_longer_than_its_lease_keeps_its_work_and_finishes_nothing() {
-    let mut scene =
-        Scene::new(2, "echo $id >$id; test -e \"$HOME/slow\" && await go; closes; ends");
+    let script = "echo $id >$id; test $id = B && await end; \
+        test -e \"$HOME/slow\" && await go; closes; ends";
+    let mut scene = Scene::new(2, script);
     scene.machines[0].set_user(&format!("{SETTINGS}lease_seconds = 3\n"));
     open(&scene.machines[0], "slow");
-    scene.share(&[("A", &[])], "test -f A");
+    scene.share(&[("A", &[]), ("B", &["A"])], "test -f A");
     let one = scene.begin(0, &[]);
     wait_for("the client of the first machine", || called(&scene.machines[0], "A", 1));
     signal(&one, "-STOP");
-    let printed = scene.run(1, &[]);
-    assert_eq!(printed.exit, 0, "{printed:#?}");
-    open(&scene.machines[0], "go");
+    let other = scene.begin(1, &[]);
+    wait_for("the other machine to merge", || called(&scene.machines[1], "B", 1));
     signal(&one, "-CONT");
-    let printed = scene.finish(0, one);
+    let kept = || scene.git(0, &["for-each-ref", "--format=%(refname)", "refs/ralph/kept"]);
+    wait_for("the report of the lost claim", || !kept().is_empty());
+    assert!(kept().starts_with(&format!("refs/ralph/kept/{}/A-", scene.loop_id)), "{}", kept());
+    open(&scene.machines[1], "end");
+    for (at, child) in [(0, one), (1, other)] {
+        let printed = scene.finish(at, child);
+        assert_eq!(printed.exit, 0, "{printed:#?}");
+        let lost = "A: the claim was lost; the work is kept at `refs/ralph/kept/";
+        assert_eq!(printed.stderr.contains(lost), at == 0, "{printed:#?}");
+    }
+    scene.is_merged_once(&["A", "B"]);
+}
+
+#[test]
+fn nothing_of_a_machine_but_its_work_is_pushed() {
+    // What the client prints is in its log, and a criterion's output in the receipt.
+    let mut scene = Scene::new(1, "echo $id >$id; say MARK-client; closes; ends");
+    scene.machines[0]
+        .set_user(&format!("{SETTINGS}[notify]\ncommand = [\"echo\", \"MARK-settings\"]\n"));
+    scene.share(&[("A", &[])], "echo MARK-out\"put\"; test -f A");
+    let mut command = scene.machines[0].command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let child = start(command.args(["run", "--shared"]).env("SECRET", "MARK-environment"));
+    let printed = scene.finish(0, child);
     assert_eq!(printed.exit, 0, "{printed:#?}");
-    scene.is_merged_once(&["A"]);
+    let remote = scene.machines[0].path("remote.git").display().to_string();
+    let objects =
+        ["--git-dir", &remote, "cat-file", "--batch-all-objects", "--unordered", "--batch"];
+    let mut command = scene.machines[0].command(Path::new("git"), "");
+    let output = command.args(objects).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("Claim for worker") && text.contains("MARK-out"),
+        "the records are there"
+    );
+    for mark in ["MARK-client", "MARK-settings", "MARK-environment", "MARK-output"] {
+        assert!(!text.contains(mark), "{mark} was pushed");
+    }
 }
 
 #[test]

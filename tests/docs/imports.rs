@@ -131,3 +131,17 @@ fn the_first_names_of_a_group_are_read_one_by_one() {
     assert_eq!(first_names("a;"), ["a"]);
     assert_eq!(first_names("{a::{b, c::D}, e,\n f::g,}; other, words"), ["a", "e", "f"]);
 }
+
+#[test]
+fn only_the_exchange_with_the_remote_of_a_shared_loop_lets_git_use_the_network() {
+    // Every other call of git carries a list of protocols that is empty, or names files alone.
+    let mut found = Vec::new();
+    for path in files_below(&root().join("crates")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text.lines().filter(|line| line.contains("GIT_ALLOW_PROTOCOL"));
+        let opens = lines.filter(|line| !line.contains(r#"("GIT_ALLOW_PROTOCOL", "none")"#));
+        let opens = opens.filter(|line| !line.contains(r#"("GIT_ALLOW_PROTOCOL", "file")"#));
+        found.extend(opens.map(|_| path.file_name().unwrap().to_string_lossy().into_owned()));
+    }
+    assert_eq!(found, ["network.rs"]);
+}

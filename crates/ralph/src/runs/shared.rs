@@ -207,6 +207,7 @@ impl<'a> LoopOwner<'a> for SharedRun<'a> {
     }
 
     fn over(&mut self) -> Result<Exit> {
+        self.keep_the_rest()?;
         let exit = engine::over(self.order.here, self.order.file)?;
         let tree = self.known.as_ref().and_then(|known| known.view.ledger.tree.as_ref());
         if tree.is_some() {

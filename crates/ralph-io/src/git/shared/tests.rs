@@ -442,3 +442,18 @@ fn a_host_that_refuses_the_references_is_told_from_one_that_does_not_answer() {
     let error = a.place.probe().unwrap_err().to_string();
     assert!(error.contains("does not appear to be a git repository"), "{error}");
 }
+
+#[test]
+fn no_hook_of_the_clone_or_its_user_runs_at_a_push() {
+    let remote = Remote::new();
+    let (hook, mark) = (remote.at.path("hooks/pre-push"), remote.at.path("mark"));
+    remote.at.write("hooks/pre-push", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+    remote.at.chmod("hooks/pre-push", 0o755);
+    let one = remote.at.path("one");
+    git_in(&one, &["config", "core.hooksPath", &hook.parent().unwrap().display().to_string()]);
+    let (a, append, record) = remote.claimed();
+    assert_eq!(push(&a, &append, &record).flag(&append.reference), Some('*'));
+    assert!(!mark.exists());
+    git_in(&one, &["push", "-q", "origin", "main:other"]);
+    assert!(mark.exists(), "the user's own push runs it");
+}

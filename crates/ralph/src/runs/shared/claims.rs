@@ -4,6 +4,8 @@ use super::exchange::ExchangeOrder;
 use super::worker::{self, MOST_ROUNDS};
 use super::{SharedRun, tasks};
 use crate::command::exit::bad_state;
+use crate::command::screen::visible;
+use crate::runs::engine;
 use anyhow::Result;
 use ralph_core::modes::shared::{self as member, Held};
 use ralph_core::state::{LoopState, Worker};
@@ -17,6 +19,7 @@ use ralph_core::text::plural::counted;
 use ralph_io::git::shared::Exchange;
 use ralph_io::process::random;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Instant;
 
 /// How many exchanges a run makes at most before it ends.
@@ -143,7 +146,7 @@ impl SharedRun<'_> {
     /// the claim was lost. True if there was one.
     pub(super) fn settle_workers(&mut self, state: &LoopState) -> Result<bool> {
         let Some(known) = &self.known else { return Ok(false) };
-        let mut settled = None;
+        let (mut settled, mut lost) = (None, Vec::new());
         for worker in &state.workers {
             let Some(claim) = member::claim_of(worker) else { continue };
             let is_current = known.view.holds(&worker.task, &claim) && known.owns(&claim);
@@ -151,27 +154,31 @@ impl SharedRun<'_> {
                 continue;
             }
             if worker.is_running() {
-                let calls = self.at_work.iter().filter(|(_, at_work)| at_work.claim == claim);
-                let calls: Vec<String> = calls.map(|(call, _)| call.clone()).collect();
-                if let Some(call) =
-                    calls.first().filter(|_| self.unread.insert(claim, Instant::now()).is_none())
-                {
-                    self.tell(
-                        "lost",
-                        &format!("{}: the claim is lost; ending its worker", worker.task),
-                    );
-                    self.runner.end(call);
-                }
+                lost.push((worker.task.clone(), claim));
                 continue;
             }
             settled = Some((worker.clone(), claim));
             break;
         }
+        self.end_lost(&lost);
         let Some((worker, claim)) = settled else { return Ok(false) };
         self.settle_worker(&worker, &claim)?;
         let forget = |state: &mut LoopState| member::forget(state, &claim);
         self.order.file.update(forget).map_err(bad_state)?;
         Ok(true)
+    }
+
+    /// Ends the workers of lost claims.
+    fn end_lost(&mut self, lost: &[(String, ObjectId)]) {
+        for (task, claim) in lost {
+            let mut at_work = self.at_work.iter_mut();
+            let ours = at_work.find(|(_, one)| one.claim == *claim && !one.is_lost);
+            let Some((call, at_work)) = ours else { continue };
+            at_work.is_lost = true;
+            let call = call.clone();
+            self.tell("lost", &format!("{task}: the claim is lost; ending its worker"));
+            self.runner.end(&call);
+        }
     }
 
     fn settle_worker(&mut self, worker: &Worker, claim: &ObjectId) -> Result<()> {
@@ -189,6 +196,20 @@ impl SharedRun<'_> {
         }
         self.works.remove(claim);
         worker::remove(self.order.here, worker);
+        Ok(())
+    }
+
+    /// Keeps what workers have left at the end of the loop, and removes their worktrees.
+    pub(super) fn keep_the_rest(&self) -> Result<()> {
+        let state = engine::last_state(self.order.here, self.order.file)?;
+        for worker in state.workers.iter().filter(|worker| Path::new(&worker.worktree).is_dir()) {
+            let kept = worker::keep(self.order.here, self.order.place.space().loop_id(), worker)?;
+            if let Some(name) = kept {
+                let text = format!("{}: what its worker left is kept at `{name}`", worker.task);
+                self.runner.screen.tell(&visible(&text));
+            }
+            worker::remove(self.order.here, worker);
+        }
         Ok(())
     }
 

@@ -31,6 +31,8 @@ pub(super) const MOST_ROUNDS: usize = 3;
 /// A worker whose client this run holds.
 pub(super) struct AtWork {
     pub(super) claim: ObjectId,
+    /// True once the claim was found lost, and the worker was ended for that.
+    pub(super) is_lost: bool,
     task: String,
     /// The id of the worker's own loop.
     below: String,
@@ -96,7 +98,12 @@ impl SharedRun<'_> {
         let order = RoundOrder::new(round, &self.order.client.policy(), &held_by_client(&below.0));
         let name = state.task_graph.iter().find(|one| one.id == task);
         self.runner.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
-        let at_work = AtWork { task: task.to_owned(), claim: claim.clone(), below: loop_of_worker };
+        let at_work = AtWork {
+            task: task.to_owned(),
+            claim: claim.clone(),
+            is_lost: false,
+            below: loop_of_worker,
+        };
         self.at_work.insert(id.to_owned(), at_work);
         Ok(())
     }
@@ -195,6 +202,9 @@ impl SharedRun<'_> {
         let told =
             if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
         self.runner.show_end(call, &told, &told, &came);
+        if worker.is_lost {
+            return Ok(());
+        }
         if is_idle {
             self.runner.stop_idle(self.order.client, "build", &came);
         }
