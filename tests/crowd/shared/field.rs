@@ -154,6 +154,15 @@ impl Field {
         std::thread::sleep(pause);
     }
 
+    /// The same, but shorter if the loop ends.
+    #[track_caller]
+    pub(super) fn pause_until_end(&self, pause: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < pause && !self.has_ended() {
+            self.pause(pause / 100);
+        }
+    }
+
     #[track_caller]
     pub(super) fn wait_for(&self, what: &str, holds: impl Fn(&Field) -> bool) {
         while !holds(self) {

@@ -69,11 +69,13 @@ pub(super) fn sleep() {
 pub(super) fn gone() {
     let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
     field.start_all();
+    field.pause(LEASE / 3);
     field.until_end(|field| {
-        field.pause(LEASE / 2);
         field.server.set(Fault::Refuse);
         field.pause(LEASE * 3 / 2);
         field.server.set(Fault::Pass);
+        // Pauses between attempts have grown to 30 seconds at most.
+        field.pause_until_end(LEASE * 6);
     });
     field.finish();
 }
