@@ -14,6 +14,10 @@ use super::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// The bounds of the time that one call of git may take.
+const SHORTEST_CALL: Duration = Duration::from_secs(10);
+const LONGEST_CALL: Duration = Duration::from_secs(120);
+
 /// How long one value has stayed unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Watch<V> {
@@ -111,6 +115,12 @@ fn observed<V: PartialEq>(
 /// more attempts fit in. `since` counts from the start of the last push that renewed.
 pub fn is_renewal_due(since: Duration, lease: Duration) -> bool {
     since >= lease / 3
+}
+
+/// How long one call of git may take. A call that hangs ends early enough for two more attempts
+/// within the lease.
+pub fn longest_call(lease: Duration) -> Duration {
+    (lease / 6).clamp(SHORTEST_CALL, LONGEST_CALL)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Which records this machine writes next, and what becomes of a worker whose claim is settled.
 
-use super::exchange::ExchangeOrder;
 use super::worker::{self, MOST_ROUNDS};
 use super::{SharedRun, tasks};
 use crate::command::exit::bad_state;
@@ -235,7 +234,7 @@ impl SharedRun<'_> {
             }
             self.runner.screen.tell(&format!("handing in: {}", tasks(exchange.appends.len())));
             let began = Instant::now();
-            let order = ExchangeOrder { place: self.order.place.clone(), exchange };
+            let order = self.exchange_order(exchange);
             self.answered(began, order.carry_out())?;
             if self.link.is_troubled() {
                 return Ok(());

@@ -5,6 +5,7 @@ use crate::command::exit::Exit;
 use anyhow::Result;
 use ralph_io::git::shared::{Exchange, ExchangeReport, SharedPlace};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 pub(super) const COMMAND: &str = "exchange";
 
@@ -12,6 +13,8 @@ pub(super) const COMMAND: &str = "exchange";
 pub(super) struct ExchangeOrder {
     pub(super) place: SharedPlace,
     pub(super) exchange: Exchange,
+    /// How long one call of git may take.
+    pub(super) longest_call: Duration,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,7 +27,10 @@ pub(super) enum ExchangeAnswer {
 
 impl ExchangeOrder {
     pub(super) fn carry_out(&self) -> ExchangeAnswer {
-        let report = self.place.open().and_then(|repository| repository.exchange(&self.exchange));
+        let report = self.place.open().and_then(|mut repository| {
+            repository.set_deadline(self.longest_call);
+            repository.exchange(&self.exchange)
+        });
         match report {
             Ok(report) => ExchangeAnswer::Report(report),
             Err(error) => ExchangeAnswer::Failed(format!("{error:#}")),

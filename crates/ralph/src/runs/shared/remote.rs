@@ -6,6 +6,7 @@ use super::{Known, SharedRun};
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::shared::budget;
+use ralph_core::tasks::shared::lease;
 use ralph_core::tasks::shared::ledger::Integrator;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::Finish;
@@ -156,10 +157,16 @@ impl SharedRun<'_> {
             return Ok(false);
         }
         exchange.locked = self.link.locked.map(|since| since.elapsed()).unwrap_or_default();
-        let order = ExchangeOrder { place: self.order.place.clone(), exchange };
+        let order = self.exchange_order(exchange);
         self.runner.start_helper(exchange::COMMAND, exchange::COMMAND, &order)?;
         self.link.running = Some(Running { began: now, answer: None });
         Ok(true)
+    }
+
+    pub(super) fn exchange_order(&self, exchange: Exchange) -> ExchangeOrder {
+        let lease = self.known.as_ref().map_or(Duration::MAX, Known::lease);
+        let longest_call = lease::longest_call(lease);
+        ExchangeOrder { place: self.order.place.clone(), exchange, longest_call }
     }
 
     fn tell_bound(&mut self, per_minute: u32, live: usize, wait: Duration) {

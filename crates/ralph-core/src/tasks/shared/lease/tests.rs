@@ -107,4 +107,15 @@ fn machines_with_a_lease_are_live() {
 #[test]
 fn two_more_attempts_to_renew_fit_into_a_lease() {
     assert!(!is_renewal_due(seconds(599), LEASE) && is_renewal_due(seconds(600), LEASE));
+    for lease in [60, 300, 1_800].map(seconds) {
+        assert!(lease / 3 + 3 * longest_call(lease) < lease, "{lease:?}");
+    }
+}
+
+#[test]
+fn a_call_has_seconds_at_least_and_two_minutes_at_most() {
+    assert_eq!(
+        [seconds(1), seconds(300), Duration::MAX].map(longest_call),
+        [10, 50, 120].map(seconds)
+    );
 }
