@@ -84,10 +84,11 @@ pub(super) fn connections() {
     for how in [HTTP, DAEMON] {
         let Some(mut field) = Field::shared(how, TAKES_TIME) else { continue };
         field.start_all();
+        field.wait_for("a claim", |field| !field.proof().chains.is_empty());
         field.until_end(|field| {
             let bytes = field.chance.below(4_000) as u64;
             field.server.set(match field.chance.below(5) {
-                // A call that fell silent ends at its deadline, which is long.
+                // Calls that fell silent end at their deadline.
                 0 => Fault::Silent,
                 1 | 2 => Fault::CutClient(bytes),
                 _ => Fault::CutServer(bytes),
@@ -95,6 +96,8 @@ pub(super) fn connections() {
             field.pause(Duration::from_millis(500));
             field.server.set(Fault::Pass);
             field.pause(Duration::from_secs(1));
+            // A run that cannot read the loop when it begins ends with the reason.
+            field.start_those_that_are_off();
         });
         field.finish();
     }
