@@ -209,9 +209,10 @@ impl<'a> LoopOwner<'a> for SharedRun<'a> {
     fn over(&mut self) -> Result<Exit> {
         self.keep_the_rest()?;
         let exit = engine::over(self.order.here, self.order.file)?;
+        let (id, remote) = (self.order.place.space().loop_id(), self.order.place.remote());
+        self.runner.screen.tell(&format!("{} to `{remote}`", self.link.figures()));
         let tree = self.known.as_ref().and_then(|known| known.view.ledger.tree.as_ref());
         if tree.is_some() {
-            let (id, remote) = (self.order.place.space().loop_id(), self.order.place.remote());
             self.say(&format!("The merged work: `git fetch {remote} ralph/{id}`"))?;
         }
         Ok(exit)

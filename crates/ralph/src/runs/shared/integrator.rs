@@ -28,11 +28,14 @@ pub(super) struct Integrating {
     take: Option<(ObjectId, Instant)>,
     /// True if this machine has handed in work since the lease was last decided on.
     pub(super) has_finished: bool,
-    /// Claims that another machine won.
-    pub(super) lost_claims: usize,
+    /// The tip to which the branch is moved, and how often that was tried.
+    branch: Option<(ObjectId, u32)>,
     /// Not before this moment is a failed integration tried again.
     not_before: Option<Instant>,
 }
+
+/// How often the branch is pushed for one merge.
+const BRANCH_ATTEMPTS: u32 = 5;
 
 /// How long a machine waits after git or the disk failed in an integration.
 const AFTER_FAILURE: Duration = Duration::from_secs(20);
@@ -112,17 +115,14 @@ impl SharedRun<'_> {
         &mut self,
         is_leaving: bool,
     ) -> Result<(Option<Append>, Option<BranchUpdate>)> {
+        let branch = self.branch_due();
         let Some(known) = &self.known else { return Ok((None, None)) };
-        let branch = match known.integrates() {
-            true => known.branch_due(),
-            false => None,
-        };
         let reference = self.order.place.space().name(&Reference::Ledger);
         if known.pending.contains_key(&reference) {
             return Ok((None, branch));
         }
         let (kind, work) = match known.integrates() {
-            true => self.as_integrator(is_leaving),
+            true => self.as_integrator(is_leaving, branch.is_some()),
             false if is_leaving => (None, None),
             false => (self.take_due(), None),
         };
@@ -135,12 +135,35 @@ impl SharedRun<'_> {
         Ok((append, branch))
     }
 
-    fn as_integrator(&mut self, is_leaving: bool) -> (Option<LedgerRecord>, Option<ObjectId>) {
+    /// Where the branch has to be. A server that refuses it, as one may that protects branches, is asked
+    /// a few times for each merge.
+    fn branch_due(&mut self) -> Option<BranchUpdate> {
+        let known = self.known.as_ref().filter(|known| known.integrates())?;
+        let update = known.branch_due()?;
+        let before = self.integrating.branch.take().filter(|(tip, _)| *tip == update.new);
+        let (tip, n) = before.unwrap_or_else(|| (update.new.clone(), 0));
+        self.integrating.branch = Some((tip, n + 1));
+        if n == BRANCH_ATTEMPTS {
+            let name = self.order.place.space().branch();
+            self.tell(
+                "branch",
+                &format!("the remote does not take `{name}`; the ledger names the work"),
+            );
+        }
+        (n < BRANCH_ATTEMPTS).then_some(update)
+    }
+
+    fn as_integrator(
+        &mut self,
+        is_leaving: bool,
+        is_branch_due: bool,
+    ) -> (Option<LedgerRecord>, Option<ObjectId>) {
         if let Some(decision) = self.integrating.decisions.front() {
             return verdict(decision);
         }
+        // Nobody moves the branch after the end.
         if let Integration::End(end) = self.next_integration() {
-            return (Some(LedgerRecord::End(end)), None);
+            return ((!is_branch_due).then_some(LedgerRecord::End(end)), None);
         }
         let Some(known) = &self.known else { return (None, None) };
         let lease_seconds = known.view.ledger.plan.lease_seconds;

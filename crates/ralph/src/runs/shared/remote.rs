@@ -13,6 +13,7 @@ use ralph_core::tasks::shared::record::Finish;
 use ralph_core::tasks::shared::settle::{self, Settled};
 use ralph_core::tasks::shared::text::ObjectId;
 use ralph_core::tasks::shared::view::View;
+use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::shared::{Exchange, ExchangeReport, Snapshot};
 use ralph_io::process::process_pool::MemberEvent;
@@ -36,6 +37,10 @@ pub(super) struct Link {
     locked: Option<Instant>,
     /// The starts of this machine's pushes in the last minutes.
     pushes: Vec<Instant>,
+    /// All pushes of this run.
+    n_pushes: usize,
+    /// Claims that another machine won.
+    n_lost: usize,
     /// When the bound on pushes lets the next one through.
     throttled_until: Option<Instant>,
     /// When the last push that renewed the claims began.
@@ -68,6 +73,8 @@ impl Link {
             attempt: 1,
             locked: None,
             pushes: Vec::new(),
+            n_pushes: 0,
+            n_lost: 0,
             throttled_until: None,
             renewed: None,
             integrate_at: None,
@@ -88,6 +95,15 @@ impl Link {
         match self.retry_at {
             Some(retry) => next.map(|next| next.max(retry)),
             None => next,
+        }
+    }
+
+    /// `12 pushes, 1 lost claim`
+    pub(super) fn figures(&self) -> String {
+        let pushes = counted(self.n_pushes, "push", "pushes");
+        match self.n_lost {
+            0 => pushes,
+            lost => format!("{pushes}, {}", counted(lost, "lost claim", "lost claims")),
         }
     }
 
@@ -207,6 +223,7 @@ impl SharedRun<'_> {
         };
         if report.has_pushed {
             self.link.pushes.push(began);
+            self.link.n_pushes += 1;
         }
         match report.is_locked {
             true => drop(self.link.locked.get_or_insert(began)),
@@ -275,7 +292,7 @@ impl SharedRun<'_> {
             };
             match sent.settled {
                 Settled::Lost => {
-                    self.integrating.lost_claims += 1;
+                    self.link.n_lost += 1;
                     self.tell("lost", &format!("{task}: another machine was faster"));
                 }
                 Settled::StaleLock if self.link.stuck.insert(sent.reference.clone()) => self.tell(
