@@ -72,7 +72,7 @@ pub const OTHERS: [&str; 20] = [
 
 /// Hidden commands, which Ralph itself starts or a release needs. They are refused in a command
 /// line, but not looked for in other texts, where they are common words.
-pub const HIDDEN: [&str; 4] = ["delegate", "man", "round", "supervise"];
+pub const HIDDEN: [&str; 6] = ["delegate", "exchange", "integrate", "man", "round", "supervise"];
 
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {

@@ -46,7 +46,7 @@ pub fn hidden(command: &str, variable: &str) -> String {
 }
 
 /// The reach of each command that the model may give in a conversation.
-pub const REACHES: [(&str, Reach); 61] = [
+pub const REACHES: [(&str, Reach); 63] = [
     ("status", Reach::Reads),
     ("explain", Reach::Reads),
     ("replay", Reach::Reads),
@@ -108,6 +108,8 @@ pub const REACHES: [(&str, Reach); 61] = [
     ("supervise", Reach::Reads),
     ("delegate", Reach::Reads),
     ("round", Reach::Reads),
+    ("exchange", Reach::Reads),
+    ("integrate", Reach::Reads),
     ("refine within", Reach::Reads),
 ];
 
