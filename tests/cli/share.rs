@@ -283,6 +283,9 @@ fn a_host_that_accepts_only_branches_is_recognised_and_used_as_the_setting_says(
     world.ralph(&["share"]).done();
     let references = team.references();
     assert!(references.contains(&format!("refs/heads/ralph/shared/{id}/ledger")), "{references:?}");
+    world.ralph(&["cancel", "--shared"]).done();
+    world.ralph(&["share", "--clean"]).done();
+    assert!(team.references().is_empty(), "{:?}", team.references());
 }
 
 #[test]
@@ -323,6 +326,13 @@ fn the_references_of_an_ended_loop_are_deleted_and_those_of_another_are_kept() {
     assert_eq!(printed.exit, 1);
     assert!(printed.stderr.contains("has not ended; `ralph cancel --shared"), "{printed:?}");
     assert_eq!(team.references().len(), 2, "{:?}", team.references());
+    assert!(
+        !second
+            .path("ralph/shared")
+            .read_dir()
+            .unwrap()
+            .any(|project| { project.unwrap().path().join(&id).exists() })
+    );
     let printed = second.ralph(&["share", "--clean", "--loop", &id, "--force"]).done();
     assert_eq!(
         printed.stdout.replace(&id, "LOOP"),
@@ -717,4 +727,35 @@ fn a_plan_is_trusted_only_if_the_user_says_so() {
     page.shows("exit 1");
     asks("y", "The plan is trusted; `ralph run --shared");
     page.shows("exit 0");
+}
+
+#[test]
+fn another_remote_is_named_in_every_command_to_type() {
+    let team = Team::of(1);
+    let world = &team.machines[0];
+    let id = plan(world);
+    git(world, &["remote", "rename", "origin", "the-team"]);
+    let printed = world.ralph(&["share", "--remote", "the-team"]).done();
+    let run = "ralph run --shared [LOOP] --remote the-team";
+    assert_eq!(printed.stdout.matches(run).count(), 3, "{printed:?}");
+    let trust = "ralph trust --shared [LOOP] --remote the-team --digest ";
+    assert!(printed.stdout.contains(trust), "{printed:?}");
+    let printed = world.ralph(&["status", "--shared"]);
+    assert!(printed.stderr.contains("could not find the remote `origin`"), "{printed:?}");
+    let printed = world.ralph(&["status", "--shared", "--remote", "the-team"]).done();
+    assert!(printed.stdout.contains(&format!("`{run}`")), "{printed:?}");
+    world.ralph(&["cancel", "--shared", &id, "--remote", "the-team"]).done();
+    let printed = world.ralph(&["status", "--shared", "--remote", "the-team"]).done();
+    let clean = "`ralph share --clean --loop [LOOP] --remote the-team`";
+    assert!(printed.stdout.contains(clean), "{printed:?}");
+    git(world, &["remote", "add", "origin", team.remote.path().join("other").to_str().unwrap()]);
+    git(world, &["init", "-q", "--bare", team.remote.path().join("other").to_str().unwrap()]);
+    let printed = world.ralph(&["share", "--clean", "--loop", &id]);
+    assert_eq!(printed.exit, 1);
+    assert!(printed.stderr.contains("has read through `the-team`"), "{printed:?}");
+    let printed = world.ralph(&["doctor"]);
+    assert!(printed.stdout.contains(clean), "{printed:?}");
+    world.ralph(&["share", "--clean", "--loop", &id, "--remote", "the-team"]).done();
+    assert!(team.references().is_empty());
+    assert_eq!(world.ralph(&["status", "--remote", "the-team"]).exit, 2);
 }

@@ -74,11 +74,21 @@ impl BranchStanding {
 
 /// `ralph VERB --shared LOOP`, as the user types it.
 pub fn command(verb: &str, loop_id: &Name, remote: &str) -> String {
-    let remote = match remote {
+    format!("ralph {verb} --shared {loop_id}{}", option(remote))
+}
+
+/// The command that deletes the references of an ended loop.
+pub fn clean(loop_id: &Name, remote: &str) -> String {
+    format!("ralph share --clean --loop {loop_id}{}", option(remote))
+}
+
+fn option(remote: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
+    match remote {
         ORIGIN => String::new(),
+        plain if plain.chars().all(is_plain) => format!(" --remote {plain}"),
         other => format!(" --remote {}", quoted(other)),
-    };
-    format!("ralph {verb} --shared {loop_id}{remote}")
+    }
 }
 
 /// What a user reads before they trust a plan.
@@ -353,16 +363,10 @@ impl SharedLoop<'_> {
     }
 
     fn next(&self) -> String {
-        let id = self.space.loop_id();
-        let remote = match self.remote {
-            ORIGIN => String::new(),
-            other => format!(" --remote {}", quoted(other)),
-        };
         match (&self.view.ledger.end, &self.view.ledger.pause) {
             (Some(_), _) => {
-                format!(
-                    "`ralph share --clean --loop {id}{remote}` deletes its references; its branch stays"
-                )
+                let clean = clean(self.space.loop_id(), self.remote);
+                format!("`{clean}` deletes its references; its branch stays")
             }
             (None, Some(_)) => format!("`{}` continues it", self.command("resume")),
             (None, None) if !self.is_trusted => {

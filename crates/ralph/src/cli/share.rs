@@ -17,7 +17,7 @@ use ralph_core::tasks::shared::plan::Plan;
 use ralph_core::tasks::shared::record::LedgerRecord;
 use ralph_core::tasks::shared::text::{Name, ObjectId, Text};
 use ralph_core::text::plural::counted;
-use ralph_core::views::shared::ORIGIN;
+use ralph_core::views::shared::{self, ORIGIN};
 use ralph_hooks::{begin, cancel};
 use ralph_io::git::checkpoint;
 use ralph_io::git::commit::{self, DirtyFiles};
@@ -68,19 +68,20 @@ fn share(here: &Here, args: &Args) -> Result<Exit> {
         }
     };
     // Another clone may have shared it at the same time, or an earlier call that was killed.
-    let shared = place.read()?.ledger.plan;
-    if plan != shared {
+    let agreed = place.read()?.ledger.plan;
+    if plan != agreed {
         let message = format!(
             "`{}` has another plan for loop {id}; plan the work as a new loop, or delete the shared \
-             one: `ralph share --clean --loop {id}`",
-            args.remote
+             one: `{}`",
+            args.remote,
+            shared::clean(&id, &args.remote)
         );
         return Err(refused(Exit::No, message));
     }
-    let digest = shared.digest();
+    let digest = agreed.digest();
     place.trust(&here.home, &digest)?;
     put_away(here, &planned, &place)?;
-    screen::print(&screen::visible_lines(&shared_text(&place, &shared, &digest)))?;
+    screen::print(&screen::visible_lines(&shared_text(&place, &agreed, &digest)))?;
     Ok(Exit::Done)
 }
 
@@ -197,21 +198,30 @@ fn clean(here: &Here, args: &Args) -> Result<Exit> {
     };
     let place = |space| SharedPlace::new(&here.home, &here.root, &args.remote, space);
     let all = [false, true].map(|below_heads| place(Namespace::new(&id, below_heads)));
+    let known: Vec<FoundLedger> =
+        known.into_iter().filter(|one| *one.space.loop_id() == id).collect();
+    let why = known.iter().find_map(unfinished);
+    if let Some(why) = why.filter(|_| !args.force) {
+        let message = format!("{why}; with --force, its references are deleted all the same");
+        return Err(refused(Exit::No, message));
+    }
+    if let Some(other) = all[0].known_remote().filter(|it| known.is_empty() && *it != args.remote) {
+        let message = format!(
+            "`{}` has no shared loop {id}, which this clone has read through `{other}`; \
+             `{}` deletes it there",
+            args.remote,
+            shared::clean(&id, &other)
+        );
+        return Err(refused(Exit::No, screen::visible(&message)));
+    }
     let was_known = all[0].exists();
     let _alone = all[0].alone().map_err(|_| {
         let message =
             format!("`ralph run --shared` takes part in loop {id} from this clone; end it first");
         refused(Exit::No, message)
     })?;
-    for one in known.into_iter().filter(|one| *one.space.loop_id() == id) {
-        if let Some(why) = unfinished(&one) {
-            if !args.force {
-                let message =
-                    format!("{why}; with --force, its references are deleted all the same");
-                return Err(refused(Exit::No, message));
-            }
-            end(&place(one.space.clone()), &one)?;
-        }
+    for one in known.iter().filter(|one| unfinished(one).is_some()) {
+        end(&place(one.space.clone()), one)?;
     }
     let n = all
         .iter()

@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The file with the name of the remote.
+const REMOTE: &str = "remote";
+
 /// A shared loop in one clone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SharedPlace {
@@ -59,7 +62,17 @@ impl SharedPlace {
     /// If another process of this machine uses it, the clone has no such remote, or git fails.
     pub fn open(&self) -> Result<SharedRepository> {
         let folder = self.folder.join("repository.git");
-        SharedRepository::open(&folder, &self.clone, &self.remote, self.space.clone())
+        let repository =
+            SharedRepository::open(&folder, &self.clone, &self.remote, self.space.clone())?;
+        if remote_of(&self.folder).as_ref() != Some(&self.remote) {
+            atomic::write(&self.folder.join(REMOTE), self.remote.as_bytes())?;
+        }
+        Ok(repository)
+    }
+
+    /// The remote through which this clone has read or shared the loop last.
+    pub fn known_remote(&self) -> Option<String> {
+        remote_of(&self.folder)
     }
 
     /// The lock of the one process that takes part in the loop from this clone. While it is free, no
@@ -119,6 +132,11 @@ impl SharedPlace {
     }
 }
 
+fn remote_of(folder: &Path) -> Option<String> {
+    let known = trusted_read::read(&folder.join(REMOTE)).ok().flatten();
+    known.and_then(|name| String::from_utf8(name).ok())
+}
+
 fn folder(home: &Home, root: &Path) -> PathBuf {
     home.root().join("shared").join(ManifestKey::project(&identity(root)).name())
 }
@@ -161,6 +179,8 @@ pub fn found(home: &Home, root: &Path, remote: &str) -> Result<Vec<FoundLedger>>
 #[derive(Debug)]
 pub struct KnownLoop {
     pub loop_id: Name,
+    /// The remote through which it was read last.
+    pub remote: Option<String>,
     /// The ledger as of the last read, or why it cannot be read; `None` if the remote had none.
     pub ledger: Option<Result<Ledger>>,
 }
@@ -171,7 +191,8 @@ pub fn known(home: &Home, root: &Path) -> Vec<KnownLoop> {
     let folder = folder(home, root);
     let ids = user_files::names(&folder).into_iter().filter_map(|name| Name::try_from(name).ok());
     ids.map(|loop_id| {
-        let repository = folder.join(loop_id.as_str()).join("repository.git");
+        let folder = folder.join(loop_id.as_str());
+        let repository = folder.join("repository.git");
         let records = |below_heads| {
             let records = Records::at(&repository, Namespace::new(&loop_id, below_heads));
             let ledger = records.space().name(&Reference::Ledger);
@@ -180,7 +201,7 @@ pub fn known(home: &Home, root: &Path) -> Vec<KnownLoop> {
             Some(records.chain(None, &tip).and_then(|commits| Ok(Ledger::read(&commits)?)))
         };
         let ledger = records(false).or_else(|| records(true));
-        KnownLoop { loop_id, ledger }
+        KnownLoop { loop_id, remote: remote_of(&folder), ledger }
     })
     .collect()
 }

@@ -6,6 +6,7 @@ use super::states::Loops;
 use crate::setup::places::InstallPaths;
 use ralph_core::tasks::shared::text::Name;
 use ralph_core::views::phrases::spaced;
+use ralph_core::views::shared as view;
 use ralph_io::git::shared::{self, KnownLoop};
 use ralph_io::project;
 
@@ -22,7 +23,7 @@ pub(super) fn check(loops: &Loops, places: &InstallPaths) -> Vec<Check> {
 
 fn judge(known: &KnownLoop) -> Option<Check> {
     let id = &known.loop_id;
-    let clean = format!("ralph share --clean --loop {id}");
+    let clean = view::clean(id, known.remote.as_deref().unwrap_or(view::ORIGIN));
     match &known.ledger {
         None => Some(warn(
             NAME,
