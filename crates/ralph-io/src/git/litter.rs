@@ -17,6 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// True if the untracked file at this path below `root` is left over from a sandbox.
 pub fn is_litter(root: &Path, path: &[u8]) -> bool {
@@ -74,7 +75,7 @@ impl<'a> RoundFolder<'a> {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false).mode(0o600);
             let note = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
-            let is_first = note.try_lock().is_ok();
+            let is_first = is_alone(&note);
             let this = RoundFolder { folder, protected, path: path.to_owned(), note };
             if is_first && this.clear() {
                 let found: Vec<_> = this.candidates().iter().map(|path| text(path)).collect();
@@ -97,7 +98,7 @@ impl<'a> RoundFolder<'a> {
 
     /// Removes what the client left in the folder, unless another round works there.
     pub fn finish(self) {
-        if self.note.try_lock().is_ok() && self.clear() {
+        if is_alone(&self.note) && self.clear() {
             // A note that stays lets the next start look again.
             let _ = std::fs::remove_file(&self.path);
         }
@@ -138,6 +139,20 @@ impl<'a> RoundFolder<'a> {
         found.dedup();
         found
     }
+}
+
+/// True if no round has the note. A process that another thread is starting has every open file until
+/// it begins its program, so the lock is tried for a moment.
+fn is_alone(note: &File) -> bool {
+    const MOMENT: Duration = Duration::from_millis(200);
+    let until = Instant::now() + MOMENT;
+    while note.try_lock().is_err() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(MOMENT / 40);
+    }
+    true
 }
 
 fn text(path: &Path) -> String {

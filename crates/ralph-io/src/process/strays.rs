@@ -92,6 +92,7 @@ mod tests {
     use rustix::process::{Pid, Signal};
     use std::fs;
     use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
 
     /// The number of a `sleep` whose parent has ended.
     fn orphan(folder: &Path, marked: bool) -> u32 {
@@ -101,7 +102,14 @@ mod tests {
             shell.env(SANDBOXED, "1");
         }
         let printed = shell.stdin(Stdio::null()).output().unwrap().stdout;
-        String::from_utf8(printed).unwrap().trim().parse().unwrap()
+        let pid = String::from_utf8(printed).unwrap().trim().parse().unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        // Until then it runs the program before.
+        while !is_alive(pid) {
+            assert!(Instant::now() < until, "it has not begun");
+            std::thread::yield_now();
+        }
+        pid
     }
 
     fn is_alive(pid: u32) -> bool {
