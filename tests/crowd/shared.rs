@@ -3,7 +3,6 @@
 //! is lost, and that the loop ended once.
 
 mod field;
-mod figures;
 mod harms;
 mod ledger;
 mod runs;
@@ -21,6 +20,5 @@ pub(crate) const TESTS: &[crate::Test] = &[
     ("the_disk_of_the_server_is_full_for_a_while", harms::full_disk),
     ("two_clones_share_at_once", runs::shared_at_once),
     ("observers_that_live_shorter_than_a_lease_rob_nobody", runs::short_observers),
-    ("what_a_shared_loop_costs", figures::all),
     ("a_backlog_of_finishes_outlives_its_integrator", runs::backlog),
 ];

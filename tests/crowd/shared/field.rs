@@ -31,15 +31,7 @@ pub(super) struct Field {
 impl Field {
     /// Machines for a server, without a loop. `None`, which is reported, if this computer cannot serve
     /// in this way; that fails in the proof.
-    pub(super) fn new(how: (Transport, Storage), client: &str) -> Option<Field> {
-        Field::with_machines(size().machines, how, client)
-    }
-
-    pub(super) fn with_machines(
-        machines: usize,
-        (transport, storage): (Transport, Storage),
-        client: &str,
-    ) -> Option<Field> {
+    pub(super) fn new((transport, storage): (Transport, Storage), client: &str) -> Option<Field> {
         let server = GitServer::start(transport, storage).map_err(|why| {
             eprintln!("SKIPPED {transport:?} with {storage:?}: {why}");
             assert!(std::env::var_os("RALPH_PROOF").is_none(), "{why}");
@@ -54,7 +46,7 @@ impl Field {
             client: client.to_owned(),
             began: Instant::now(),
         };
-        for _ in 0..machines {
+        for _ in 0..size().machines {
             field.add_machine();
         }
         Some(field)
@@ -78,7 +70,7 @@ impl Field {
     }
 
     /// One machine plans so many tasks and shares them.
-    pub(super) fn share(&mut self, machine: usize, tasks: usize) {
+    fn share(&mut self, machine: usize, tasks: usize) {
         self.plan(machine, tasks);
         self.machines[machine].ralph(&["share"]).exits(0);
         let [loop_id] = &self.shared_loops()[..] else { panic!("one loop is shared") };
