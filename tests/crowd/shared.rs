@@ -20,5 +20,6 @@ pub(crate) const TESTS: &[crate::Test] = &[
     ("the_disk_of_the_server_is_full_for_a_while", harms::full_disk),
     ("two_clones_share_at_once", runs::shared_at_once),
     ("observers_that_live_shorter_than_a_lease_rob_nobody", runs::short_observers),
+    ("figures_of_machines_that_only_work", runs::figures),
     ("a_backlog_of_finishes_outlives_its_integrator", runs::backlog),
 ];

@@ -29,15 +29,18 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Machines for a server, without a loop. `None`, which is reported, if this computer cannot serve
-    /// in this way; that fails in the proof.
-    pub(super) fn new((transport, storage): (Transport, Storage), client: &str) -> Option<Field> {
-        let server = GitServer::start(transport, storage).map_err(|why| {
-            eprintln!("SKIPPED {transport:?} with {storage:?}: {why}");
-            assert!(std::env::var_os("RALPH_PROOF").is_none(), "{why}");
-        });
+    /// Machines for a server, without a loop. `None` if this computer cannot serve in this way.
+    pub(super) fn new(how: (Transport, Storage), client: &str) -> Option<Field> {
+        Field::of(size().machines, how, client)
+    }
+
+    fn of(
+        machines: usize,
+        (transport, storage): (Transport, Storage),
+        client: &str,
+    ) -> Option<Field> {
         let mut field = Field {
-            server: server.ok()?,
+            server: GitServer::start_or_skip(transport, storage)?,
             machines: Vec::new(),
             chance: Chance::of(seed()),
             loop_id: String::new(),
@@ -46,7 +49,7 @@ impl Field {
             client: client.to_owned(),
             began: Instant::now(),
         };
-        for _ in 0..size().machines {
+        for _ in 0..machines {
             field.add_machine();
         }
         Some(field)
@@ -54,8 +57,18 @@ impl Field {
 
     /// The usual field: everything is ready to be started.
     pub(super) fn shared(how: (Transport, Storage), client: &str) -> Option<Field> {
-        let mut field = Field::new(how, client)?;
-        field.share(0, size().tasks);
+        Field::shared_by(size().machines, size().tasks, how, client)
+    }
+
+    /// The same with as many machines and tasks as a measurement needs.
+    pub(super) fn shared_by(
+        machines: usize,
+        tasks: usize,
+        how: (Transport, Storage),
+        client: &str,
+    ) -> Option<Field> {
+        let mut field = Field::of(machines, how, client)?;
+        field.share(0, tasks);
         Some(field)
     }
 
@@ -122,8 +135,12 @@ impl Field {
     }
 
     pub(super) fn start_all(&mut self) {
-        for machine in 0..self.machines.len() {
-            self.start(machine);
+        self.start_with(&[]);
+    }
+
+    pub(super) fn start_with(&mut self, options: &[&str]) {
+        for machine in &mut self.machines {
+            machine.start(&[&["run", "--shared", &self.loop_id], options].concat());
         }
     }
 

@@ -27,6 +27,42 @@ pub(super) fn over_each_transport() {
     }
 }
 
+/// Tasks a minute and their cost, by the number of machines, with one worker each and rounds of two
+/// seconds. It checks nothing that the other tests do not.
+pub(super) fn figures() {
+    let mut machines = 1;
+    while machines <= size().machines {
+        let tasks = (5 * machines).min(50);
+        let Some(mut field) =
+            Field::shared_by(machines, tasks, USUAL, "sleep 2; works; closes; ends")
+        else {
+            return;
+        };
+        let began = Instant::now();
+        field.start_with(&["--workers", "1"]);
+        field.until_end(|_| {});
+        let minutes = began.elapsed().as_secs_f64() / 60.0;
+        let traffic = field.server.traffic();
+        let (calls, pushes, lost) = field.machines.iter().fold((0, 0, 0), |sum, machine| {
+            let lost = machine.output().matches("another machine was faster").count();
+            (sum.0 + machine.git_calls(), sum.1 + machine.git_pushes(), sum.2 + lost)
+        });
+        field.finish();
+        let each = |n: f64| n / tasks as f64;
+        println!(
+            "{machines} machines: {:.1} tasks and {:.0} pushes a minute; for each task {:.1} pushes, \
+             {:.0} calls of git, {:.1} KB sent, {:.1} KB received; {lost} claims lost",
+            tasks as f64 / minutes,
+            pushes as f64 / minutes,
+            each(pushes as f64),
+            each(calls as f64),
+            each(traffic.sent as f64) / 1e3,
+            each(traffic.received as f64) / 1e3,
+        );
+        machines *= 2;
+    }
+}
+
 /// Two tasks write one file, and one breaks a criterion; both do better when they are done again.
 pub(super) fn returned() {
     let client = "case $id in

@@ -53,6 +53,18 @@ const ENVIRONMENT: [(&str, &str); 2] =
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl GitServer {
+    /// Serves a new repository. If this computer cannot, that is reported; a missing program fails
+    /// the proof, a missing right does not.
+    pub fn start_or_skip(transport: Transport, storage: Storage) -> Option<GitServer> {
+        let started = GitServer::start(transport, storage);
+        if let Err(why) = &started {
+            eprintln!("SKIPPED {transport:?} with {storage:?}: {why}");
+            let is_required = storage != Storage::SmallDisk;
+            assert!(!is_required || std::env::var_os("RALPH_PROOF").is_none(), "{why}");
+        }
+        started.ok()
+    }
+
     /// Serves a new repository with one commit on `main`.
     ///
     /// # Errors

@@ -138,6 +138,12 @@ impl Machine {
         fs::metadata(self.path("git-calls")).map_or(0, |file| file.len())
     }
 
+    /// How many of these calls were pushes.
+    pub fn git_pushes(&self) -> usize {
+        let calls = fs::read(self.path("git-calls")).unwrap_or_default();
+        calls.iter().filter(|call| **call == b'p').count()
+    }
+
     /// Kills `ralph` once at its call number `call` of git, counted from 1.
     pub fn kill_at(&self, when: When, call: u64) {
         drop(fs::remove_file(self.path("killed")));

@@ -24,7 +24,10 @@ impl When {
 
 /// Counts the call, and kills the `ralph` of its machine if this is the call.
 const GIT: &str = r#"#!/bin/sh
-printf x >>'MACHINE/git-calls'
+case " $* " in
+*' push '*) printf p >>'MACHINE/git-calls';;
+*) printf x >>'MACHINE/git-calls';;
+esac
 if test -e 'MACHINE/kill' && read -r when call <'MACHINE/kill' &&
   test "$(wc -c <'MACHINE/git-calls')" -ge "$call" && mv 'MACHINE/kill' 'MACHINE/killed' 2>/dev/null
 then
