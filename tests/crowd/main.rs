@@ -58,7 +58,7 @@ fn trials() -> Vec<Trial> {
         ("loops", loops::TESTS),
         ("holders", holders::TESTS),
         ("remote", remote::TESTS),
-        ("shared", shared::TESTS),
+        ("shared", shared::tests()),
     ];
     let tests =
         groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |it| (group, it)));

@@ -3,27 +3,29 @@
 use super::field::{Field, LEASE, WORKS};
 use crate::size::size;
 use ralph_test_support::git_server::{Storage, Transport};
-use ralph_test_support::machine::Machine;
 use std::time::Instant;
 
 const USUAL: (Transport, Storage) = (Transport::Http, Storage::Files);
 
-pub(super) fn over_each_transport() {
-    let all = [
-        USUAL,
+pub(super) fn finished() {
+    over(&[USUAL]);
+}
+
+pub(super) fn over_other_transports() {
+    over(&[
         (Transport::Daemon, Storage::Files),
         (Transport::Ssh, Storage::Files),
         (Transport::Http, Storage::Reftable),
-    ];
+    ]);
+}
+
+fn over(all: &[(Transport, Storage)]) {
     for how in all {
-        let Some(mut field) = Field::shared(how, WORKS) else { continue };
+        let Some(mut field) = Field::shared(*how, WORKS) else { continue };
         field.start_all();
         field.until_end(|_| {});
-        let traffic = field.server.traffic();
-        let calls: u64 = field.machines.iter().map(Machine::git_calls).sum();
         let proof = field.finish();
         assert_eq!(proof.returns(), 0, "{proof:#?}");
-        println!("{how:?}: {calls} calls of git, {traffic:?}");
     }
 }
 
