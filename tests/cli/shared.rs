@@ -20,12 +20,13 @@ const SETTINGS: &str = "[shared]\npoll_seconds = 1\npushes_per_minute = 6000\n";
 struct Scene {
     machines: Vec<World>,
     loop_id: String,
+    is_below_heads: bool,
 }
 
 impl Scene {
     fn new(n_machines: usize, client: &str) -> Scene {
         let machines: Vec<World> = (0..n_machines).map(|_| without_tasks(client)).collect();
-        let scene = Scene { machines, loop_id: String::new() };
+        let scene = Scene { machines, loop_id: String::new(), is_below_heads: false };
         let remote = scene.machines[0].path("remote.git");
         scene.git(0, &["init", "-q", "--bare", &remote.to_string_lossy()]);
         for at in 0..n_machines {
@@ -51,7 +52,7 @@ impl Scene {
         let world = &self.machines[at];
         let home = Home::at(world.path("ralph"));
         home.prepare().unwrap();
-        let space = Namespace::new(&Name::new(&self.loop_id), false);
+        let space = Namespace::new(&Name::new(&self.loop_id), self.is_below_heads);
         SharedPlace::new(&home, &world.path("project"), "origin", space)
     }
 
@@ -92,7 +93,7 @@ impl Scene {
 
     /// The records of the ledger.
     fn ledger(&self) -> Vec<LedgerRecord> {
-        let space = Namespace::new(&Name::new(&self.loop_id), false);
+        let space = Namespace::new(&Name::new(&self.loop_id), self.is_below_heads);
         let format = "--format=%B%x00";
         let name = format!("{}/ledger", space.prefix());
         let remote = self.machines[0].path("remote.git");
@@ -311,25 +312,111 @@ fn work_that_breaks_a_criterion_is_sent_back_alone() {
     assert_eq!(scene.on_branch(), "A\nB\nC\nD\nshared\n");
 }
 
+/// A commit of a person on the loop's branch that writes this file.
+fn commit_on_branch(scene: &Scene, file: &str, text: &str) {
+    let branch = format!("refs/heads/ralph/{}", scene.loop_id);
+    scene.git(0, &["fetch", "-q", "origin", &branch]);
+    scene.git(0, &["checkout", "-q", "--detach", "FETCH_HEAD"]);
+    std::fs::write(scene.machines[0].path("project").join(file), text).unwrap();
+    scene.git(0, &["add", file]);
+    scene.git(0, &["commit", "-q", "-m", "mine"]);
+    scene.git(0, &["push", "-q", "origin", &format!("HEAD:{branch}")]);
+}
+
 #[test]
-fn a_commit_of_a_person_on_the_branch_is_merged_and_one_that_conflicts_pauses_the_loop() {
+fn a_commit_of_a_person_on_the_branch_is_merged_like_a_finished_task() {
     let mut scene = Scene::new(1, "echo $id >$id; test $id = B && await go; closes; ends");
     scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
     let run = scene.begin(0, &[]);
-    let branch = format!("refs/heads/ralph/{}", scene.loop_id);
     wait_for("the second client", || called(&scene.machines[0], "B", 1));
-    let project = scene.machines[0].path("project");
-    scene.git(0, &["fetch", "-q", "origin", &branch]);
-    scene.git(0, &["checkout", "-q", "--detach", "FETCH_HEAD"]);
-    std::fs::write(project.join("mine"), "1").unwrap();
-    scene.git(0, &["add", "mine"]);
-    scene.git(0, &["commit", "-q", "-m", "mine"]);
-    scene.git(0, &["push", "-q", "origin", &format!("HEAD:{branch}")]);
+    commit_on_branch(&scene, "mine", "1");
     open(&scene.machines[0], "go");
     let printed = scene.finish(0, run);
     assert_eq!(printed.exit, 0, "{printed:#?}");
     assert_eq!(scene.on_branch(), "A\nB\nmine\nshared\n");
     scene.is_merged_once(&["A", "B"]);
+}
+
+#[test]
+fn a_commit_of_a_person_that_breaks_a_criterion_pauses_the_loop_until_they_correct_it() {
+    let mut scene = Scene::new(1, "echo $id >$id; test $id = B && await go; closes; ends");
+    scene.share(&[("A", &[]), ("B", &["A"])], "test ! -s broken");
+    let run = scene.begin(0, &[]);
+    wait_for("the second client", || called(&scene.machines[0], "B", 1));
+    commit_on_branch(&scene, "broken", "x");
+    let pause = || scene.place(0).read().unwrap().ledger.pause;
+    wait_for("the pause", || pause().is_some());
+    let why = pause().unwrap();
+    assert!(why.as_str().contains("on the branch breaks AC-1"), "{why:?}");
+    open(&scene.machines[0], "go");
+    commit_on_branch(&scene, "broken", "");
+    scene.machines[0].run("", &["resume", "--shared"], "").done();
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    assert!(printed.stderr.contains("the shared loop goes on"), "{printed:#?}");
+    scene.is_merged_once(&["A", "B"]);
+    assert_eq!(scene.on_branch(), "A\nB\nbroken\nshared\n");
+}
+
+#[test]
+fn a_loop_below_refs_heads_is_carried_out_in_the_same_way() {
+    let mut scene = Scene::new(1, WORKS);
+    scene.machines[0].set_user(&format!("{SETTINGS}below_heads = true\n"));
+    scene.is_below_heads = true;
+    scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A", "B"]);
+    assert_eq!(scene.on_branch(), "A\nB\nshared\n");
+}
+
+#[test]
+fn one_record_renews_all_claims_of_a_machine_and_they_outlive_their_lease() {
+    let mut scene = Scene::new(2, "echo $id >$id; await go; closes; ends");
+    scene.machines[0].set_user(&format!("{SETTINGS}lease_seconds = 3\n"));
+    scene.share(&[("A", &[]), ("B", &[])], "test -f A");
+    let one = scene.begin(0, &[]);
+    wait_for("both clients", || ["A", "B"].iter().all(|id| called(&scene.machines[0], id, 1)));
+    let other = scene.begin(1, &[]);
+    let renewals = || {
+        let place = scene.place(0);
+        let view = place.read().unwrap();
+        let tip = view.renewals.get(&place.machine().unwrap()).cloned();
+        tip.map_or(0, |tip| place.records().chain(None, &tip).unwrap().len())
+    };
+    // A lease is over after three of them.
+    wait_for("renewals for two leases", || renewals() >= 7);
+    for id in ["A", "B"] {
+        let chain = scene.place(0).read().unwrap().chains[id].clone().unwrap();
+        assert_eq!(chain.ids.len(), 1, "the claim of {id} is as it was");
+        assert!(!called(&scene.machines[1], id, 1), "nobody else took {id}");
+    }
+    open(&scene.machines[0], "go");
+    for (at, child) in [(0, one), (1, other)] {
+        let printed = scene.finish(at, child);
+        assert_eq!(printed.exit, 0, "{printed:#?}");
+    }
+    scene.is_merged_once(&["A", "B"]);
+}
+
+#[test]
+fn a_message_from_another_clone_reaches_the_workers() {
+    let mut scene = Scene::new(2, "echo $id >$id; await go; closes; ends");
+    scene.share(&[("A", &[])], "test -f A");
+    let run = scene.begin(0, &[]);
+    wait_for("the client", || called(&scene.machines[0], "A", 1));
+    scene.machines[1].run("", &["signal", "steer", "use tabs", "--shared"], "").done();
+    let has = |folder: &Path| {
+        let files = std::fs::read_dir(folder.join("signals/inputs")).into_iter().flatten().flatten();
+        files
+            .filter_map(|file| std::fs::read_to_string(file.path()).ok())
+            .any(|text| text.contains("use tabs"))
+    };
+    let loops = || std::fs::read_dir(scene.machines[0].path("ralph/loops")).unwrap().flatten();
+    wait_for("both mailboxes", || loops().filter(|one| has(&one.path())).count() == 2);
+    open(&scene.machines[0], "go");
+    let printed = scene.finish(0, run);
+    assert!(printed.stderr.contains("STEER: use tabs"), "{printed:#?}");
 }
 
 #[test]
