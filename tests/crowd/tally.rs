@@ -13,6 +13,8 @@ struct Tally {
     longest: Duration,
     slowest: String,
     beside: Duration,
+    broken: usize,
+    shared_tasks: usize,
 }
 
 static TALLY: Mutex<Tally> = Mutex::new(Tally {
@@ -24,6 +26,8 @@ static TALLY: Mutex<Tally> = Mutex::new(Tally {
     longest: Duration::ZERO,
     slowest: String::new(),
     beside: Duration::ZERO,
+    broken: 0,
+    shared_tasks: 0,
 });
 
 fn change(change: impl FnOnce(&mut Tally)) {
@@ -67,6 +71,16 @@ pub(crate) fn beside(time: Duration) {
     change(|tally| tally.beside = tally.beside.max(time));
 }
 
+/// The connection of a push broke.
+pub(crate) fn broken() {
+    change(|tally| tally.broken += 1);
+}
+
+/// Machines that share a loop have finished so many tasks.
+pub(crate) fn shared(tasks: usize) {
+    change(|tally| tally.shared_tasks += tasks);
+}
+
 /// Prints the line.
 pub(crate) fn print() {
     change(|tally| {
@@ -79,11 +93,13 @@ pub(crate) fn print() {
             tally.beside.as_millis()
         );
         println!(
-            "proof | crowd | {} processes on one loop, {} loops, {} stopped holders | nothing \
-             lost, nothing twice; longest wait {} ms",
+            "proof | crowd | {} processes on one loop, {} loops, {} stopped holders, {} broken pushes, \
+             {} shared tasks | nothing lost, nothing twice; longest wait {} ms",
             tally.processes,
             tally.loops,
             tally.holders,
+            tally.broken,
+            tally.shared_tasks,
             tally.longest.as_millis()
         );
     });

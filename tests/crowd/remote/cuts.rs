@@ -4,6 +4,7 @@
 use super::clone::{CloneOf, value};
 use super::{CONNECTED, servers};
 use crate::size::size;
+use crate::tally;
 use ralph_core::tasks::shared::settle::Settled;
 use ralph_core::tasks::shared::text::ObjectId;
 use ralph_test_support::git_server::{Fault, GitServer, Traffic, Transport};
@@ -78,6 +79,7 @@ fn cut(
     server.set(fault);
     let report = first.push(&[&cut]);
     server.set(Fault::Pass);
+    tally::broken();
     let rival = second.map(|second| {
         let rival = second.claim("T-1", Some(base));
         (second.finish(&rival), rival.record)

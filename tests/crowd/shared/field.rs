@@ -3,6 +3,7 @@
 use super::ledger::Proof;
 use crate::chance::{Chance, seed};
 use crate::size::size;
+use crate::tally;
 use ralph_test_support::Run;
 use ralph_test_support::git_server::{GitServer, Storage, Transport};
 use ralph_test_support::machine::Machine;
@@ -215,6 +216,7 @@ impl Field {
         }
         let proof = self.proof();
         proof.check(&self.server, &self.tasks);
+        tally::shared(self.tasks.len());
         let seconds = self.began.elapsed().as_secs_f32();
         println!(
             "{} tasks, {} machines, {seconds:.0} s, {proof}",
