@@ -407,7 +407,8 @@ fn a_message_from_another_clone_reaches_the_workers() {
     wait_for("the client", || called(&scene.machines[0], "A", 1));
     scene.machines[1].run("", &["signal", "steer", "use tabs", "--shared"], "").done();
     let has = |folder: &Path| {
-        let files = std::fs::read_dir(folder.join("signals/inputs")).into_iter().flatten().flatten();
+        let files =
+            std::fs::read_dir(folder.join("signals/inputs")).into_iter().flatten().flatten();
         files
             .filter_map(|file| std::fs::read_to_string(file.path()).ok())
             .any(|text| text.contains("use tabs"))

@@ -265,8 +265,13 @@ pub(super) fn next_of(state: &State, view: &View, machine: u8, expired: bool) ->
     let (unattended, expired) = (unattended(state, machine), claimed.collect());
     // Both go for the same task: that is the worst.
     let taken = BTreeSet::new();
-    let worker =
-        Worker { unattended: &unattended, expired: &expired, taken: &taken, live: 1, random: 0.0 };
+    let worker = Worker {
+        unattended: &unattended,
+        expired: &expired,
+        taken: &taken,
+        machines: 1,
+        random: 0.0,
+    };
     next(view, &worker)
 }
 

@@ -27,8 +27,8 @@ pub struct Worker<'a> {
     pub expired: &'a BTreeSet<String>,
     /// Tasks that other workers of this machine are about to claim.
     pub taken: &'a BTreeSet<String>,
-    /// Machines that compete for tasks, including this one.
-    pub live: usize,
+    /// Machines that may compete for tasks, including this one.
+    pub machines: usize,
     /// Between 0 and 1.
     pub random: f64,
 }
@@ -58,7 +58,7 @@ pub fn next(view: &View, worker: &Worker<'_>) -> Next {
             _ => {}
         }
     }
-    free.truncate(worker.live.max(1));
+    free.truncate(worker.machines.max(1));
     match free.get(pick(worker.random, free.len())) {
         Some(task) => Next::Claim { task: (*task).clone(), expected: view.tip(task).cloned() },
         None => Next::Wait,

@@ -107,6 +107,18 @@ impl View {
         self.chains.get(task)?.as_ref().ok()?.tip()
     }
 
+    /// The machines that have claimed or finished a task, or integrate, as far as it can be seen.
+    pub fn machines(&self) -> BTreeSet<&Name> {
+        let chains = self.chains.values().filter_map(|chain| chain.as_ref().ok());
+        let of_chains = chains.filter_map(|chain| match &chain.state {
+            ChainState::Claimed { machine, .. } | ChainState::Finished { machine, .. } => {
+                Some(machine)
+            }
+            ChainState::Released => None,
+        });
+        of_chains.chain(self.ledger.integrator.as_ref().map(|held| &held.machine)).collect()
+    }
+
     /// Why the last attempt at a task was not merged; `None` if there was none.
     pub fn last_reason(&self, task: &str) -> Option<&str> {
         let released = || self.chains.get(task)?.as_ref().ok()?.reason.as_ref();

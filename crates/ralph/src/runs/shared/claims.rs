@@ -68,13 +68,16 @@ impl SharedRun<'_> {
         let Some(known) = &self.known else { return Ok(Exchange::default()) };
         let mut finishes = finishes.into_iter();
         let worker = Name::new(&(self.number + 1).to_string());
+        let mut machines = known.view.machines();
+        machines.insert(&self.machine);
+        let machines = machines.len();
         for _ in 0..free.max(finishes.len()) {
             let done = finishes.next();
             let choice = next_task::Worker {
                 unattended: &BTreeSet::new(),
                 expired: &expired,
                 taken: &taken,
-                live: self.live(),
+                machines,
                 random: random::fraction(),
             };
             let next = match is_leaving {

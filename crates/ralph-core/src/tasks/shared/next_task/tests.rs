@@ -8,7 +8,7 @@ fn take(
     remote: &Remote,
     unattended: &[&ObjectId],
     expired: &[&str],
-    live: usize,
+    machines: usize,
     random: f64,
 ) -> String {
     let unattended = unattended.iter().copied().cloned().collect();
@@ -17,7 +17,7 @@ fn take(
         unattended: &unattended,
         expired: &expired,
         taken: &BTreeSet::new(),
-        live,
+        machines,
         random,
     };
     match next(&remote.view(), &worker) {
@@ -114,7 +114,7 @@ fn whatever_the_graph_and_the_records_only_open_tasks_are_claimed() {
                 unattended: &nothing.0,
                 expired: &nothing.1,
                 taken: &BTreeSet::new(),
-                live: 3,
+                machines: 3,
                 random,
             };
             if let Next::Claim { task, .. } = next(&view, &worker) {

@@ -78,3 +78,17 @@ fn a_claim_holds_until_another_record_follows_or_the_loop_ends() {
     remote.ledger("b", crate::tasks::shared::record::LedgerRecord::Cancel { reason });
     assert!(!remote.view().holds("T-1", &claim));
 }
+
+#[test]
+fn machines_are_seen_by_their_claims_and_finishes_also_when_these_are_merged() {
+    let mut remote = Remote::new("T-1\nT-2\nT-3");
+    let finish = remote.finish("T-1", "b");
+    remote.merge(&[finish], &[]);
+    remote.claim("T-2", "c");
+    remote.task("T-2", "c", TaskRecord::Released { reason: Text::new("") });
+    remote.claim("T-3", "b");
+    remote.lease("d");
+    let view = remote.view();
+    let names: Vec<&str> = view.machines().into_iter().map(Name::as_str).collect();
+    assert_eq!(names, ["b", "d"]);
+}
