@@ -492,7 +492,7 @@ fn the_bound_on_pushes_is_kept_and_reported() {
         let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
         texts.flatten().collect::<String>()
     };
-    wait_for("the report", || log().contains("at most 1 pushes a minute"));
+    wait_for("the report", || log().contains("at most 1 push a minute for 1 machine"));
     signal(&run, "-INT");
     scene.finish(0, run);
 }

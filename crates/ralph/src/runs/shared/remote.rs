@@ -188,7 +188,9 @@ impl SharedRun<'_> {
     fn tell_bound(&mut self, per_minute: u32, live: usize, wait: Duration) {
         if !std::mem::replace(&mut self.link.has_told_bound, true) {
             let text = format!(
-                "at most {per_minute} pushes a minute for {live} machines: the next one in {} s",
+                "at most {} a minute for {}: the next one in {} s",
+                counted(per_minute as usize, "push", "pushes"),
+                counted(live, "machine", "machines"),
                 wait.as_secs().max(1)
             );
             self.tell("throttled", &text);
