@@ -463,6 +463,31 @@ fn work_that_ends_while_the_remote_is_gone_is_handed_in_later() {
 }
 
 #[test]
+fn a_machine_that_starts_while_the_remote_is_gone_waits_and_goes_on_with_its_claim() {
+    let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
+    scene.share(&[("A", &[])], "test -f A");
+    let mut first = scene.begin(0, &[]);
+    let world = &scene.machines[0];
+    wait_for("the client", || called(world, "A", 1));
+    signal(&first, "-KILL");
+    first.wait().unwrap();
+    std::fs::rename(world.path("remote.git"), world.path("away.git")).unwrap();
+    open(world, "go");
+    let run = scene.begin(0, &[]);
+    let journal = || {
+        let loops = std::fs::read_dir(world.path("ralph/loops")).unwrap().flatten();
+        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
+        texts.flatten().collect::<String>()
+    };
+    wait_for("the report of the trouble", || journal().contains("trouble with the remote"));
+    assert!(!called(world, "A", 2), "no round begins before a read");
+    std::fs::rename(world.path("away.git"), world.path("remote.git")).unwrap();
+    let printed = scene.finish(0, run);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A"]);
+}
+
+#[test]
 fn an_interrupted_run_hands_in_what_is_done_and_gives_the_lease_back() {
     let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
     scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");

@@ -21,7 +21,7 @@ pub(crate) struct Size {
 const SMALL: Size =
     Size { processes: 24, rounds: 1, seeds: 1, races: 1, loops: 20, machines: 3, tasks: 8 };
 const SHORT: Size =
-    Size { processes: 64, rounds: 2, seeds: 1, races: 1, loops: 100, machines: 4, tasks: 16 };
+    Size { processes: 64, rounds: 2, seeds: 1, races: 1, loops: 100, machines: 3, tasks: 8 };
 const FULL: Size =
     Size { processes: 64, rounds: 20, seeds: 4, races: 10, loops: 1_000, machines: 16, tasks: 200 };
 
@@ -32,6 +32,11 @@ pub(crate) fn size() -> Size {
         Ok(_) => SHORT,
         Err(_) => SMALL,
     }
+}
+
+/// True for the whole proof.
+pub(crate) fn is_full() -> bool {
+    std::env::var("RALPH_PROOF").is_ok_and(|proof| proof == "full")
 }
 
 /// The size in words.

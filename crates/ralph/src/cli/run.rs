@@ -74,7 +74,11 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    if let Some(place) = args.shared.place(&here)? {
+    if let Some(id) = &args.shared.shared {
+        let place = match args.shared.place(&here) {
+            Err(error) => shared::known_place(&here, id, args.shared.remote()).ok_or(error)?,
+            found => found?.context("a shared loop has a place")?,
+        };
         return take_part(args, &here, place);
     }
     if let Some(plan) = &args.plan {

@@ -12,7 +12,7 @@ mod integrator;
 mod remote;
 mod worker;
 
-pub(crate) use begin::{SharedOptions, run};
+pub(crate) use begin::{SharedOptions, known_place, run};
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};

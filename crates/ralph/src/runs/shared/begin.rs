@@ -12,10 +12,12 @@ use ralph_core::modes::arguments::Options;
 use ralph_core::modes::build as rules;
 use ralph_core::modes::shared::{self as member, Membership};
 use ralph_core::state::LoopState;
+use ralph_core::tasks::shared::names::Namespace;
+use ralph_core::tasks::shared::text::Name;
 use ralph_core::tasks::shared::view::View;
 use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
-use ralph_io::git::shared::SharedPlace;
+use ralph_io::git::shared::{Follower, SharedPlace};
 use ralph_io::git::worker_base;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::{environment, settings, user_files};
@@ -36,7 +38,10 @@ pub(crate) struct SharedOptions<'a> {
 
 /// Takes part in a shared loop until it ends or this machine's part pauses.
 pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> Result<Exit> {
-    let view = place.read()?;
+    let view = match place.read() {
+        Ok(view) => view,
+        Err(error) => known_view(here, &place).ok_or(error)?,
+    };
     let id = place.space().loop_id();
     if let Some(end) = &view.ledger.end {
         let reason = screen::visible(end.reason.as_str());
@@ -97,6 +102,27 @@ pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> R
     take_part(&order, &interrupts)
 }
 
+/// The loop as this machine knows it, if it takes part: a remote that does not answer does not end
+/// that.
+fn known_view(here: &Here, place: &SharedPlace) -> Option<View> {
+    part_of(here, place.space().loop_id().as_str())?;
+    Follower::new(place.records()).into_view().ok()
+}
+
+/// The place of the loop in which this clone takes part, whether or not the remote answers. `id` may be
+/// empty.
+pub(crate) fn known_place(here: &Here, id: &str, remote: &str) -> Option<SharedPlace> {
+    let mut parts = parts(here);
+    parts.retain(|(_, _, of)| id.is_empty() || of.loop_id == id);
+    let [(_, _, of)] = parts.as_slice() else { return None };
+    let name = Name::try_from(of.loop_id.clone()).ok()?;
+    let places = [false, true].map(|is_below_heads| {
+        let space = Namespace::new(&name, is_below_heads);
+        SharedPlace::new(&here.home, &here.root, remote, space)
+    });
+    places.into_iter().find(|place| Follower::new(place.records()).into_view().is_ok())
+}
+
 /// Refuses a plan whose commands the user has not read.
 fn is_trusted(here: &Here, place: &SharedPlace, view: &View) -> Result<()> {
     let digest = view.ledger.plan.digest();
@@ -113,14 +139,21 @@ fn is_trusted(here: &Here, place: &SharedPlace, view: &View) -> Result<()> {
 
 /// This clone's part of a shared loop.
 fn part_of(here: &Here, shared: &str) -> Option<(LoopFile, LoopState)> {
+    let mut parts = parts(here).into_iter();
+    parts.find(|(_, _, of)| of.loop_id == shared).map(|(file, state, _)| (file, state))
+}
+
+/// This clone's parts of shared loops.
+fn parts(here: &Here) -> Vec<(LoopFile, LoopState, Membership)> {
     let identity = here.project();
     let all = lifecycle::all(&here.home).into_iter();
-    all.filter_map(|(file, state)| Some((file, state.ok()?))).find(|(_, state)| {
-        let is_part = member::of(state).is_some_and(|of| of.loop_id == shared);
-        is_part
-            && state.is_live()
-            && ralph_io::project::identity(Path::new(&state.project_root)) == identity
+    all.filter_map(|(file, state)| {
+        let state = state.ok().filter(LoopState::is_live)?;
+        let of = member::of(&state)?;
+        let is_here = ralph_io::project::identity(Path::new(&state.project_root)) == identity;
+        is_here.then_some((file, state, of))
     })
+    .collect()
 }
 
 fn create(here: &Here, place: &SharedPlace, view: &View) -> Result<LoopFile> {

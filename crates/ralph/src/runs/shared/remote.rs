@@ -253,10 +253,10 @@ impl SharedRun<'_> {
         self.link.attempt = self.link.attempt.saturating_add(1);
         let pause = settle::pause(self.link.attempt, random::fraction());
         self.link.retry_at = Some(Instant::now() + pause);
-        let why = bounded(why, 400);
-        if self.link.trouble != why {
-            let text = format!("trouble with the remote, trying again: {why}");
-            self.tell("remote", &text);
+        // Told once: git's words change from one attempt to the next.
+        if self.link.trouble.is_empty() {
+            let why = bounded(why, 400);
+            self.tell("remote", &format!("trouble with the remote, trying again: {why}"));
             self.link.trouble = why;
         }
     }
