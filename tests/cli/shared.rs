@@ -488,6 +488,21 @@ fn a_machine_that_starts_while_the_remote_is_gone_waits_and_goes_on_with_its_cla
 }
 
 #[test]
+fn a_remote_that_protects_the_branch_is_reported_and_the_loop_ends() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut scene = Scene::new(1, WORKS);
+    scene.share(&[("A", &[])], "test -f A");
+    let text = "#!/bin/sh\ncase $1 in refs/heads/ralph/*) exit 1;; esac\n";
+    let hook = scene.machines[0].write("remote.git/hooks/update", text);
+    std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    let told = format!("the remote does not take `refs/heads/ralph/{}`", scene.loop_id);
+    assert!(printed.stderr.contains(&told), "{printed:#?}");
+    scene.is_merged_once(&["A"]);
+}
+
+#[test]
 fn an_interrupted_run_hands_in_what_is_done_and_gives_the_lease_back() {
     let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
     scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");

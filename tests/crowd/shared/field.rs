@@ -27,6 +27,7 @@ pub(super) struct Field {
     common: TempDir,
     client: String,
     began: Instant,
+    lease: Duration,
 }
 
 impl Field {
@@ -49,6 +50,7 @@ impl Field {
             common: tempfile::tempdir().unwrap(),
             client: client.to_owned(),
             began: Instant::now(),
+            lease: LEASE,
         };
         for _ in 0..machines {
             field.add_machine();
@@ -75,16 +77,22 @@ impl Field {
 
     pub(super) fn add_machine(&mut self) -> &mut Machine {
         let machine = Machine::new(&self.server, &self.client, self.common.path());
-        let lease = LEASE.as_secs();
-        machine.set_ralph(&format!(
-            "[shared]\nlease_seconds = {lease}\npoll_seconds = 1\npushes_per_minute = 10000\n"
-        ));
+        let lease = self.lease.as_secs();
+        machine.set_ralph(&settings(lease));
         self.machines.push(machine);
         self.machines.last_mut().unwrap()
     }
 
+    /// Makes claims last longer. Only before the loop is shared.
+    pub(super) fn set_lease(&mut self, lease: Duration) {
+        self.lease = lease;
+        let seconds = lease.as_secs();
+        let set = |machine: &Machine| machine.set_ralph(&settings(seconds));
+        self.machines.iter().for_each(set);
+    }
+
     /// One machine plans so many tasks and shares them.
-    fn share(&mut self, machine: usize, tasks: usize) {
+    pub(super) fn share(&mut self, machine: usize, tasks: usize) {
         self.plan(machine, tasks);
         self.machines[machine].ralph(&["share"]).exits(0);
         let [loop_id] = &self.shared_loops()[..] else { panic!("one loop is shared") };
@@ -231,6 +239,12 @@ impl Field {
         let knows = |machine: &Machine| has_text(&machine.ralph_home().join("shared"), name);
         self.machines.iter().position(knows).expect("a machine has the name")
     }
+}
+
+fn settings(lease_seconds: u64) -> String {
+    format!(
+        "[shared]\nlease_seconds = {lease_seconds}\npoll_seconds = 1\npushes_per_minute = 10000\n"
+    )
 }
 
 fn has_text(folder: &std::path::Path, text: &str) -> bool {

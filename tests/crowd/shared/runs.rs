@@ -1,7 +1,7 @@
 //! Runs in which nothing fails but the work itself, and those that begin or end in an unusual way.
 
 use super::field::{Field, LEASE, WORKS};
-use crate::size::size;
+use crate::size::{is_full, size};
 use ralph_test_support::git_server::{Storage, Transport};
 use std::time::Instant;
 
@@ -122,14 +122,24 @@ pub(super) fn short_observers() {
     field.finish();
 }
 
-/// The integrator dies for good while the others finish tasks.
+/// The integrator dies for good, and the others finish tasks until its lease is over.
 pub(super) fn backlog() {
-    let Some(mut field) = Field::shared(USUAL, WORKS) else { return };
+    let Some(mut field) = Field::new(USUAL, WORKS) else { return };
+    // Long enough for a backlog that needs several batches.
+    let (lease, backlog) = if is_full() { (LEASE * 15, 50) } else { (LEASE, 2) };
+    field.set_lease(lease);
+    field.share(0, size().tasks);
     field.start_all();
     field.wait_for("an integrator", |field| !field.proof().integrators().is_empty());
     let name = field.proof().integrators()[0].as_str().to_owned();
     let dead = field.machine_named(&name);
     field.machines[dead].power_off();
+    let waiting = |field: &Field| {
+        let proof = field.proof();
+        proof.finished() - proof.ledger.merged.len()
+    };
+    field.wait_for("the backlog", |field| waiting(field) >= backlog);
+    println!("{} finishes wait for an integrator", waiting(&field));
     field.until_end(|_| {});
     let proof = field.finish();
     assert!(proof.integrators().len() > 1, "{proof:#?}");

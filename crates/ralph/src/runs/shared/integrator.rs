@@ -9,6 +9,7 @@ use ralph_core::tasks::shared::integrate::{Candidate, Integration, integration};
 use ralph_core::tasks::shared::lease;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record, Verdict};
+use ralph_core::tasks::shared::settle;
 use ralph_core::tasks::shared::text::{ObjectId, Text};
 use ralph_core::tasks::shared::view::TaskStanding;
 use ralph_io::git::shared::{BRANCH, BranchUpdate};
@@ -28,14 +29,23 @@ pub(super) struct Integrating {
     take: Option<(ObjectId, Instant)>,
     /// True if this machine has handed in work since the lease was last decided on.
     pub(super) has_finished: bool,
-    /// The tip to which the branch is moved, and how often that was tried.
-    branch: Option<(ObjectId, u32)>,
+    /// The branch, while it is moved.
+    branch: Option<MovingBranch>,
     /// Not before this moment is a failed integration tried again.
     not_before: Option<Instant>,
 }
 
-/// How often the branch is pushed for one merge.
-const BRANCH_ATTEMPTS: u32 = 5;
+/// How often the branch is pushed for one merge, and for the last one.
+const BRANCH_ATTEMPTS: u32 = 2;
+const LAST_BRANCH_ATTEMPTS: u32 = 5;
+
+/// A move of the branch to this tip.
+struct MovingBranch {
+    tip: ObjectId,
+    attempts: u32,
+    /// Not before this moment is the next attempt.
+    next: Instant,
+}
 
 /// How long a machine waits after git or the disk failed in an integration.
 const AFTER_FAILURE: Duration = Duration::from_secs(20);
@@ -115,14 +125,14 @@ impl SharedRun<'_> {
         &mut self,
         is_leaving: bool,
     ) -> Result<(Option<Append>, Option<BranchUpdate>)> {
-        let branch = self.branch_due();
+        let (branch, end_waits) = self.branch_due();
         let Some(known) = &self.known else { return Ok((None, None)) };
         let reference = self.order.place.space().name(&Reference::Ledger);
         if known.pending.contains_key(&reference) {
             return Ok((None, branch));
         }
         let (kind, work) = match known.integrates() {
-            true => self.as_integrator(is_leaving, branch.is_some()),
+            true => self.as_integrator(is_leaving, end_waits),
             false if is_leaving => (None, None),
             false => (self.take_due(), None),
         };
@@ -135,35 +145,50 @@ impl SharedRun<'_> {
         Ok((append, branch))
     }
 
-    /// Where the branch has to be. A server that refuses it, as one may that protects branches, is asked
-    /// a few times for each merge.
-    fn branch_due(&mut self) -> Option<BranchUpdate> {
-        let known = self.known.as_ref().filter(|known| known.integrates())?;
-        let update = known.branch_due()?;
-        let before = self.integrating.branch.take().filter(|(tip, _)| *tip == update.new);
-        let (tip, n) = before.unwrap_or_else(|| (update.new.clone(), 0));
-        self.integrating.branch = Some((tip, n + 1));
-        if n == BRANCH_ATTEMPTS {
-            let name = self.order.place.space().branch();
-            self.tell(
-                "branch",
-                &format!("the remote does not take `{name}`; the ledger names the work"),
-            );
+    /// Where the branch has to be, and whether the end waits for that. A server that refuses it, as one
+    /// may that protects branches, is asked a few times: more often before the end, after which nobody
+    /// moves the branch.
+    fn branch_due(&mut self) -> (Option<BranchUpdate>, bool) {
+        let Some(known) = self.known.as_ref().filter(|known| known.integrates()) else {
+            return (None, false);
+        };
+        let Some(update) = known.branch_due() else { return (None, false) };
+        let is_end = matches!(self.next_integration(), Integration::End(_));
+        let most = if is_end { LAST_BRANCH_ATTEMPTS } else { BRANCH_ATTEMPTS };
+        let before = self.integrating.branch.take().filter(|before| before.tip == update.new);
+        let mut moving = before.unwrap_or_else(|| MovingBranch {
+            tip: update.new.clone(),
+            attempts: 0,
+            next: Instant::now(),
+        });
+        let is_due = moving.attempts < most && moving.next <= Instant::now();
+        if is_due {
+            moving.attempts += 1;
+            moving.next = Instant::now() + settle::pause(moving.attempts + 1, random::fraction());
         }
-        (n < BRANCH_ATTEMPTS).then_some(update)
+        let waits = moving.attempts < most || moving.next > Instant::now();
+        if !is_due && waits {
+            self.link.integrate_at = Some(moving.next);
+        }
+        if is_end && !waits {
+            let name = self.order.place.space().branch();
+            let text = format!("the remote does not take `{name}`; the ledger names the work");
+            self.tell("branch", &text);
+        }
+        self.integrating.branch = Some(moving);
+        (is_due.then_some(update), is_end && waits)
     }
 
     fn as_integrator(
         &mut self,
         is_leaving: bool,
-        is_branch_due: bool,
+        end_waits: bool,
     ) -> (Option<LedgerRecord>, Option<ObjectId>) {
         if let Some(decision) = self.integrating.decisions.front() {
             return verdict(decision);
         }
-        // Nobody moves the branch after the end.
         if let Integration::End(end) = self.next_integration() {
-            return ((!is_branch_due).then_some(LedgerRecord::End(end)), None);
+            return ((!end_waits).then_some(LedgerRecord::End(end)), None);
         }
         let Some(known) = &self.known else { return (None, None) };
         let lease_seconds = known.view.ledger.plan.lease_seconds;
