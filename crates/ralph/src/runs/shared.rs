@@ -211,8 +211,8 @@ impl<'a> LoopOwner<'a> for SharedRun<'a> {
         let exit = engine::over(self.order.here, self.order.file)?;
         let (id, remote) = (self.order.place.space().loop_id(), self.order.place.remote());
         self.runner.screen.tell(&format!("{} to `{remote}`", self.link.figures()));
-        let tree = self.known.as_ref().and_then(|known| known.view.ledger.tree.as_ref());
-        if tree.is_some() {
+        let is_on_branch = |known: &Known| known.branch.as_ref() == Some(&known.view.ledger.branch);
+        if self.known.as_ref().is_some_and(is_on_branch) {
             self.say(&format!("The merged work: `git fetch {remote} ralph/{id}`"))?;
         }
         Ok(exit)
