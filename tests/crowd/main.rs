@@ -44,17 +44,20 @@ fn main() -> ExitCode {
     let conclusion = libtest_mimic::run(&arguments, trials(&GROUPS));
     // Machines of a small shared loop wait most of the time: for a poll, a round, a lease.
     arguments.test_threads = Some(if size::is_full() { 1 } else { 2 });
-    let shared = libtest_mimic::run(&arguments, trials(&[("shared", shared::tests())]));
+    let on_remotes = libtest_mimic::run(
+        &arguments,
+        trials(&[("remote", remote::tests()), ("shared", shared::tests())]),
+    );
     if arguments.list {
         return ExitCode::SUCCESS;
     }
-    if conclusion.num_passed + shared.num_passed > 0 && !conclusion.has_failed() {
+    if conclusion.num_passed + on_remotes.num_passed > 0 && !conclusion.has_failed() {
         tally::print();
     }
-    if conclusion.has_failed() { conclusion.exit_code() } else { shared.exit_code() }
+    if conclusion.has_failed() { conclusion.exit_code() } else { on_remotes.exit_code() }
 }
 
-const GROUPS: [(&str, &[Test]); 8] = [
+const GROUPS: [(&str, &[Test]); 7] = [
     ("one_loop", one_loop::TESTS),
     ("signals", signals::TESTS),
     ("workers", workers::TESTS),
@@ -62,7 +65,6 @@ const GROUPS: [(&str, &[Test]); 8] = [
     ("cancels", cancels::TESTS),
     ("loops", loops::TESTS),
     ("holders", holders::TESTS),
-    ("remote", remote::TESTS),
 ];
 
 fn trials(groups: &[(&'static str, &'static [Test])]) -> Vec<Trial> {
