@@ -504,6 +504,21 @@ fn a_remote_that_protects_the_branch_is_reported_and_the_loop_ends() {
 }
 
 #[test]
+fn as_many_rounds_as_were_asked_for_claim_no_more_tasks() {
+    let mut scene = Scene::new(1, WORKS);
+    scene.share(&[("A", &[]), ("B", &[]), ("C", &[])], "test -f A");
+    let printed = scene.run(0, &["--workers", "1", "-n", "1"]);
+    assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert!(printed.stdout.contains("as many rounds as were asked for"), "{printed:#?}");
+    let view = scene.place(0).read().unwrap();
+    assert_eq!(view.chains.len(), 1, "one task was claimed");
+    assert_eq!(view.finishes().len() + view.ledger.merged.len(), 1, "and finished");
+    let printed = scene.run(0, &[]);
+    assert_eq!(printed.exit, 0, "{printed:#?}");
+    scene.is_merged_once(&["A", "B", "C"]);
+}
+
+#[test]
 fn an_interrupted_run_hands_in_what_is_done_and_gives_the_lease_back() {
     let mut scene = Scene::new(1, "echo $id >$id; await go; closes; ends");
     scene.share(&[("A", &[]), ("B", &["A"])], "test -f B");

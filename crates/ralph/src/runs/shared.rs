@@ -33,7 +33,6 @@ use ralph_core::tasks::shared::lease::Leases;
 use ralph_core::tasks::shared::names::{Namespace, Reference};
 use ralph_core::tasks::shared::text::{Name, ObjectId};
 use ralph_core::tasks::shared::view::{TaskStanding, View};
-use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_io::client::given;
 use ralph_io::git::shared::{Follower, SharedPlace};
@@ -356,9 +355,4 @@ fn order<T: DeserializeOwned>() -> Result<T> {
 /// Prints a line of JSON for the run that started this process.
 fn print_line(line: &impl Serialize) -> Result<()> {
     crate::command::screen::print_bytes(&serde_json::to_vec(line)?)
-}
-
-/// `3 tasks`
-fn tasks(n: usize) -> String {
-    counted(n, "task", "tasks")
 }

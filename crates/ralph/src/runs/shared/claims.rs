@@ -1,7 +1,7 @@
 //! Which records this machine writes next, and what becomes of a worker whose claim is settled.
 
+use super::SharedRun;
 use super::worker::{self, MOST_ROUNDS};
-use super::{SharedRun, tasks};
 use crate::command::exit::bad_state;
 use crate::command::screen::visible;
 use crate::runs::engine;
@@ -61,7 +61,11 @@ impl SharedRun<'_> {
             }
             taken.insert(task.clone());
         }
-        let free = self.order.workers.saturating_sub(occupied);
+        let mut free = self.order.workers.saturating_sub(occupied);
+        if self.order.rounds > 0 {
+            // A task that no round could begin is for others.
+            free = free.min(self.order.rounds.saturating_sub(self.number) as usize);
+        }
         let expired = known.expired(&self.leases);
         let works = finishes.iter().map(|(_, claim, work)| (claim.clone(), work.clone()));
         self.works.extend(works.collect::<Vec<_>>());
@@ -80,10 +84,9 @@ impl SharedRun<'_> {
                 machines,
                 random: random::fraction(),
             };
-            let next = match is_leaving {
-                true => Next::Wait,
-                false => next(&known.view, &choice),
-            };
+            // A finished worker's place is free too, while a round is left.
+            let may_claim = !is_leaving && (self.order.rounds == 0 || free > 0);
+            let next = if may_claim { next(&known.view, &choice) } else { Next::Wait };
             if let Next::Claim { task, .. } = &next {
                 taken.insert(task.clone());
             }
@@ -230,12 +233,14 @@ impl SharedRun<'_> {
     /// remote does not take now stays pending.
     pub(super) fn leave(&mut self, state: &LoopState) -> Result<()> {
         let mut state = state.clone();
-        for _ in 0..LAST_EXCHANGES {
+        for n in 0..LAST_EXCHANGES {
             let exchange = self.records_due(&state, true)?;
             if !exchange.pushes {
                 return Ok(());
             }
-            self.runner.screen.tell(&format!("handing in: {}", tasks(exchange.appends.len())));
+            if n == 0 {
+                self.runner.screen.tell("handing in what is done");
+            }
             let began = Instant::now();
             let order = self.exchange_order(exchange);
             self.answered(began, order.carry_out())?;

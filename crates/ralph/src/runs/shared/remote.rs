@@ -15,7 +15,7 @@ use ralph_core::tasks::shared::text::ObjectId;
 use ralph_core::tasks::shared::view::View;
 use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
-use ralph_io::git::shared::{Exchange, ExchangeReport, Snapshot};
+use ralph_io::git::shared::{Exchange, ExchangeReport, Sent, Snapshot};
 use ralph_io::process::process_pool::MemberEvent;
 use ralph_io::process::random;
 use std::collections::BTreeSet;
@@ -316,16 +316,17 @@ impl SharedRun<'_> {
         let claims = self.known.as_ref().map(Known::claims).unwrap_or_default();
         if claims.is_empty() {
             self.link.renewed = None;
-        } else if report.sent.iter().any(|one| self.is_renewal(&one.reference))
-            || self.link.renewed.is_none()
+        } else if report.sent.iter().any(|one| self.is_renewal(one)) || self.link.renewed.is_none()
         {
             self.link.renewed = Some(began);
         }
         Ok(())
     }
 
-    fn is_renewal(&self, reference: &str) -> bool {
-        matches!(self.order.place.space().parse(reference), Some(Reference::Machine(_)))
+    /// True if the claims are renewed with this record.
+    fn is_renewal(&self, sent: &Sent) -> bool {
+        let reference = self.order.place.space().parse(&sent.reference);
+        matches!(reference, Some(Reference::Machine(_))) && sent.settled == Settled::Landed
     }
 
     /// Shows what the machines have done since the last look.
