@@ -34,7 +34,7 @@ pub enum Transport {
 pub enum Storage {
     Files,
     Reftable,
-    /// A file system of a few megabytes, which [`GitServer::fill_disk`] fills.
+    /// A file system of some megabytes, which [`GitServer::fill_disk`] fills.
     SmallDisk,
 }
 

@@ -56,7 +56,7 @@ impl GitServer {
 
     pub(super) fn mount_small_disk(&self) -> Result<(), String> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(self.served());
+        mount.args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(self.served());
         let output = mount.output().map_err(|error| format!("mount: {error}"))?;
         let words = String::from_utf8_lossy(&output.stderr);
         output.status.success().then_some(()).ok_or_else(|| format!("a small disk: {words}"))
