@@ -1,6 +1,7 @@
 //! What goes wrong on machines, on the way and on the server, again and again until the loop ends.
 
 use super::field::{Field, LEASE, WORKS};
+use crate::size::is_full;
 use ralph_test_support::git_server::{Fault, Storage, Transport};
 use ralph_test_support::machine::{Machine, When};
 use std::time::Duration;
@@ -72,10 +73,12 @@ pub(super) fn sleep() {
 pub(super) fn gone() {
     let Some(mut field) = Field::shared(HTTP, TAKES_TIME) else { return };
     field.start_all();
+    // A minute in the whole proof.
+    let gone = if is_full() { LEASE * 10 } else { LEASE * 3 / 2 };
     field.pause(LEASE / 3);
     field.until_end(|field| {
         field.server.set(Fault::Refuse);
-        field.pause(LEASE * 3 / 2);
+        field.pause(gone);
         field.server.set(Fault::Pass);
         // Pauses between attempts have grown to 30 seconds at most.
         field.pause_until_end(LEASE * 6);
