@@ -17,6 +17,7 @@ use ralph_core::tasks::shared::text::ObjectId;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::merge::{self, Bench, Tried};
 use ralph_io::git::shared::SharedPlace;
+use ralph_io::git::tree;
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
 use serde::{Deserialize, Serialize};
@@ -82,17 +83,16 @@ impl IntegrateOrder {
         let home = Home::from_env()?;
         let file = LoopFile::at(&self.state);
         let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-        let root = PathBuf::from(&state.project_root);
+        let root = PathBuf::from(&state.project_root).canonicalize()?;
         let _turn = merge::lock(&home, &root, OTHERS_TURN)?;
-        let target = merge::place(&root)?.map_err(anyhow::Error::msg)?;
-        self.place.records().bring_to(&target.top, &self.references)?;
-        let bench = Bench::set(&target.top, &bench(&state), self.branch.as_str())?;
+        let top = tree::repository_root(&root).context("the project is in no repository")?;
+        self.place.records().bring_to(&top, &self.references)?;
+        let bench = Bench::set(&top, &bench(&state), self.branch.as_str())?;
         let criteria = Criteria::of(&file, &state, &Progress)?;
         if !criteria.not_run.is_empty() {
             bail!("{}", criteria.not_run);
         }
-        let below = root.canonicalize().unwrap_or(root);
-        let below = below.strip_prefix(&target.top).unwrap_or(Path::new("")).to_owned();
+        let below = root.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
         let mut merging = Integration { bench, criteria, below, state: &state };
         let mut before = self.receipts.clone();
         if before.is_empty() {
