@@ -85,7 +85,8 @@ impl SharedRun<'_> {
                 random: random::fraction(),
             };
             // A finished worker's place is free too, while a round is left.
-            let may_claim = !is_leaving && (self.order.rounds == 0 || free > 0);
+            let has_round = self.order.rounds == 0 || free > 0;
+            let may_claim = !is_leaving && has_round && self.link.may_claim();
             let next = if may_claim { next(&known.view, &choice) } else { Next::Wait };
             if let Next::Claim { task, .. } = &next {
                 taken.insert(task.clone());

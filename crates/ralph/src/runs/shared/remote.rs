@@ -41,6 +41,9 @@ pub(super) struct Link {
     n_pushes: usize,
     /// Claims that another machine won.
     n_lost: usize,
+    /// True after a lost claim: the next one follows a read at the usual time, or all that wait would
+    /// push again at once.
+    has_just_lost: bool,
     /// When the bound on pushes lets the next one through.
     throttled_until: Option<Instant>,
     /// When the last push that renewed the claims began.
@@ -75,6 +78,7 @@ impl Link {
             pushes: Vec::new(),
             n_pushes: 0,
             n_lost: 0,
+            has_just_lost: false,
             throttled_until: None,
             renewed: None,
             integrate_at: None,
@@ -110,6 +114,11 @@ impl Link {
     /// True while an exchange runs.
     pub(super) fn is_busy(&self) -> bool {
         self.running.is_some()
+    }
+
+    /// False right after a lost claim.
+    pub(super) fn may_claim(&self) -> bool {
+        !self.has_just_lost
     }
 
     /// True if a lock on the server blocks this reference.
@@ -287,6 +296,7 @@ impl SharedRun<'_> {
         };
         let before = self.known.replace(Known { view, own, pending, branch, has_commits });
         self.tell_news(before.map(|known| known.view));
+        self.link.has_just_lost = false;
         for sent in &report.sent {
             let Some(Reference::Task(task)) = self.order.place.space().parse(&sent.reference)
             else {
@@ -295,6 +305,7 @@ impl SharedRun<'_> {
             match sent.settled {
                 Settled::Lost => {
                     self.link.n_lost += 1;
+                    self.link.has_just_lost = true;
                     self.tell("lost", &format!("{task}: another machine was faster"));
                 }
                 Settled::StaleLock if self.link.stuck.insert(sent.reference.clone()) => self.tell(
