@@ -27,7 +27,7 @@ pub struct Machine {
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Machine {
-    /// A machine with a clone. `client` is the shell text of a round after [`scripts`]'s beginning;
+    /// A machine with a clone. `client` is the shell text of a round after the beginning in `scripts`;
     /// `common` is a folder that the clients of all machines see.
     pub fn new(server: &GitServer, client: &str, common: &Path) -> Machine {
         let folder = tempfile::Builder::new().prefix("ralph-machine-").tempdir().unwrap();
