@@ -113,6 +113,13 @@ impl Scene {
         messages.map(|one| Record::parse(one).unwrap().kind).collect()
     }
 
+    /// The journals of a machine's live loops.
+    fn journal(&self, at: usize) -> String {
+        let loops = std::fs::read_dir(self.machines[at].path("ralph/loops")).unwrap().flatten();
+        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
+        texts.flatten().collect()
+    }
+
     /// How many times each task was merged.
     fn merges(&self) -> BTreeMap<String, usize> {
         let mut merges = BTreeMap::new();
@@ -449,12 +456,7 @@ fn work_that_ends_while_the_remote_is_gone_is_handed_in_later() {
     wait_for("the client", || called(world, "A", 1));
     std::fs::rename(world.path("remote.git"), world.path("away.git")).unwrap();
     open(world, "go");
-    let journal = || {
-        let loops = std::fs::read_dir(world.path("ralph/loops")).unwrap().flatten();
-        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
-        texts.flatten().collect::<String>()
-    };
-    wait_for("the report of the trouble", || journal().contains("trouble with the remote"));
+    wait_for("the report of the trouble", || scene.journal(0).contains("trouble with the remote"));
     std::fs::rename(world.path("away.git"), world.path("remote.git")).unwrap();
     let printed = scene.finish(0, run);
     assert_eq!(printed.exit, 0, "{printed:#?}");
@@ -474,12 +476,7 @@ fn a_machine_that_starts_while_the_remote_is_gone_waits_and_goes_on_with_its_cla
     std::fs::rename(world.path("remote.git"), world.path("away.git")).unwrap();
     open(world, "go");
     let run = scene.begin(0, &[]);
-    let journal = || {
-        let loops = std::fs::read_dir(world.path("ralph/loops")).unwrap().flatten();
-        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
-        texts.flatten().collect::<String>()
-    };
-    wait_for("the report of the trouble", || journal().contains("trouble with the remote"));
+    wait_for("the report of the trouble", || scene.journal(0).contains("trouble with the remote"));
     assert!(!called(world, "A", 2), "no round begins before a read");
     std::fs::rename(world.path("away.git"), world.path("remote.git")).unwrap();
     let printed = scene.finish(0, run);
@@ -543,12 +540,7 @@ fn the_bound_on_pushes_is_kept_and_reported() {
     scene.share(&[("A", &[])], "test -f A");
     let run = scene.begin(0, &["--max-minutes", "1"]);
     wait_for("the claim and the work", || called(&scene.machines[0], "A", 1));
-    let log = || {
-        let loops = std::fs::read_dir(scene.machines[0].path("ralph/loops")).unwrap().flatten();
-        let texts = loops.map(|one| std::fs::read_to_string(one.path().join("journal.jsonl")));
-        texts.flatten().collect::<String>()
-    };
-    wait_for("the report", || log().contains("at most 1 push a minute for 1 machine"));
+    wait_for("the report", || scene.journal(0).contains("at most 1 push a minute for 1 machine"));
     signal(&run, "-INT");
     scene.finish(0, run);
 }

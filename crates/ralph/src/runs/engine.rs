@@ -111,7 +111,7 @@ pub(crate) trait Owner<'a> {
     /// Takes the result of a client that is gone. No process that it started is alive.
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
-    /// Takes an event of a member that runs no client. False if it is none of those.
+    /// Takes an event of a member that runs no client. False for a member with a client.
     fn heard(&mut self, _name: &str, _event: &MemberEvent) -> Result<bool> {
         Ok(false)
     }

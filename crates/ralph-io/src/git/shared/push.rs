@@ -69,7 +69,7 @@ impl PushReport {
         self.lines.iter().find(|line| line.reference == reference).map(|line| line.flag)
     }
 
-    /// The first refusal, in git's words; empty if there is none.
+    /// The first refusal, in git's words; empty if git reports no refusal.
     pub fn refusal(&self) -> String {
         let refused = self.lines.iter().find(|line| line.flag == '!');
         let words = || self.words.trim().replace('\n', "; ");

@@ -106,7 +106,7 @@ impl SharedPlace {
                 Some(Settled::Lost) => return Ok(false),
                 None => {}
                 Some(Settled::StaleLock) => bail!(
-                    "a lock on the server has blocked the ledger for a minute; somebody has to remove it there: {}",
+                    "a lock on the server has blocked the ledger for a minute; its administrator has to remove it: {}",
                     report.trouble
                 ),
                 Some(Settled::Read | Settled::Again) if Instant::now() >= until => {

@@ -54,7 +54,7 @@ pub(super) struct Link {
     lease: Option<(ObjectId, Instant)>,
     /// References that a lock on the server blocks.
     stuck: BTreeSet<String>,
-    /// The last trouble that was reported; empty while there is none.
+    /// The trouble that was reported; empty once the remote answers again.
     trouble: String,
     /// True once the bound on pushes was reported.
     has_told_bound: bool,
@@ -311,7 +311,7 @@ impl SharedRun<'_> {
                 Settled::StaleLock if self.link.stuck.insert(sent.reference.clone()) => self.tell(
                     "lock",
                     &format!(
-                        "{task}: a lock on the server blocks it; somebody has to remove it there"
+                        "{task}: a lock on the server blocks it; its administrator has to remove it"
                     ),
                 ),
                 Settled::Landed => {
