@@ -4,6 +4,7 @@
 //! answer does. Nothing is left to chance, and no line of the product knows of it.
 
 use crate::tally;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -52,6 +53,15 @@ impl Held {
         self.end(Signal::CONT)
     }
 
+    /// Lets it go on, if it is still there, and waits for its end. Where all threads had stopped
+    /// before its parent was killed, the kernel has ended it: a stopped process group that loses the
+    /// last parent of its POSIX session gets SIGHUP and SIGCONT.
+    pub(crate) fn go_on_or_end(self) {
+        let sent = kill_process(self.pid, Signal::CONT);
+        assert!(matches!(sent, Ok(()) | Err(Errno::SRCH)), "{sent:?}");
+        self.output();
+    }
+
     /// Kills it.
     pub(crate) fn kill(self) {
         self.end(Signal::KILL);
@@ -69,8 +79,12 @@ impl Held {
         kill_process(Pid::from_raw(parent.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
     }
 
-    fn end(mut self, signal: Signal) -> (String, String) {
+    fn end(self, signal: Signal) -> (String, String) {
         kill_process(self.pid, signal).unwrap();
+        self.output()
+    }
+
+    fn output(mut self) -> (String, String) {
         let (mut out, mut err) = (String::new(), String::new());
         self.told.read_to_string(&mut err).unwrap();
         self.strace.stdout.take().unwrap().read_to_string(&mut out).unwrap();

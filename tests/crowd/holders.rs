@@ -315,7 +315,7 @@ fn settle() {
         (Caller::terminal("status", &world, &["status"]), 2_000),
     ]);
     assert_eq!(answers::iterations(&answers), [2]);
-    held.go_on();
+    held.go_on_or_end();
     let granted = calls::alone(stops(&world, 1, "RALPH_COMPLETE").remove(0));
     assert_eq!(answers::announcements(&[granted], "complete"), 1);
     assert_eq!((world.ending(), world.has_entry()), ("complete".to_owned(), false));
