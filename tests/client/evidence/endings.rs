@@ -5,7 +5,7 @@ use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn, Usage};
 use super::{START, told_the_person};
 use crate::Test;
 use crate::kept::{TOKEN, installed, the_ended, the_live, works};
-use crate::support::{PATIENCE, wait_until};
+use crate::support::{PATIENCE, World, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
     turns_of_words_alone_end_as_idle_before_the_client_cuts_them,
@@ -15,21 +15,31 @@ pub(crate) const TESTS: &[Test] = tests![
     a_model_that_needs_a_person_says_so_and_the_loop_waits,
 ];
 
+/// Waits until a transcript contains this text: the client writes it late.
+fn wait_for_transcript(world: &World) -> impl Fn(&str) + Send + 'static {
+    let projects = world.config().join("projects");
+    move |text| {
+        let is_there = || {
+            let folders = std::fs::read_dir(&projects).into_iter().flatten().flatten();
+            let mut files =
+                folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
+            files.any(|file| {
+                let path = file.unwrap().path();
+                path.extension().is_some_and(|it| it == "jsonl")
+                    && String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(text)
+            })
+        };
+        assert!(wait_until(PATIENCE, is_there), "no transcript with `{text}`");
+    }
+}
+
 fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
     let world = installed();
-    // The client writes its transcript late. Until there is one, nobody can tell what a turn did.
-    let projects = world.config().join("projects");
-    let is_written = move || {
-        let folders = std::fs::read_dir(&projects).into_iter().flatten().flatten();
-        let mut files =
-            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
-        files.any(|file| {
-            file.is_ok_and(|file| file.path().extension().is_some_and(|it| it == "jsonl"))
-        })
-    };
+    // Until there is a transcript, nobody can tell what a turn did.
+    let transcript = wait_for_transcript(&world);
     let thinks = || ScriptedTurn::text("I am thinking.");
     let script = Script::new().turn(thinks()).answer_with(move |_| {
-        assert!(wait_until(PATIENCE, &is_written), "the client wrote no transcript");
+        transcript("");
         thinks()
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -60,7 +70,12 @@ fn a_loop_ends_when_its_tokens_are_used_up() {
     let used = Usage { input_tokens: 400, output_tokens: 100, cache_read_input_tokens: 0 };
     let work =
         move |turn| ScriptedTurn::bash(&format!("echo {turn} > work-{turn}")).with_usage(used);
-    let script = works(work, |turn| format!("Step {turn}."));
+    // What is not yet in the transcript counts at the next stop.
+    let transcript = wait_for_transcript(&world);
+    let script = works(work, move |turn| {
+        transcript(&format!("> work-{turn}"));
+        format!("Step {turn}.")
+    });
     let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).prompt(&format!("{START} --max-tokens 1500"));
     assert_eq!(the_ended(&world).ending(), "budget at 2/25");
