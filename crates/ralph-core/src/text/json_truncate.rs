@@ -61,6 +61,7 @@ impl Squeezer {
             }
             let used = match self.place {
                 JsonPosition::Outside => self.outside(piece),
+                JsonPosition::Text if self.length == self.limit => self.skip(piece),
                 JsonPosition::Text => self.text(piece),
                 JsonPosition::Escape => self.escape(piece[0]),
                 JsonPosition::Hex { digits, seen } => self.hex(piece[0], digits, seen),
@@ -105,6 +106,28 @@ impl Squeezer {
                 end + 1
             }
         }
+    }
+
+    /// Skips the rest of a string of which nothing more is kept: most of a large payload.
+    fn skip(&mut self, piece: &[u8]) -> usize {
+        self.high = None;
+        if piece[0] != b'"' {
+            self.trim_half_character();
+            self.close_cut();
+        }
+        let mut at = 0;
+        while let Some(found) = memchr::memchr(b'"', &piece[at..]) {
+            at += found + 1;
+            if !ends_in_escape(&piece[..at - 1]) {
+                self.kept.push(b'"');
+                self.place = JsonPosition::Outside;
+                return at;
+            }
+        }
+        if ends_in_escape(piece) {
+            self.place = JsonPosition::Escape;
+        }
+        piece.len()
     }
 
     fn escape(&mut self, letter: u8) -> usize {
@@ -204,6 +227,11 @@ impl Squeezer {
     }
 }
 
+/// True if the last backslash of a text escapes what follows: two are an escaped backslash.
+fn ends_in_escape(text: &[u8]) -> bool {
+    text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
 enum Half {
     High,
     Low,
@@ -275,6 +303,18 @@ mod tests {
             let kept = String::from_utf8(squeezed.bytes).unwrap();
             assert_eq!(kept, format!("[\"{}\"]", units[..n_kept].concat()), "limit {limit}");
             assert_eq!(squeezed.cut, limit < length, "limit {limit}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_cut_string_is_found_behind_its_escapes() {
+        for tail in
+            [r"", r"\\", r"\\\\", r#"\""#, r#"\\\""#, r#"\"\\"#, r#"x\"y\\\\\"\\"#, "\\u0022"]
+        {
+            let squeezed = squeeze(&format!(r#"{{"long":"abcdef{tail}","path":"/a"}}"#), 4);
+            assert_eq!(value(&squeezed)["long"], "abcd", "{tail}");
+            assert_eq!(value(&squeezed)["path"], "/a", "{tail}");
+            assert!(squeezed.cut);
         }
     }
 
