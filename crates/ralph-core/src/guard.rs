@@ -371,10 +371,10 @@ fn edited(situation: &Situation<'_>, call: &ToolCall<'_>) -> (Rule, String) {
     if let Some(judged) = situation.session.and_then(|gate| gate.artefact) {
         return (Rule::Artefact, judged.err().unwrap_or_default().to_owned());
     }
-    let place = [call.input.path(), call.resolved]
-        .into_iter()
-        .flatten()
-        .find_map(|path| situation.places.protected(path, call.cwd));
+    let said = call.input.path();
+    let led = call.resolved.filter(|led| said != Some(*led));
+    let place =
+        said.into_iter().chain(led).find_map(|path| situation.places.protected(path, call.cwd));
     match place {
         Some(place) => places::row(place),
         None => (Rule::Mutation, String::new()),

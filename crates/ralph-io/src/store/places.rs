@@ -3,9 +3,10 @@
 use crate::store::home::Home;
 use crate::{client, project::settings};
 use ralph_core::guard::{self, Brought, ProtectedPaths, Skill, ToolCall};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Gathers the paths from the environment and from the executable's location.
 pub fn gather(home: &Home) -> ProtectedPaths {
@@ -145,16 +146,24 @@ pub fn resolve(path: &str) -> Option<String> {
     resolve_at(Path::new(path), LONGEST_CHAIN).map(|path| path.to_string_lossy().into_owned())
 }
 
+/// Resolves the folder first: what is to be written often does not exist, or is no link.
 fn resolve_at(path: &Path, links: usize) -> Option<PathBuf> {
-    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)))?;
-    let rest = path.strip_prefix(existing.0).ok()?;
-    let mut names = rest.components();
-    let Some(first) = names.next() else { return Some(existing.1) };
-    let next = existing.1.join(first);
-    let Ok(target) = next.read_link() else { return Some(existing.1.join(rest)) };
-    // The link's target does not exist: writing to the link would create it.
-    let led = existing.1.join(target).join(names.as_path());
-    resolve_at(&led, links.checked_sub(1)?)
+    let mut parts = path.components();
+    let (name, parent) = match parts.next_back()? {
+        Component::Normal(name) => (name, parts.as_path()),
+        Component::ParentDir => (OsStr::new(".."), parts.as_path()),
+        _ => return path.canonicalize().ok(),
+    };
+    let parent = if parent == Path::new("") { Path::new(".") } else { parent };
+    let folder = parent.canonicalize().ok().or_else(|| resolve_at(parent, links))?;
+    let next = folder.join(name);
+    if name == ".." {
+        return Some(next.canonicalize().unwrap_or(next));
+    }
+    let Ok(target) = next.read_link() else { return Some(next) };
+    // Where the link's target does not exist, writing to the link would create it.
+    let led = || resolve_at(&folder.join(target), links.checked_sub(1)?);
+    next.canonicalize().ok().or_else(led)
 }
 
 #[cfg(test)]
@@ -190,5 +199,20 @@ mod tests {
         assert_eq!(resolved("a"), expected("none/x"));
         assert_eq!(resolved("b/deep"), expected("none/x/deep"));
         assert_eq!(resolved("c"), None);
+        fs::write(top.join("file"), "").unwrap();
+        link("file", "d");
+        assert_eq!(resolved("d"), expected("file"));
+        assert_eq!(resolved("file/x"), expected("file/x"));
+        assert_eq!(resolved("new/../x"), expected("new/../x"));
+    }
+
+    #[test]
+    fn a_path_from_the_working_folder_is_resolved_there() {
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        let expected = |name: &str| Some(here.join(name).display().to_string());
+        for name in ["Cargo.toml", "src", "new", "new/deep"] {
+            assert_eq!(resolve(name), expected(name), "{name}");
+        }
+        assert_eq!(resolve("src/../new"), expected("new"));
     }
 }
