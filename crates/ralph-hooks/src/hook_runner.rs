@@ -139,6 +139,8 @@ pub fn enter(name: &str, hook: Hook) {
         if print(&reply) {
             signals::delivered(&call);
         }
+        // The process ends next: freeing these takes time and serves nobody.
+        std::mem::forget((call, reply));
         Ok(())
     });
     if let Err(error) = answered {

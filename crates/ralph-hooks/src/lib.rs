@@ -5,6 +5,12 @@
 //! object, fails open and always exits 0. Only [`background_watch`] may exit with another code,
 //! because that code wakes the session.
 
+/// Serves a short call from one mapping; the C library's takes a page, and two calls of the system,
+/// for each size of object.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 pub mod active_loop;
 pub mod background_watch;
 pub mod backpressure;
