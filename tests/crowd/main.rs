@@ -44,10 +44,9 @@ fn main() -> ExitCode {
     let conclusion = libtest_mimic::run(&arguments, trials(&GROUPS));
     // Machines of a small shared loop wait most of the time: for a poll, a round, a lease.
     arguments.test_threads = Some(if size::is_full() { 1 } else { 2 });
-    let on_remotes = libtest_mimic::run(
-        &arguments,
-        trials(&[("remote", remote::tests()), ("shared", shared::tests())]),
-    );
+    let shared = shared::tests(arguments.filter.is_some());
+    let on_remotes =
+        libtest_mimic::run(&arguments, trials(&[("remote", remote::tests()), ("shared", &shared)]));
     if arguments.list {
         return ExitCode::SUCCESS;
     }
@@ -67,7 +66,7 @@ const GROUPS: [(&str, &[Test]); 7] = [
     ("holders", holders::TESTS),
 ];
 
-fn trials(groups: &[(&'static str, &'static [Test])]) -> Vec<Trial> {
+fn trials(groups: &[(&'static str, &[Test])]) -> Vec<Trial> {
     let tests = groups.iter().flat_map(|(group, tests)| tests.iter().map(move |it| (group, it)));
     tests.map(|(group, (name, test))| trial(format!("{group}::{name}"), *test)).collect()
 }
