@@ -94,10 +94,10 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 /// `routed` is the answer of an orchestration's router.
 pub(crate) fn at_stop(
     call: &HookCall,
-    bound: Bound,
+    mut bound: Bound,
     routed: Option<Routed>,
 ) -> Result<(Reply, bool)> {
-    let (seen, changed_tests) = gather(call, &bound, routed);
+    let (seen, changed_tests) = gather(call, &mut bound, routed);
     let looked = bound.state.orchestration().cloned();
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let mailbox = Mailbox::of(&file, &bound.state);
@@ -183,13 +183,17 @@ struct Decided {
 /// The input of the rules, and the changed test files if any were recorded.
 fn gather(
     call: &HookCall,
-    bound: &Bound,
+    bound: &mut Bound,
     routed: Option<Routed>,
 ) -> (StopInputs, Option<Vec<String>>) {
-    let state = &bound.state;
-    let root = project_root(call, state);
+    let root = project_root(call, &bound.state);
     // Git takes the longest part of a stop, so it runs while the rest is gathered.
-    let status = begin_fingerprint(&root, state);
+    let status = begin_fingerprint(&root, &bound.state);
+    if bound.state.is_running() {
+        // Under the lock, only rows that came meanwhile are left to count.
+        count(&mut bound.state, &call.input.transcript_path);
+    }
+    let state = &bound.state;
     let transcript = Path::new(&call.input.transcript_path);
     let message = call.input.last_assistant_message.as_deref();
     let mut of_the_model = state.scheduled.clone();

@@ -39,12 +39,11 @@ const PIECE: usize = 32 << 10;
 /// True if a `/ralph…` command that the user typed waits for the turn to end. Prompts that the
 /// model has `scheduled` do not count as typed.
 pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
-    let tail = tail(path);
-    cutoff::may_hold_queue_rows(&tail) && cutoff::command_waits(rows(&tail), scheduled)
+    may_hold_queue_rows(path) && cutoff::command_waits(rows(&tail(path)), scheduled)
 }
 
 /// True if the end of the transcript has rows about the queue of typed input. Reads in small pieces,
-/// since the hook of each tool call of a loop asks this.
+/// since the hooks of each tool call and each stop of a loop ask this.
 pub fn may_hold_queue_rows(path: &Path) -> bool {
     let look = || -> io::Result<bool> {
         let Some(mut file) = open(path)? else { return Ok(false) };
