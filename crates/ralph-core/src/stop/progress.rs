@@ -70,8 +70,12 @@ pub fn stalled(state: &mut LoopState, shown: &ProgressSample<'_>) -> Option<Stal
 pub fn is_ours(path: &str) -> bool {
     const FOLDERS: [&str; 3] = [".omc/", ".ralph-sessions/", ".claude/worktrees/"];
     const FILE: &str = ".claude/refine-sessions.json";
-    let below = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
-    FOLDERS.into_iter().any(below) || path == FILE || path.ends_with(&format!("/{FILE}"))
+    // Each begins with a dot at the start of a name.
+    path.match_indices('.').any(|(at, _)| {
+        let (before, from) = path.split_at(at);
+        (before.is_empty() || before.ends_with('/'))
+            && (from == FILE || FOLDERS.iter().any(|folder| from.starts_with(folder)))
+    })
 }
 
 /// Hashes all work outside the tree: task states and check results.

@@ -11,7 +11,10 @@ use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
 use ralph_core::state::PlanFile;
 use ralph_core::stop::progress;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, openat};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -86,7 +89,9 @@ impl Pending {
         if !finished.status.success() || finished.capped {
             bail!("`git status` failed in `{}`", self.root.display());
         }
-        Ok(digest(&self.root, &self.plan, &finished.stdout))
+        let above =
+            rustix::fs::open(&self.root, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(digest(&WorkTree { root: &self.root, above }, &self.plan, &finished.stdout))
     }
 }
 
@@ -104,7 +109,14 @@ pub fn repository_root(folder: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-fn digest(root: &Path, plan: &[PathBuf], listing: &[u8]) -> String {
+/// The top of a work tree. Files are opened below its descriptor: a path from the root of the file
+/// system would cost the system as much as the rest of the read.
+struct WorkTree<'a> {
+    root: &'a Path,
+    above: OwnedFd,
+}
+
+fn digest(tree: &WorkTree<'_>, plan: &[PathBuf], listing: &[u8]) -> String {
     let mut hash = Xxh3Default::new();
     let mut changes: Vec<PathChange<'_>> = Vec::new();
     for record in listing.split(|byte| *byte == 0) {
@@ -116,17 +128,18 @@ fn digest(root: &Path, plan: &[PathBuf], listing: &[u8]) -> String {
                     let is_plan =
                         plan.iter().any(|plan| plan.as_os_str().as_bytes() == change.path);
                     let is_untracked = record.first() == Some(&b'?');
-                    !(is_plan || is_untracked && litter::is_litter(root, change.path))
+                    !(is_plan || is_untracked && litter::is_litter(tree.root, change.path))
                 }));
             }
         }
     }
-    // Sorted, because staging a new file moves it to another part of the listing.
-    changes.sort_unstable_by(|one, other| one.path.cmp(other.path));
+    // Sorted, because staging a new file moves it to another part of the listing. Each part is sorted
+    // already, which a stable sort makes use of.
+    changes.sort_by(|one, other| one.path.cmp(other.path));
     let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
     let mut buffer = vec![0; 64 * 1024];
     for change in changes {
-        change.add_to(&mut hash, root, &mut budget, &mut buffer);
+        change.add_to(&mut hash, tree, &mut budget, &mut buffer);
     }
     format!("{:032x}", hash.digest128())
 }
@@ -166,22 +179,37 @@ impl<'a> PathChange<'a> {
         (!ours).then_some(PathChange { path, submodule })
     }
 
-    fn add_to(&self, hash: &mut Xxh3Default, root: &Path, budget: &mut Budget, buffer: &mut [u8]) {
+    fn add_to(
+        &self,
+        hash: &mut Xxh3Default,
+        tree: &WorkTree<'_>,
+        budget: &mut Budget,
+        buffer: &mut [u8],
+    ) {
         hash.update(self.path);
         hash.update(&[0]);
         if let Some(state) = self.submodule {
             hash.update(state);
         }
-        let path = root.join(Path::new(std::ffi::OsStr::from_bytes(self.path)));
-        let Ok(about) = path.symlink_metadata() else {
+        // A pipe in the place of a file must not hang the session.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = openat(&tree.above, self.path, flags, Mode::empty()).map(File::from);
+        let path = || tree.root.join(OsStr::from_bytes(self.path));
+        // A link cannot be opened, nor can a file that we may not read.
+        let about = match &opened {
+            Ok(file) => file.metadata(),
+            Err(_) => path().symlink_metadata(),
+        };
+        let Ok(about) = about else {
             return hash.update(b"gone");
         };
         hash.update(&[u8::from(about.mode() & 0o111 != 0)]);
         if about.is_symlink() {
-            let target = std::fs::read_link(&path).unwrap_or_default();
+            let target = std::fs::read_link(path()).unwrap_or_default();
             hash.update(target.as_os_str().as_bytes());
         } else if about.is_file() && budget.allows(about.len()) {
-            if add_content(hash, &path, about.len(), buffer).is_err() {
+            let added = opened.and_then(|file| add_content(hash, &file, about.len(), buffer));
+            if added.is_err() {
                 hash.update(b"unreadable");
             }
         } else {
@@ -198,14 +226,13 @@ impl<'a> PathChange<'a> {
 /// thousand files at every stop.
 fn add_content(
     hash: &mut Xxh3Default,
-    path: &Path,
+    file: &File,
     length: u64,
     buffer: &mut [u8],
 ) -> rustix::io::Result<()> {
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut left = length;
     while left > 0 {
-        let read = rustix::io::read(&file, &mut *buffer)?;
+        let read = rustix::io::read(file, &mut *buffer)?;
         if read == 0 {
             break;
         }
