@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes the bytes to a temporary file in the same folder, syncs it, renames it over `path`, and
@@ -70,10 +70,14 @@ pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<boo
     Ok(true)
 }
 
-/// Overwrites a file in place, which keeps its blocks on the disk.
+/// The piece of a file that is written or left alone.
+const PIECE: usize = 16 << 10;
+
+/// Overwrites a file in place, which keeps its blocks on the disk. Leaves alone what is equal already:
+/// a stop changes little of a long list of tasks, and a sync waits for what was written.
 fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let mut file = options.open(path)?;
     if file.metadata()?.nlink() > 1 {
@@ -81,9 +85,25 @@ fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         std::fs::remove_file(path)?;
         file = options.open(path)?;
     }
-    file.write_all(bytes)?;
+    let mut old = vec![0; PIECE.min(bytes.len())];
+    for (piece, at) in bytes.chunks(PIECE).zip((0..).step_by(PIECE)) {
+        let old = &mut old[..piece.len()];
+        if file.read_exact_at(old, at).is_err() || !is_same(old, piece) {
+            file.write_all_at(piece, at)?;
+        }
+    }
     file.set_len(bytes.len() as u64)?;
     file.sync_data()
+}
+
+/// As `==`, which compares byte by byte in a static executable.
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let (ones, end_of_one) = one.as_chunks();
+    let (others, end_of_other) = other.as_chunks();
+    let is_same = |(one, other): (&[u8; 16], &[u8; 16])| {
+        u128::from_ne_bytes(*one) == u128::from_ne_bytes(*other)
+    };
+    one.len() == other.len() && ones.iter().zip(others).all(is_same) && end_of_one == end_of_other
 }
 
 /// Makes a rename or a removal in the folder of `path` durable.
@@ -133,6 +153,38 @@ mod tests {
             assert!(write_and_exchange(&path, &spare, new).unwrap());
             assert_eq!(std::fs::read(&path).unwrap(), new);
             assert_eq!(std::fs::read(&spare).unwrap(), old);
+        }
+    }
+
+    #[test]
+    fn any_change_of_a_long_file_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spare");
+        let mut bytes = vec![b'a'; 3 * PIECE + 5];
+        for at in [0, PIECE - 1, PIECE, 2 * PIECE + 17, 3 * PIECE, 3 * PIECE + 4] {
+            bytes[at] = b'b';
+            overwrite(&path, &bytes).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{at}");
+        }
+        for length in [2 * PIECE, 2 * PIECE + 1, 5 * PIECE, 7, 0, 1] {
+            bytes.resize(length, b'c');
+            overwrite(&path, &bytes).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{length}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_the_same_only_in_full() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for length in 0..bytes.len() {
+            let one = &bytes[..length];
+            assert!(is_same(one, &Vec::from(one)));
+            assert!(!is_same(one, &bytes[..length + 1]));
+            for at in 0..length {
+                let mut other = one.to_vec();
+                other[at] ^= 1;
+                assert!(!is_same(one, &other), "{length} {at}");
+            }
         }
     }
 

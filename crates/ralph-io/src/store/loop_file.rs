@@ -192,7 +192,7 @@ impl LoopFile {
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
         let loaded = match trusted_read::read(&self.path) {
-            Ok(Some(text)) if text == seen.text => seen,
+            Ok(Some(text)) if atomic::is_same(&text, &seen.text) => seen,
             Ok(Some(text)) => self.understand(text)?,
             _ => match self.look()? {
                 Some(loaded) => loaded,
