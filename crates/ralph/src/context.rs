@@ -20,5 +20,9 @@ use std::time::Instant;
 /// The facts about the project in this folder.
 pub(crate) fn of(root: &Path, choice: &ContextSettings) -> Gathered {
     let deadline = Instant::now() + BUDGET;
-    gather::gather(&Disk::at(root, deadline), &choice.kinds(), deadline)
+    let (disk, kinds) = (Disk::at(root, deadline), choice.kinds());
+    if kinds.iter().any(|kind| kind.wants_status) {
+        disk.begin_status();
+    }
+    gather::gather(&disk, &kinds, deadline)
 }

@@ -23,6 +23,8 @@ mod tests;
 mod typescript;
 mod useful;
 
+pub use git::STATUS;
+
 use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
 use serde_json::Value;
 use std::time::Duration;
@@ -78,6 +80,8 @@ pub struct FactKind {
     pub units: usize,
     /// True if it is left out unless the settings ask for it.
     pub on_request: bool,
+    /// True if it needs [`STATUS`], which takes longer than all other facts together.
+    pub wants_status: bool,
     pub gather: fn(&dyn Project) -> Option<Fact>,
 }
 
@@ -86,11 +90,15 @@ const fn kind(
     units: usize,
     gather: fn(&dyn Project) -> Option<Fact>,
 ) -> FactKind {
-    FactKind { name, units, on_request: false, gather }
+    FactKind { name, units, on_request: false, wants_status: false, gather }
 }
 
 const fn on_request(kind: FactKind) -> FactKind {
     FactKind { on_request: true, ..kind }
+}
+
+const fn wants_status(kind: FactKind) -> FactKind {
+    FactKind { wants_status: true, ..kind }
 }
 
 /// Time limit for one call of git.
@@ -101,10 +109,10 @@ pub const BUDGET: Duration = Duration::from_secs(7);
 
 /// All kinds, most useful first: this is the order on the page, and the last ones are cut first.
 pub const KINDS: [FactKind; 13] = [
-    kind("git", 700, git::fact),
+    wants_status(kind("git", 700, git::fact)),
     on_request(kind("branch", 150, git::branch)),
     on_request(kind("commits", 700, git::commits)),
-    on_request(kind("changes", 700, git::changes)),
+    on_request(wants_status(kind("changes", 700, git::changes))),
     kind("node", 1_300, node::fact),
     kind("cargo", 400, cargo::fact),
     kind("python", 300, python::fact),

@@ -2,9 +2,10 @@
 //!
 //! Starting git costs more than reading all these files together.
 
-use crate::{git, git::tree, process, project::safe_read};
+use crate::process::{self, Running};
+use crate::{git, git::tree, project::safe_read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Larger than any hand-made path, message or list of stashes.
 const LARGEST: u64 = 1 << 20;
@@ -97,12 +98,17 @@ impl Repository {
     }
 
     /// Runs git and returns its output; `None` if git is missing, fails or takes too long.
+    pub fn ask(&self, arguments: &[&str], limit: Duration) -> Option<Vec<u8>> {
+        answer(self.begin(arguments)?, limit)
+    }
+
+    /// Starts git, so that other work can be done while it runs; [`answer`] gives its output.
     ///
     /// Every new session asks, even in a folder that was unpacked a minute ago and that nobody
     /// trusts yet. So git does not run if the repository's own configuration may name filters,
     /// which git runs at a `status`: only filters cannot be switched off without knowing their
     /// names. In a sandboxed loop none may run, and their names are looked up.
-    pub fn ask(&self, arguments: &[&str], limit: Duration) -> Option<Vec<u8>> {
+    pub fn begin(&self, arguments: &[&str]) -> Option<Running> {
         let is_bounded = git::is_within_bounds();
         if self.may_name_filters() && !is_bounded {
             return None;
@@ -111,9 +117,14 @@ impl Repository {
         if is_bounded {
             git::without_filters(&mut command, &self.top);
         }
-        let finished = process::output(command.args(arguments), limit, MOST_PRINTED).ok()?;
-        (finished.status.success() && !finished.capped).then_some(finished.stdout)
+        process::start(command.args(arguments)).ok()
     }
+}
+
+/// The output of git; `None` if it fails or takes too long.
+pub fn answer(git: Running, limit: Duration) -> Option<Vec<u8>> {
+    let finished = git.finish(Instant::now() + limit, MOST_PRINTED).ok()?;
+    (finished.status.success() && !finished.capped).then_some(finished.stdout)
 }
 
 impl Repository {

@@ -3,12 +3,14 @@
 use super::ignored::Ignored;
 use super::yaml;
 use ralph_core::project::check::jsonc;
-use ralph_core::project::project_facts::{FileFormat, GIT, Project};
+use ralph_core::project::project_facts::{FileFormat, GIT, Project, STATUS};
 use ralph_core::project::reader::{Folder, ProjectReader};
 use ralph_io::git::repository::{self, Repository};
+use ralph_io::process::Running;
 use ralph_io::project::confined;
 use ralph_io::project::reader::{self, DiskReader};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::path::{Component, Path};
 use std::time::Instant;
 
@@ -19,6 +21,8 @@ pub(super) struct Disk {
     repository: Option<Repository>,
     ignored: Ignored,
     deadline: Instant,
+    /// A `git status` that runs meanwhile.
+    status: RefCell<Option<Running>>,
 }
 
 impl Disk {
@@ -27,7 +31,13 @@ impl Disk {
         let repository = repository::around(&root);
         let top = repository.as_ref().map_or(&root, |repository| &repository.top).clone();
         let ignored = Ignored::below(&top, repository.clone());
-        Disk { files: DiskReader::below(&top, &root), repository, ignored, deadline }
+        let files = DiskReader::below(&top, &root);
+        Disk { files, repository, ignored, deadline, status: RefCell::default() }
+    }
+
+    /// Starts the `git status` that a fact will ask for.
+    pub(super) fn begin_status(&self) {
+        *self.status.borrow_mut() = self.repository.as_ref().and_then(|it| it.begin(&STATUS));
     }
 }
 
@@ -86,8 +96,12 @@ impl Project for Disk {
     }
 
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        self.repository.as_ref()?.ask(arguments, GIT.min(left))
+        let limit = GIT.min(self.deadline.saturating_duration_since(Instant::now()));
+        let begun = (arguments == STATUS).then(|| self.status.take()).flatten();
+        match begun {
+            Some(begun) => repository::answer(begun, limit),
+            None => self.repository.as_ref()?.ask(arguments, limit),
+        }
     }
 }
 

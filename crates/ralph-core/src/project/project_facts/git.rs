@@ -11,6 +11,7 @@ mod status;
 use super::{Fact, Project, show};
 use crate::text::plural::noun;
 use status::GitStatus;
+pub use status::STATUS;
 
 /// The client truncates its status at this length.
 const CLIENTS_STATUS: usize = 2_000;
@@ -138,7 +139,7 @@ fn is_sparse(config: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::status::ARGUMENTS;
+    use super::status::STATUS;
     use super::*;
     use crate::project::fixture::ProjectFixture;
 
@@ -149,7 +150,7 @@ mod tests {
         let printed = status.replace('\n', "\0");
         ProjectFixture::new()
             .git_file("HEAD", ON_MAIN)
-            .git_prints(&ARGUMENTS.join(" "), printed.as_bytes())
+            .git_prints(&STATUS.join(" "), printed.as_bytes())
     }
 
     /// The record of a file that is changed in this way.

@@ -5,10 +5,10 @@ use super::super::{Project, show};
 use crate::text::plural::noun;
 use std::collections::BTreeMap;
 
-/// A staged rename counts as a deleted and a new file, because detecting it costs git more than it
+/// The arguments of git. A staged rename counts as a deleted and a new file, because detecting it costs git more than it
 /// is worth here. For submodules only the commit counts, because their own state needs a git
 /// process in each.
-pub(super) const ARGUMENTS: [&str; 7] = [
+pub const STATUS: [&str; 7] = [
     "status",
     "--porcelain=v2",
     "--branch",
@@ -56,7 +56,7 @@ impl How {
 impl GitStatus {
     /// `None` if git fails.
     pub(super) fn of(project: &dyn Project) -> Option<GitStatus> {
-        let printed = project.git(&ARGUMENTS)?;
+        let printed = project.git(&STATUS)?;
         let mut status = GitStatus::default();
         for record in printed.split(|byte| *byte == 0) {
             status.take(record);
