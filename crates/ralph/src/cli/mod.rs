@@ -222,8 +222,8 @@ pub fn is_internal(command: &clap::Command) -> bool {
 /// Parses the command line, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
     completions::answer();
-    let read = command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
-    let command = match read {
+    let read = || command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
+    let command = match asked_by_hook().map_or_else(read, Ok) {
         Ok(cli) => cli.command.unwrap_or(Command::Status(status::Args::default())),
         Err(error) => return misread::report(error, command()),
     };
@@ -275,6 +275,17 @@ pub fn run() -> ExitCode {
     });
     let done = done.map_err(|error| inside_sandbox(error, name));
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
+}
+
+/// The command of a hook, which waits for the answer: building the whole table of commands takes longer
+/// than most answers.
+fn asked_by_hook() -> Option<Cli> {
+    let mut arguments = std::env::args_os();
+    arguments.nth(1).filter(|first| first == "delegate")?;
+    let table = delegate::DelegateCommand::augment_subcommands(clap::Command::new("delegate"));
+    let read = table.no_binary_name(true).try_get_matches_from(arguments).ok()?;
+    let command = delegate::DelegateCommand::from_arg_matches(&read).ok()?;
+    Some(Cli { command: Some(Command::Delegate(command)) })
 }
 
 /// Refuses a command in the client's sandbox if that hides Ralph's state: it would find no loop.
