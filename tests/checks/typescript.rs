@@ -100,8 +100,7 @@ fn a_tool_that_wants_the_network_is_ended_and_named() {
     let project = Project::of_node(&ALL);
     let asks = ASKS.replace("$NODE", crate::tools::node().to_str().unwrap());
     project.replace_tool("eslint", &asks);
-    project.world.settings("[backpressure]\nbudget_seconds = 11\n");
-    let project = project.looping();
+    let project = project.with_budget(11).looping();
     project
         .write("src/a.ts", "export const a: number = \"\";\n")
         .says(&["\neslint did not finish (it was ended after ", "src/a.ts:1:14 error TS2322 (tsc)"])

@@ -57,7 +57,7 @@ fn a_type_error_and_the_formatting_that_was_put_right_are_in_the_next_request() 
 fn with_tools() -> World {
     let world = installed();
     // What is tested is the text, not how fast a loaded machine starts two programs.
-    world.write(".claude/ralph.toml", "[backpressure]\nbudget_seconds = 110\n");
+    world.write(".claude/ralph.toml", "[backpressure]\nbudget_seconds = 110\nwait_seconds = 110\n");
     let registered = fs::read_to_string(world.settings_file()).unwrap();
     let mut settings: Value = serde_json::from_str(&registered).unwrap();
     settings["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"] = json!(120);

@@ -189,7 +189,8 @@ fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
     assert_eq!(settings.refused(), None);
     let choice = settings.checks();
     let plain = CheckSettings::default();
-    assert_eq!(choice.budget(None), plain.budget(None));
+    let budget = plain.budget(None);
+    assert_eq!((choice.budget(None), choice.wait(budget)), (budget, plain.wait(budget)));
     assert!(!choice.off.is_empty() && choice.always == Some(false));
     let [own] = &choice.checks[..] else { panic!("one check is shown: {choice:?}") };
     let Own {

@@ -88,6 +88,7 @@ fn code_and_schema_take_the_same_settings() {
         ("", "stall_limit"),
         ("", "max_workers"),
         ("[backpressure]\n", "budget_seconds"),
+        ("[backpressure]\n", "wait_seconds"),
         ("[context]\n", "size"),
         ("[refine]\n", "max_iterations"),
         ("[refine]\n", "plateau_threshold"),

@@ -117,6 +117,7 @@ fn a_burst_of_edits_tells_a_finding_once() {
 const HANGS: &str = r#"
 [backpressure]
 budget_seconds = 2
+wait_seconds = 2
 [[backpressure.check]]
 name = "hangs"
 files = ["*.txt"]

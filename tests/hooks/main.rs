@@ -10,6 +10,7 @@ mod backpressure;
 mod bad_disk;
 mod bad_input;
 mod bad_state;
+mod beside;
 mod cancelled;
 mod changed_payloads;
 mod fixtures;

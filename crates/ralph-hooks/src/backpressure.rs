@@ -12,7 +12,7 @@ use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, Glance, StateView};
 use ralph_core::{protocol::edited, text::truncate};
-use ralph_io::{process::clock, project::settings};
+use ralph_io::{process::clock, project::settings, store::checks};
 use serde_json::json;
 
 /// The word in the settings that turns on checks in sessions without a loop.
@@ -40,7 +40,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         Some(bound) => modes::after_tool(&bound.state.mode).after_a_tool(call, &bound, &files),
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
-            Ok(said(&delegate::check(CheckRequest::WithoutLoop(&files))?))
+            Ok(said(event, &delegate::check(CheckRequest::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),
     }
@@ -52,10 +52,10 @@ pub(crate) fn checked(call: &HookCall, bound: &Bound<Glance>, files: &[String]) 
 }
 
 fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
-    if files.is_empty() {
+    if files.is_empty() && !checks::has_found(bound.file.folder()) {
         return Reply::silent();
     }
-    let text = delegate::check(CheckRequest::Edited(&bound.file, files))
+    let text = delegate::check(CheckRequest::Edited(&bound.file, files, &call.input.agent_id))
         // The model must not read silence as "nothing found".
         .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));
     if text.trim().is_empty() {
@@ -66,13 +66,13 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     let seen = json!({"tool": call.input.tool_name, "files": files});
     let told = JournalLine { position: &position, decision: "told", why: &why, seen };
     active_loop::keep(&bound.file, call, told, None::<()>);
-    said(&text)
+    said(call.input.hook_event_name, &text)
 }
 
-fn said(text: &str) -> Reply {
+fn said(event: HookEvent, text: &str) -> Reply {
     match text.trim() {
         "" => Reply::silent(),
-        text => Reply::context(HookEvent::PostToolUse, text),
+        text => Reply::context(event, text),
     }
 }
 

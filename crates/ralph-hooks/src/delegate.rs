@@ -64,9 +64,10 @@ pub fn task_commands(file: &LoopFile, id: &str, within: Duration) -> Result<Opti
 /// What to check.
 #[derive(Debug, Clone, Copy)]
 pub enum CheckRequest<'a> {
-    /// Files edited in a loop.
-    Edited(&'a LoopFile, &'a [String]),
-    /// The checks that were too slow to run after each edit of a loop.
+    /// Files edited in a loop, and the subagent that did; also what the checks beside the work have
+    /// found.
+    Edited(&'a LoopFile, &'a [String], &'a str),
+    /// What the edits of a loop have left at the end of a turn.
     Late(&'a LoopFile),
     /// Files edited without a loop, if the settings ask for checks there.
     WithoutLoop(&'a [String]),
@@ -81,8 +82,9 @@ pub fn check(what: CheckRequest<'_>) -> Result<String> {
     let path = |file: &LoopFile| file.path().to_string_lossy().into_owned();
     let mut arguments = vec!["delegate".to_owned(), "checks".to_owned()];
     match what {
-        CheckRequest::Edited(file, files) => {
-            arguments.extend(["--state".to_owned(), path(file), "--".to_owned()]);
+        CheckRequest::Edited(file, files, agent) => {
+            let agent = format!("--agent={agent}");
+            arguments.extend(["--state".to_owned(), path(file), agent, "--".to_owned()]);
             arguments.extend_from_slice(files);
         }
         CheckRequest::Late(file) => {

@@ -366,9 +366,9 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
     }
 }
 
-/// Adds the results of checks that were too slow to run after the model's edits to the details.
+/// Adds the results of checks that were too slow to answer the model's edits to the details.
 fn add_late_checks(file: &LoopFile) -> Result<()> {
-    if !checks::has_later(file.folder()) {
+    if !checks::has_later(file.folder()) && !checks::has_found(file.folder()) {
         return Ok(());
     }
     let found = delegate::check(CheckRequest::Late(file))

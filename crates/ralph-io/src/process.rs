@@ -24,15 +24,21 @@ pub mod wait_any;
 pub mod watch;
 
 use crate::process::interrupts::{InterruptRequest, Interrupts};
+use crate::process::watch::Watch;
 use anyhow::{Context, Result};
+use ralph_core::text::secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsStr;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+/// How often a caller is asked whether its program is still wanted.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A running child whose standard output will be read.
 #[derive(Debug)]
@@ -193,6 +199,62 @@ pub fn outlive_unless_ended(
     Ok(None)
 }
 
+/// As [`outlive`], as long as it is wanted. `is_wanted` is asked after each change that the watch
+/// sees, and every second. Returns `None` if the program was ended.
+pub fn outlive_while(
+    program: &Path,
+    arguments: &[&str],
+    watch: &Watch,
+    mut is_wanted: impl FnMut() -> bool,
+) -> Result<Option<ExitStatus>> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped());
+    let mut running = start_with_input(&mut command)?;
+    let mut stdout = running.child.stdout.take().context("standard output is not a pipe")?;
+    let mut piece = [0; 4096];
+    let mut ask_at = Instant::now() + ASK_AGAIN;
+    loop {
+        let mut ends = vec![PollFd::new(&stdout, PollFlags::IN)];
+        ends.extend(watch.as_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let left = watch.look_before(ask_at).saturating_duration_since(Instant::now());
+        match poll(&mut ends, Some(&Timespec::try_from(left)?)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
+        let has_changed = watch.take_change(is_ready.get(1) == Some(&true))?;
+        if is_ready[0] && stdout.read(&mut piece)? == 0 {
+            return running.finished_with(Vec::new(), false).map(|ended| Some(ended.status));
+        }
+        if has_changed || Instant::now() >= ask_at {
+            if !is_wanted() {
+                return Ok(None);
+            }
+            ask_at = Instant::now() + ASK_AGAIN;
+        }
+    }
+}
+
+/// Starts a program that outlives this process, and does not wait for it. It inherits none of the
+/// client's secrets.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn start_apart<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    // What it starts could read the environment of its parent.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(secrets::is_clients_secret) {
+            command.env_remove(&name);
+        }
+    }
+    // The client waits until every copy of a hook's output is closed.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().with_context(|| format!("could not start `{}`", program.display()))?;
+    Ok(())
+}
+
 /// Runs a command to its end and returns its output.
 pub fn output(command: &mut Command, deadline: Duration, cap: usize) -> Result<Finished> {
     start(command)?.finish(Instant::now() + deadline, cap)
@@ -221,6 +283,22 @@ mod tests {
         let finished = output(&mut sh(long), Duration::from_secs(20), 10).unwrap();
         assert_eq!((finished.stdout.len(), finished.capped), (10, true));
         assert_eq!(finished.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_that_is_not_wanted_after_a_change_is_ended_and_another_ends_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let watch = Watch::begin(&[folder.path()]).unwrap();
+        let script =
+            format!("touch '{0}/a'; mv '{0}/a' '{0}/b'; sleep 100", folder.path().display());
+        let run = |script: &str, wanted: bool| {
+            let arguments = ["-c", script];
+            outlive_while(Path::new("/bin/sh"), &arguments, &watch, || wanted).unwrap()
+        };
+        let began = Instant::now();
+        assert_eq!(run(&script, false), None);
+        assert!(began.elapsed() < Duration::from_secs(50));
+        assert_eq!(run("sleep 1.2; exit 3", true).and_then(|status| status.code()), Some(3));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! running tools are ended and reported as unfinished.
 
 mod before;
+pub(crate) mod beside;
 mod dedupe;
 mod engine;
 mod fixers;
@@ -18,11 +19,14 @@ pub(crate) use item::targets;
 
 use anyhow::Result;
 use engine::Engine;
+use item::CheckTarget;
 use ralph_core::project::check::answer::CheckReport;
 use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::check::finding::Finding;
 use ralph_io::process::programs;
+use ralph_io::store::checks::LateCheck;
 use ralph_io::store::home::Home;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -36,6 +40,8 @@ pub(crate) struct CheckOrder<'a> {
     /// The folder of the loop whose model edited the files; `None` if the user runs the check.
     pub(crate) of_loop: Option<&'a Path>,
     pub(crate) pace: Pace,
+    /// The ids of the checks to run; `None` for all.
+    pub(crate) only: Option<&'a BTreeSet<String>>,
 }
 
 /// When the checks run, which limits their time.
@@ -43,6 +49,16 @@ pub(crate) struct CheckOrder<'a> {
 pub(crate) enum Pace {
     /// After an edit: all checks within this time. Those known to be too slow run later.
     AfterEdit(Duration),
+    /// After an edit in a loop: the fixers and those checks that are quick enough for the edit to
+    /// wait for them. The others run beside the work.
+    WhileWaiting {
+        /// For the fixers.
+        budget: Duration,
+        /// For all that the edit waits for.
+        wait: Duration,
+    },
+    /// Beside the work: no fixers, and nothing is told.
+    Beside(Duration),
     /// The checks that were too slow for the edits, at the end of the turn or by hand.
     Late(Duration),
     /// The user asked for everything.
@@ -69,12 +85,18 @@ pub(crate) enum CheckResult {
     NotRun(String),
     /// It is too slow for an edit.
     Later,
+    /// It takes longer than the edit waits.
+    Beside,
 }
 
 /// One check and its result.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) name: String,
+    /// Identifies the check within the project.
+    pub(crate) id: String,
+    /// The path of the edited file.
+    pub(crate) path: PathBuf,
     /// The file's name in messages.
     pub(crate) file: String,
     pub(crate) came: CheckResult,
@@ -90,6 +112,8 @@ pub(crate) struct CheckOutcome {
     pub(crate) report: CheckReport,
     /// For the user, in the order in which the checks ended.
     pub(crate) checked: Vec<Checked>,
+    /// The findings of checks beside the work, which are sorted when the model is told.
+    pub(crate) untold: Vec<LateCheck>,
 }
 
 impl CheckOutcome {
@@ -105,19 +129,26 @@ impl CheckOutcome {
 /// # Errors
 /// When nothing can run at all. A tool that fails is not an error.
 pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
+    run_on(order, &item::targets(order)?)
+}
+
+/// As [`run`], for files whose checks are known.
+fn run_on(order: &CheckOrder<'_>, targets: &[CheckTarget]) -> Result<CheckOutcome> {
     let until = match order.pace {
-        Pace::AfterEdit(budget) | Pace::Late(budget) => Some(Instant::now() + budget),
+        Pace::AfterEdit(budget)
+        | Pace::WhileWaiting { budget, .. }
+        | Pace::Beside(budget)
+        | Pace::Late(budget) => Some(Instant::now() + budget),
         Pace::ByHand => None,
     };
     let ralph = programs::running()?;
-    let targets = item::targets(order)?;
     let mut engine = Engine::new(order, until, ralph)?;
     let mut checked = Vec::new();
-    for target in &targets {
-        checked.extend(fixers::run(&engine, target));
+    if !matches!(order.pace, Pace::Beside(_)) {
+        checked.extend(targets.iter().flat_map(|target| fixers::run(&engine, target)));
     }
     engine.settle(&checked);
-    checked.extend(linters::run(&engine, &targets));
-    dedupe::silence(&targets, &mut checked);
-    Ok(engine.outcome(&targets, checked))
+    checked.extend(linters::run(&engine, targets));
+    dedupe::silence(targets, &mut checked);
+    Ok(engine.outcome(targets, checked))
 }

@@ -20,6 +20,7 @@ use ralph_core::evidence::receipt::{Proof, ReceiptStatus, is_of_proof, standing,
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, CriterionRunner, LoopState};
 use ralph_io::project::environment::Surroundings;
+use ralph_io::store::checks;
 use ralph_io::store::lock;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
@@ -99,6 +100,9 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
     let place = order.file.folder().join("verify");
     let _turn = lock::take(&place, order.within.unwrap_or(OTHERS_TURN))
         .context("the criteria of this loop are being run already")?;
+    // A test that shares a port with a check would fail beside it.
+    let _ = checks::renew(order.file.folder());
+    let _alone = checks::hold_back(order.file.folder());
     let mut work = VerifyWork::begin(order, deadline)?;
     for number in 0..MOST_ROUNDS {
         let todo = work.todo(order, number)?;

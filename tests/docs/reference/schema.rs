@@ -178,6 +178,8 @@ fn bounds(top: &mut Value, defs: &mut Map<String, Value>) {
     let section = |name: &str| format!("/properties/{name}/properties");
     let budget = top.pointer_mut(&(section("backpressure") + "/budget_seconds"));
     between(budget.expect("it is there"), 1, 600);
+    let wait = top.pointer_mut(&(section("backpressure") + "/wait_seconds"));
+    between(wait.expect("it is there"), 0, 600);
     let size = top.pointer_mut(&(section("context") + "/size")).expect("it is there");
     between(size, 500, page::MOST as u64);
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();

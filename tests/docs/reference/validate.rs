@@ -109,6 +109,7 @@ fn is(kind: &str, value: &Value) -> bool {
         "array" => value.is_array(),
         "string" => value.is_string(),
         "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         other => panic!("no kind: {other}"),
@@ -123,6 +124,7 @@ fn each_word_is_looked_at() {
     };
     use serde_json::json;
     check(json!({"type": "integer"}), json!(1), json!(1.5));
+    check(json!({"type": "number"}), json!(1.5), json!("1.5"));
     check(json!({"minimum": 1, "maximum": 3}), json!(3), json!(4));
     check(json!({"enum": ["a"]}), json!("a"), json!("b"));
     check(json!({"minLength": 1}), json!("a"), json!(" "));

@@ -6,13 +6,20 @@
 mod around;
 mod copy;
 mod files;
+mod found;
+mod later;
 mod of_loop;
 mod run;
 
 pub use around::Surroundings;
 pub use copy::Copy;
 pub use files::{content, is_file, is_folder, put_back};
-pub use of_loop::{LoopBaseline, add_later, has_later, note_start, start_of, take_later};
+pub use found::{LateCheck, LateFindings, add_found, contents_before, has_found, take_found};
+pub use later::{
+    LaterFile, LaterFiles, add_later, add_unseen, become_runner, beside, has_later, hold_back,
+    may_run, renew, settle, take_later,
+};
+pub use of_loop::{LoopBaseline, note_start, start_of};
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::store::home::Home;

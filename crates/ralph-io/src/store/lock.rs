@@ -56,7 +56,15 @@ impl Lock {
 /// # Errors
 /// If another process held it all that time, or the lock file cannot be opened.
 pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
-    lock(path, OpenOptions::new().create(true).truncate(false), deadline)
+    lock(path, OpenOptions::new().create(true).truncate(false), deadline, File::try_lock)
+}
+
+/// Takes the lock together with others that share it. Nobody can [`take`] it meanwhile.
+///
+/// # Errors
+/// As for [`take`].
+pub fn share(path: &Path, deadline: Duration) -> Result<Lock> {
+    lock(path, OpenOptions::new().create(true).truncate(false), deadline, File::try_lock_shared)
 }
 
 /// As `take`, for a reader: creates no lock file beside a document that nobody has written to.
@@ -64,10 +72,15 @@ pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
 /// # Errors
 /// As for `take`, and if there is no lock file.
 pub fn take_existing(path: &Path, deadline: Duration) -> Result<Lock> {
-    lock(path, &mut OpenOptions::new(), deadline)
+    lock(path, &mut OpenOptions::new(), deadline, File::try_lock)
 }
 
-fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> {
+fn lock(
+    path: &Path,
+    how: &mut OpenOptions,
+    deadline: Duration,
+    attempt: fn(&File) -> Result<(), TryLockError>,
+) -> Result<Lock> {
     let lock_path = path.with_extension("lock");
     let describe = || format!("could not lock `{}`", lock_path.display());
     let file = how
@@ -82,7 +95,7 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
     let left = LATEST.get().map(|latest| latest.saturating_duration_since(began));
     let deadline = left.map_or(deadline, |left| deadline.min(left));
     loop {
-        match file.try_lock() {
+        match attempt(&file) {
             Ok(()) => return Ok(Lock { file }),
             Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
             Err(TryLockError::WouldBlock) if began.elapsed() >= deadline => {

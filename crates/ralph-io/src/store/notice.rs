@@ -3,20 +3,19 @@
 //! The process claims a marker file in the loop's folder before it sends anything, so that an event
 //! is told once however often it is noticed: by a hook that is started twice, or after a kill.
 
-use crate::process::{clock, programs};
+use crate::process::{self, clock, programs};
 use crate::store::atomic;
 use crate::store::journal::{self, JournalEntry};
 use crate::store::loop_file::LoopFile;
 use anyhow::{Context, Result};
 use ralph_core::state::LoopState;
-use ralph_core::text::secrets;
 use ralph_core::views::notice::{self, NoticeEvent};
 use rustix::fs::OFlags;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The journal's words for a notification.
@@ -97,24 +96,14 @@ pub fn entry(state: &LoopState, why: String, seen: Value) -> JournalEntry {
 
 fn start(file: &LoopFile, event: &NoticeEvent) -> Result<()> {
     let ralph = programs::running()?.with_file_name("ralph");
-    let mut command = Command::new(&ralph);
-    command.args(["delegate", "notify"]);
-    command.arg(serde_json::to_string(event).context("could not write the event")?);
-    command.arg("--state").arg(file.path());
+    let event = serde_json::to_string(event).context("could not write the event")?;
+    let mut arguments: Vec<OsString> =
+        ["delegate", "notify", &event, "--state"].map(Into::into).into();
+    arguments.push(file.path().into());
     if let Some(driver) = DRIVER.get() {
-        command.args(["--driver", driver]);
+        arguments.extend(["--driver", driver].map(Into::into));
     }
-    // The user's program could read the environment of its parent.
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(secrets::is_clients_secret) {
-            command.env_remove(&name);
-        }
-    }
-    // The client waits until every copy of a hook's output is closed.
-    let nothing = || Stdio::null();
-    command.stdin(nothing()).stdout(nothing()).stderr(nothing());
-    command.spawn().with_context(|| format!("could not start `{}`", ralph.display()))?;
-    Ok(())
+    process::start_apart(&ralph, &arguments)
 }
 
 /// Claims an event for this process. False if another process has claimed it.

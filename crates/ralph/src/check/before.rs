@@ -47,35 +47,38 @@ enum Then {
     CannotTell,
 }
 
-/// The findings from before the work; unknown if they cannot be found in time.
-pub(super) fn known(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> KnownFindings {
-    let Some(tree) = engine.trees.of(&target.root) else { return KnownFindings::Unknown };
+/// The findings from before the work; `None` if the time is too short to find them.
+pub(super) fn known(
+    engine: &Engine<'_>,
+    target: &CheckTarget,
+    item: &CheckItem,
+) -> Option<KnownFindings> {
+    let Some(tree) = engine.trees.of(&target.root) else { return Some(KnownFindings::Unknown) };
     let name = format!("{} in {tree}", item.id);
-    let Some(patience) = engine.left_for(target, item) else { return KnownFindings::Unknown };
+    let patience = engine.left_for(target, item)?;
     // Of several simultaneous edits, one runs the check and the others read its result.
-    let Ok(_held) = target.kept.lock(&name, patience) else { return KnownFindings::Unknown };
-    let Some(left) = engine.left_for(target, item) else { return KnownFindings::Unknown };
+    let _held = target.kept.lock(&name, patience).ok()?;
+    let left = engine.left_for(target, item)?;
     match target.kept.read(&name) {
-        Some(Then::Found(keys)) => return KnownFindings::Known(keys),
+        Some(Then::Found(keys)) => return Some(KnownFindings::Known(keys)),
         // Try again only with much more time; otherwise each edit would wait for the deadline in
         // vain.
-        Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => {
-            return KnownFindings::Unknown;
-        }
-        Some(Then::CannotTell) => return KnownFindings::Unknown,
+        Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => return None,
+        Some(Then::CannotTell) => return Some(KnownFindings::Unknown),
         // The edit would wait for the deadline in vain.
-        _ if !Durations::of(target).fits(&item.id, left) => return KnownFindings::Unknown,
+        _ if !Durations::of(target).fits(&item.id, left) => return None,
         _ => {}
     }
     let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {
-        return KnownFindings::Unknown;
+        return Some(KnownFindings::Unknown);
     };
     let then = look(engine, target, item, &copy);
     // A result that cannot be written is computed again next time.
     let _ = then.as_ref().map(|then| target.kept.write(&name, then));
-    match then {
-        Some(Then::Found(keys)) => KnownFindings::Known(keys),
-        _ => KnownFindings::Unknown,
+    match then? {
+        Then::Found(keys) => Some(KnownFindings::Known(keys)),
+        Then::TooSlow(_) => None,
+        Then::CannotTell => Some(KnownFindings::Unknown),
     }
 }
 

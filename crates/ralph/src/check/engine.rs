@@ -10,6 +10,7 @@ use ralph_core::project::check::answer::{self, CheckReport};
 use ralph_core::project::check::finding::Finding;
 use ralph_core::state::Bounds;
 use ralph_io::process::clock;
+use ralph_io::store::checks::LateCheck;
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -18,12 +19,16 @@ use std::time::{Duration, Instant};
 /// The time limit of one tool if nothing else limits it.
 const FAR: Duration = Duration::from_secs(600);
 
+/// The time that an edit waits for its checks after fixers that took all of its time.
+const AFTER_FIXERS: Duration = Duration::from_millis(300);
+
 /// With less time than this, a tool is not started.
 const LEAST: Duration = Duration::from_millis(50);
 
 /// One run.
 pub(super) struct Engine<'a> {
     pub(super) order: &'a CheckOrder<'a>,
+    began: Instant,
     until: Option<Instant>,
     /// When the fixers must stop, to leave time for the checks and tests.
     fixers_until: Option<Instant>,
@@ -36,6 +41,8 @@ pub(super) struct Engine<'a> {
     pub(super) trees: Trees,
     /// All findings, for the file with the full text.
     pub(super) all: Mutex<Vec<Finding>>,
+    /// The findings that are told later.
+    untold: Mutex<Vec<LateCheck>>,
 }
 
 impl<'a> Engine<'a> {
@@ -54,12 +61,30 @@ impl<'a> Engine<'a> {
             Some(read) => read?.and_then(|document| document.state.bounds),
             None => None,
         };
-        let all = Mutex::default();
-        Ok(Engine { order, until, fixers_until, settled_ms, ralph, bounds, trees, all })
+        let (all, untold) = (Mutex::default(), Mutex::default());
+        let began = now;
+        Ok(Engine {
+            order,
+            began,
+            until,
+            fixers_until,
+            settled_ms,
+            ralph,
+            bounds,
+            trees,
+            all,
+            untold,
+        })
     }
 
-    /// Records that fixers have changed files, so that earlier results are no longer valid.
+    /// Records that the fixers are done. If they have changed files, earlier results are no longer
+    /// valid.
     pub(super) fn settle(&mut self, fixed: &[Checked]) {
+        if let Pace::WhileWaiting { wait, .. } = self.order.pace {
+            // What is known at once answers the edit also after slow fixers.
+            let least = Instant::now() + wait.min(AFTER_FIXERS);
+            self.until = Some(least.max(self.began + wait));
+        }
         if fixed.iter().any(|one| one.fixed) {
             self.settled_ms = clock::now().as_millisecond();
         }
@@ -88,25 +113,49 @@ impl<'a> Engine<'a> {
     /// The time for all checks of the run, for messages.
     pub(super) fn budget(&self) -> Duration {
         match self.order.pace {
-            Pace::AfterEdit(budget) | Pace::Late(budget) => budget,
+            Pace::AfterEdit(budget)
+            | Pace::WhileWaiting { budget, .. }
+            | Pace::Beside(budget)
+            | Pace::Late(budget) => budget,
             Pace::ByHand => FAR,
         }
     }
 
     /// True for a check that was too slow for edits, until it has run with enough time.
     pub(super) fn is_for_later(&self, target: &CheckTarget, id: &str) -> bool {
-        matches!(self.order.pace, Pace::AfterEdit(_)) && Durations::of(target).is_too_slow(id)
+        !matches!(self.order.pace, Pace::Late(_) | Pace::ByHand)
+            && Durations::of(target).is_too_slow(id)
     }
 
-    /// The findings that the model was not told a moment ago, and the number of the others.
+    /// True while an edit waits, for whose slow checks a runner is at hand.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.order.pace, Pace::WhileWaiting { .. })
+    }
+
+    /// True for a check that takes longer than the edit waits.
+    pub(super) fn is_for_beside(&self, target: &CheckTarget, item: &CheckItem) -> bool {
+        let quick = |left| Durations::of(target).is_quick(item, left);
+        self.is_waiting() && !self.left(None).is_some_and(quick)
+    }
+
+    /// The findings that the model was not told a moment ago, and the number of the others. What
+    /// was found beside the work is sorted when the model is told.
     pub(super) fn untold(
         &self,
         target: &CheckTarget,
         id: &str,
         new: Vec<Finding>,
     ) -> (Vec<Finding>, usize) {
+        if matches!(self.order.pace, Pace::Beside(_)) && !new.is_empty() {
+            let found =
+                LateCheck { root: target.root.clone(), id: id.to_owned(), new: new.clone() };
+            if let Ok(mut untold) = self.untold.lock() {
+                untold.push(found);
+            }
+            return (new, 0);
+        }
         match self.order.of_loop {
-            Some(of_loop) => ToldFindings::of(target, of_loop).sort(id, new, self.settled_ms),
+            Some(of_loop) => ToldFindings::of(&target.kept, of_loop).sort(id, new, self.settled_ms),
             None => (new, 0),
         }
     }
@@ -136,13 +185,15 @@ impl<'a> Engine<'a> {
                 CheckResult::Unfinished(what) => report.unfinished.push((name, what.clone())),
                 CheckResult::NotRun(why) => report.not_run.push((name, why.clone())),
                 CheckResult::Later => report.later.push((name, self.when())),
+                CheckResult::Beside => report.beside.push(name),
             }
         }
         for target in targets {
             let untold = self.untold_lacks(target);
             report.not_run.extend(untold);
         }
-        CheckOutcome { report, checked }
+        let untold = self.untold.into_inner().unwrap_or_default();
+        CheckOutcome { report, checked, untold }
     }
 
     /// When the slow checks run.
@@ -158,7 +209,7 @@ impl<'a> Engine<'a> {
         let lacks = target.lacking.iter().map(|one| (one.name.clone(), one.why.clone()));
         match self.order.of_loop {
             Some(of_loop) => {
-                let told = ToldFindings::of(target, of_loop);
+                let told = ToldFindings::of(&target.kept, of_loop);
                 lacks.filter(|(name, why)| told.is_first(&format!("{name}: {why}"))).collect()
             }
             None => lacks.collect(),

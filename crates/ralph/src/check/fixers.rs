@@ -17,7 +17,7 @@ pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget) -> Vec<Checked> {
     let held = target.kept.lock(&lock, engine.left(None).unwrap_or_default());
     let results = fixers.into_iter().map(|item| match &held {
         Ok(_) => fix(engine, target, item),
-        Err(_) => checked(target, item, busy(), Duration::ZERO, false),
+        Err(_) => item.checked(target, busy(), Duration::ZERO, false),
     });
     results.collect()
 }
@@ -29,11 +29,11 @@ fn busy() -> CheckResult {
 fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
     let began = Instant::now();
     if engine.is_for_later(target, &item.id) {
-        return checked(target, item, CheckResult::Later, Duration::ZERO, false);
+        return item.checked(target, CheckResult::Later, Duration::ZERO, false);
     }
     let Some(before) = checks::content(&target.file) else {
         let gone = CheckResult::NotRun("the file is gone".to_owned());
-        return checked(target, item, gone, began.elapsed(), false);
+        return item.checked(target, gone, began.elapsed(), false);
     };
     let came = tool::run(engine, target, item);
     let mut after = checks::content(&target.file).unwrap_or_else(|| before.clone());
@@ -46,16 +46,5 @@ fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
             after.clone_from(&before);
         }
     }
-    checked(target, item, came, began.elapsed(), after != before)
-}
-
-fn checked(
-    target: &CheckTarget,
-    item: &CheckItem,
-    came: CheckResult,
-    took: Duration,
-    fixed: bool,
-) -> Checked {
-    let (name, file) = (item.check.name.clone(), target.name());
-    Checked { name, file, came, took, fixed }
+    item.checked(target, came, began.elapsed(), after != before)
 }

@@ -1,7 +1,7 @@
 //! The edited files, and the checks of each.
 
-use super::CheckOrder;
 use super::remembered::Durations;
+use super::{CheckOrder, CheckResult, Checked};
 use anyhow::Result;
 use ralph_core::project::check::{Check, CheckKind, FindingScope, Lacking, languages};
 use ralph_io::store::checks::{self, CheckStore, Surroundings};
@@ -49,6 +49,20 @@ impl CheckTarget {
     }
 }
 
+impl CheckItem {
+    /// Its result on this file.
+    pub(super) fn checked(
+        &self,
+        target: &CheckTarget,
+        came: CheckResult,
+        took: Duration,
+        fixed: bool,
+    ) -> Checked {
+        let (name, id) = (self.check.name.clone(), self.id.clone());
+        Checked { name, id, path: target.file.clone(), file: target.name(), came, took, fixed }
+    }
+}
+
 /// The path relative to the root, or the whole path if it is outside.
 pub(super) fn relative(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
@@ -79,7 +93,8 @@ fn target(order: &CheckOrder<'_>, file: PathBuf) -> Result<CheckTarget> {
     let plan = languages::plan(&Surroundings::of(&file, &root, &kept));
     let plan = order.choice.apply(plan, &root, &file);
     let item = |check: Check| CheckItem { id: id(&check, &file), check };
-    let items = plan.checks.into_iter().map(item).collect();
+    let is_due = |item: &CheckItem| order.only.is_none_or(|only| only.contains(&item.id));
+    let items = plan.checks.into_iter().map(item).filter(is_due).collect();
     Ok(CheckTarget { items, lacking: plan.lacking, file, root, kept })
 }
 

@@ -45,8 +45,15 @@ fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked 
     let began = Instant::now();
     let came = match engine.is_for_later(target, &item.id) {
         true => CheckResult::Later,
+        false if engine.is_for_beside(target, item) => CheckResult::Beside,
         false => tool::run(engine, target, item),
     };
-    let (name, file) = (item.check.name.clone(), target.name());
-    Checked { name, file, came, took: began.elapsed(), fixed: false }
+    // What did not finish while the edit waited gets its time beside the work.
+    let came = match came {
+        CheckResult::Unfinished(_) if engine.is_waiting() && engine.left(None).is_none() => {
+            CheckResult::Beside
+        }
+        came => came,
+    };
+    item.checked(target, came, began.elapsed(), false)
 }

@@ -2,7 +2,8 @@
 
 use super::Pace;
 use super::engine::Engine;
-use super::item::CheckTarget;
+use super::item::{CheckItem, CheckTarget};
+use ralph_core::project::check::CheckKind;
 use ralph_core::project::check::baseline;
 use ralph_core::project::check::finding::{Finding, FindingKey};
 use ralph_core::project::check::timings::{CheckTimes, Had};
@@ -30,6 +31,11 @@ impl<'a> Durations<'a> {
         self.of_check(id).is_some_and(|measured| measured.is_too_slow())
     }
 
+    /// True if the check probably finishes within this time.
+    pub(super) fn is_quick(&self, item: &CheckItem, left: Duration) -> bool {
+        CheckTimes::is_quick(self.of_check(&item.id), &item.check, left)
+    }
+
     /// True if the time is enough for a run without caches, as far as known.
     pub(super) fn fits(&self, id: &str, left: Duration) -> bool {
         self.of_check(id).is_none_or(|measured| measured.fits(left))
@@ -46,14 +52,21 @@ impl<'a> Durations<'a> {
     }
 
     /// Records a run.
-    pub(super) fn note(&self, id: &str, took: Duration, finished: bool, engine: &Engine<'_>) {
+    pub(super) fn note(
+        &self,
+        item: &CheckItem,
+        took: Duration,
+        finished: bool,
+        engine: &Engine<'_>,
+    ) {
         let had = match engine.order.pace {
-            Pace::AfterEdit(_) => Had::TimeOfAnEdit,
+            Pace::WhileWaiting { .. } if item.check.kind != CheckKind::Fix => Had::TimeOfAWait,
+            Pace::WhileWaiting { .. } | Pace::AfterEdit(_) | Pace::Beside(_) => Had::TimeOfAnEdit,
             Pace::Late(_) | Pace::ByHand => Had::TimeEnough,
         };
         // If the write fails, the next run is measured again.
         let _ = self.kept.update("durations", |all: &mut BTreeMap<String, CheckTimes>| {
-            all.entry(id.to_owned()).or_default().note(took, finished, had);
+            all.entry(item.id.clone()).or_default().note(took, finished, had);
         });
     }
 }
@@ -73,8 +86,8 @@ struct Memory {
 }
 
 impl<'a> ToldFindings<'a> {
-    pub(super) fn of(target: &'a CheckTarget, of_loop: &Path) -> ToldFindings<'a> {
-        ToldFindings { kept: &target.kept, name: format!("told in {}", of_loop.display()) }
+    pub(super) fn of(kept: &'a CheckStore, of_loop: &Path) -> ToldFindings<'a> {
+        ToldFindings { kept, name: format!("told in {}", of_loop.display()) }
     }
 
     /// Removes the findings that were reported a moment ago, and records the others as reported

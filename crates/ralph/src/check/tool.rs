@@ -8,7 +8,7 @@ use super::parsers;
 use super::remembered::Durations;
 use ralph_core::project::check::finding::Finding;
 use ralph_core::project::check::parsers::{ParsedOutput, Printed};
-use ralph_core::project::check::{Check, CheckMethod, FindingScope, baseline};
+use ralph_core::project::check::{Check, CheckKind, CheckMethod, FindingScope, baseline};
 use ralph_io::process::clock;
 use ralph_io::process::command::CommandEnd;
 use ralph_io::store::checks::{self, Limits};
@@ -60,7 +60,14 @@ fn sorted(
     }
     let before = match found.is_empty() {
         true => baseline::KnownFindings::Unknown,
-        false => before::known(engine, target, item),
+        false => match before::known(engine, target, item) {
+            Some(known) => known,
+            // With more time, it is known what is new.
+            None if engine.is_waiting() && item.check.kind != CheckKind::Fix => {
+                return CheckResult::Beside;
+            }
+            None => baseline::KnownFindings::Unknown,
+        },
     };
     let edited = target.name();
     let sorted = baseline::sort(found, &before, |file| file == edited);
@@ -108,7 +115,7 @@ fn here(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFind
     let Some(left) = engine.left_for(target, item) else { return no_time(engine) };
     let (looked, took) = look(engine, &item.check, &place, left);
     let finished = !matches!(looked, ToolFindings::Unfinished(_));
-    Durations::of(target).note(&item.id, took, finished, engine);
+    Durations::of(target).note(item, took, finished, engine);
     looked
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         choice: &choice,
         of_loop: of_loop.as_deref(),
         pace,
+        only: None,
     };
     match args.explain {
         true => explained::run(&order, args.json),
@@ -85,7 +86,7 @@ fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
         let message = "no loop is live in this session; name the files: `ralph check FILE`";
         return Err(refused(Exit::No, message));
     };
-    Ok(checks::take_later(of_loop))
+    Ok(checks::take_later(of_loop).into_keys().collect())
 }
 
 /// The check settings of the file's project. Prints the problems found in the settings.
@@ -135,7 +136,9 @@ fn verdict(one: &Checked) -> (String, Colour) {
     match &one.came {
         CheckResult::Unfinished(_) => ("did not finish".to_owned(), Colour::Yellow),
         CheckResult::NotRun(_) => ("did not run".to_owned(), Colour::Yellow),
-        CheckResult::Later => ("too slow for an edit".to_owned(), Colour::Yellow),
+        CheckResult::Later | CheckResult::Beside => {
+            ("too slow for an edit".to_owned(), Colour::Yellow)
+        }
         CheckResult::Found { new, old, elsewhere, told_before } => {
             let counts =
                 [(new.len() + told_before, "new"), (*old, "old"), (*elsewhere, "elsewhere")];
@@ -166,7 +169,7 @@ fn document(outcome: &CheckOutcome) -> serde_json::Value {
                 CheckResult::Found { new, old, .. } => ("found", &new[..], *old, ""),
                 CheckResult::Unfinished(why) => ("unfinished", &[][..], 0, why.as_str()),
                 CheckResult::NotRun(why) => ("not_run", &[][..], 0, why.as_str()),
-                CheckResult::Later => ("later", &[][..], 0, ""),
+                CheckResult::Later | CheckResult::Beside => ("later", &[][..], 0, ""),
             };
             json!({"name": one.name, "file": one.file, "state": state, "findings": findings,
                 "old": old, "fixed": one.fixed, "why": why,

@@ -2,7 +2,8 @@
 
 use super::tools;
 use crate::session::{Ran, World};
-use serde_json::json;
+use crate::wait_until;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -101,8 +102,21 @@ impl Project {
     }
 
     /// Gives checks all the time in the world, for tests that are not about time: machines are slow.
+    /// An edit waits for all of them.
     pub fn patient(self) -> Project {
-        self.world.settings("[backpressure]\nbudget_seconds = 110\n");
+        self.with_budget(110)
+    }
+
+    /// Gives checks so many seconds, and lets an edit wait for all of them.
+    pub fn with_budget(self, seconds: u32) -> Project {
+        let settings =
+            format!("[backpressure]\nbudget_seconds = {seconds}\nwait_seconds = {seconds}\n");
+        self.world.settings(&settings);
+        self.with_patient_hook()
+    }
+
+    /// Registers the hook with a timeout that no check reaches.
+    pub fn with_patient_hook(self) -> Project {
         let entry =
             json!({"type": "command", "command": "ralph-backpressure settings", "timeout": 120});
         let settings =
@@ -128,7 +142,22 @@ impl Project {
     /// The client tells of a file that was written.
     pub fn edited(&self, path: &str) -> Answer {
         let input = json!({"file_path": self.path(path), "content": "x"});
-        let members = json!({"tool_name": "Write", "tool_input": input});
+        self.used(path, json!({"tool_name": "Write", "tool_input": input}))
+    }
+
+    /// Waits for the checks beside the work, and returns what the next tool tells of them.
+    pub fn late(&self) -> Answer {
+        let list = self.world.state_path().with_file_name("later.json");
+        let is_done = || {
+            let list = fs::read_to_string(&list).unwrap_or_default();
+            !list.contains("\"at_stop\":false")
+        };
+        assert!(wait_until(Duration::from_secs(120), is_done), "checks are still due");
+        self.used("late", json!({"tool_name": "Read", "tool_input": {"file_path": "/x"}}))
+    }
+
+    /// The hook's answer after a tool.
+    fn used(&self, path: &str, members: Value) -> Answer {
         let began = Instant::now();
         let ran = self.world.event("ralph-backpressure", "PostToolUse", members);
         let answer = Answer { took: began.elapsed(), text: text_of(&ran) };

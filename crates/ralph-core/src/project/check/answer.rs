@@ -7,6 +7,7 @@
 use super::finding::Finding;
 use crate::text::sanitize;
 use crate::text::truncate::bounded;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -24,7 +25,7 @@ const MOST: usize = 40;
 const PER_FINDING: usize = 500;
 
 /// The results of the checks of one tool call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// The edited files, as the model knows them.
     pub files: Vec<String>,
@@ -44,6 +45,9 @@ pub struct CheckReport {
     pub not_run: Vec<(String, String)>,
     /// Checks that are too slow for an edit and run when the turn ends.
     pub later: Vec<(String, String)>,
+    /// Checks that run beside the work. The model is told of them only with something else: what
+    /// they find follows.
+    pub beside: Vec<String>,
     /// Path of the file with all findings.
     pub full: String,
 }
@@ -153,6 +157,10 @@ fn the_rest(report: &CheckReport) -> String {
         text.push('\n');
         text.push_str(&line);
     };
+    if says_something && !report.beside.is_empty() {
+        let names = sanitize::visible(&report.beside.join(", ")).into_owned();
+        add(format!("Not known yet: {names}. You are told later what they find."));
+    }
     if says_something && report.old > 0 {
         add(format!("{}, from before this work, not listed.", count(report.old, "old finding")));
     }
@@ -219,7 +227,8 @@ mod tests {
     #[test]
     fn all_is_well_is_silence_also_where_there_are_old_findings() {
         check(&report(Vec::new()), "");
-        check(&CheckReport { old: 300, elsewhere: 2, ..report(Vec::new()) }, "");
+        let beside = vec!["tsc".to_owned()];
+        check(&CheckReport { old: 300, elsewhere: 2, beside, ..report(Vec::new()) }, "");
     }
 
     #[test]
@@ -249,6 +258,7 @@ mod tests {
             later: pair("tsc", "at the end of the turn"),
             told_before: 2,
             elsewhere: 3,
+            beside: vec!["mypy".to_owned(), "pytest".to_owned()],
             ..report(Vec::new())
         };
         check(
@@ -257,7 +267,7 @@ mod tests {
              before you edit it.\n2 findings reported before: still there.\nvitest did not finish \
              (ended at the deadline of 12 s), so its result is unknown.\nruff did \
              not run: not installed\ntsc is too slow for an edit and runs later: at the end of the \
-             turn\n3 findings in other files, not listed: it is not known whether this work \
+             turn\nNot known yet: mypy, pytest. You are told later what they find.\n3 findings in other files, not listed: it is not known whether this work \
              brought them.",
         );
     }

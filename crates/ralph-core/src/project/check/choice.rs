@@ -12,8 +12,11 @@ use std::time::Duration;
 /// Default for `budget_seconds`.
 const BUDGET: u64 = 12;
 
+/// Default for `wait_seconds`.
+const WAIT: f64 = 1.5;
+
 /// The section `[backpressure]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckSettings {
     /// Run the checks also in sessions without a loop.
@@ -22,6 +25,10 @@ pub struct CheckSettings {
     /// Seconds for all checks of an edit together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_seconds: Option<u64>,
+    /// Seconds that an edit in a loop waits for its checks. Those that take longer run beside the
+    /// work. From `budget_seconds` on, the edit waits for all checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_seconds: Option<f64>,
     /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers, `all`
     /// everything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -58,6 +65,7 @@ impl CheckSettings {
     pub fn over(mut self, below: CheckSettings) -> CheckSettings {
         self.always = self.always.or(below.always);
         self.budget_seconds = self.budget_seconds.or(below.budget_seconds);
+        self.wait_seconds = self.wait_seconds.or(below.wait_seconds);
         self.off.extend(below.off);
         let ours: Vec<String> = self.checks.iter().map(|own| own.name.clone()).collect();
         self.checks.extend(below.checks.into_iter().filter(|own| !ours.contains(&own.name)));
@@ -77,6 +85,11 @@ impl CheckSettings {
                 "`backpressure.budget_seconds` is a whole number from 1 to 600, not {given}"
             ));
         }
+        if let Some(given) = self.wait_seconds.filter(|given| !(0.0..=600.0).contains(given)) {
+            return Some(format!(
+                "`backpressure.wait_seconds` is a number from 0 to 600, not {given}"
+            ));
+        }
         let lacks = |own: &Own| match (own.name.is_empty(), own.command.trim().is_empty()) {
             (true, _) => Some("each `[[backpressure.check]]` needs a `name`".to_owned()),
             (_, true) => {
@@ -93,6 +106,12 @@ impl CheckSettings {
         let set = Duration::from_secs(self.budget_seconds.unwrap_or(BUDGET));
         let most = registered.unwrap_or(Duration::from_secs(15)).saturating_sub(MARGIN);
         set.min(most.max(Duration::from_secs(1)))
+    }
+
+    /// How long an edit in a loop waits; `None` if it waits for all checks.
+    pub fn wait(&self, budget: Duration) -> Option<Duration> {
+        let wait = Duration::try_from_secs_f64(self.wait_seconds.unwrap_or(WAIT)).ok()?;
+        (wait < budget).then_some(wait)
     }
 
     /// Applies these settings to the plan for a file below `root`.
@@ -273,6 +292,7 @@ mod tests {
         let project = CheckSettings {
             always: Some(true),
             budget_seconds: Some(5),
+            wait_seconds: Some(0.5),
             off: vec!["tsc".to_owned()],
             checks: vec![own("evil", &["*"], "rm")],
         };
@@ -323,5 +343,20 @@ mod tests {
         assert_eq!(seconds(None, Some(10)), 7.5);
         assert_eq!(seconds(Some(60), Some(120)), 60.0);
         assert_eq!(seconds(None, Some(2)), 1.0);
+    }
+
+    #[test]
+    fn an_edit_waits_for_a_moment_or_for_all_checks() {
+        let of = |wait_seconds| CheckSettings { wait_seconds, ..CheckSettings::default() };
+        let wait = |set| {
+            assert_eq!(of(set).refused(), None);
+            of(set).wait(Duration::from_secs(12)).map(|wait| wait.as_secs_f64())
+        };
+        assert_eq!(wait(None), Some(1.5));
+        assert_eq!(wait(Some(0.0)), Some(0.0));
+        assert_eq!((wait(Some(12.0)), wait(Some(600.0))), (None, None));
+        for refused in [-0.5, 600.5, f64::NAN] {
+            assert!(of(Some(refused)).refused().unwrap().contains("from 0 to 600"));
+        }
     }
 }

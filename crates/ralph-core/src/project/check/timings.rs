@@ -1,5 +1,7 @@
-//! Decides from a check's previous runs whether it is too slow for an edit.
+//! Decides from a check's previous runs when it runs after an edit: while the edit waits, beside the
+//! work, or at the end of the turn.
 
+use super::{Check, CheckKind, FindingScope};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ pub struct CheckTimes {
 /// How much time a run had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Had {
+    /// The time that an edit waits. What does not finish runs again, beside the work.
+    TimeOfAWait,
     /// The rest of an edit's budget.
     TimeOfAnEdit,
     /// Minutes.
@@ -31,6 +35,16 @@ impl CheckTimes {
     /// True if the check is deferred to the end of the turn.
     pub fn is_too_slow(&self) -> bool {
         self.missed >= MISSES
+    }
+
+    /// True if the check probably finishes within this time. One that was never run counts as slow
+    /// if it reads a whole project or runs tests.
+    pub fn is_quick(of: Option<CheckTimes>, check: &Check, left: Duration) -> bool {
+        match of {
+            // The last run may have shared the processor with fewer others.
+            Some(times) => left >= Duration::from_millis(times.last_ms + times.last_ms / 2),
+            None => check.scope == FindingScope::File && check.kind != CheckKind::Test,
+        }
     }
 
     /// True if the remaining time is enough for a cold run, as far as is known.
@@ -44,7 +58,8 @@ impl CheckTimes {
         self.last_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.longest_ms = self.longest_ms.max(self.last_ms);
         self.missed = match (finished, had) {
-            (true, Had::TimeOfAnEdit) => 0,
+            (true, Had::TimeOfAWait | Had::TimeOfAnEdit) => 0,
+            (false, Had::TimeOfAWait) => self.missed,
             (true, Had::TimeEnough) => self.missed.min(MISSES - 1),
             (false, Had::TimeOfAnEdit) => self.missed.saturating_add(1),
             (false, Had::TimeEnough) => MISSES,
@@ -55,14 +70,22 @@ impl CheckTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::check::parsers::OutputFormat;
+    use crate::project::check::{CheckMethod, Parser};
+    use std::path::PathBuf;
 
-    /// `+` finished, `-` did not; `F` and `N` are the same for a run with enough time.
+    /// `+` finished, `-` did not; `F` and `N` are the same for a run with enough time, `w` and `v`
+    /// for the time that an edit waits.
     #[track_caller]
     fn check(runs: &str, expected: bool) {
         let mut measured = CheckTimes::default();
         for run in runs.chars() {
-            let had = if matches!(run, '+' | '-') { Had::TimeOfAnEdit } else { Had::TimeEnough };
-            measured.note(Duration::from_millis(7), matches!(run, '+' | 'F'), had);
+            let had = match run {
+                '+' | '-' => Had::TimeOfAnEdit,
+                'w' | 'v' => Had::TimeOfAWait,
+                _ => Had::TimeEnough,
+            };
+            measured.note(Duration::from_millis(7), matches!(run, '+' | 'F' | 'w'), had);
         }
         assert_eq!(measured.is_too_slow(), expected, "{runs}");
     }
@@ -78,6 +101,36 @@ mod tests {
         check("--F+-", false);
         check("N", true);
         check("F-", false);
+        check("vv", false);
+        check("--v", true);
+        check("-w-", false);
+    }
+
+    #[test]
+    fn what_was_never_run_is_slow_by_its_nature_and_then_its_last_run_decides() {
+        let of = |scope: FindingScope, kind| Check {
+            name: String::new(),
+            kind,
+            by: CheckMethod::Parser(Parser::Json),
+            folder: PathBuf::new(),
+            scope,
+            form: OutputFormat::Plain,
+            why: String::new(),
+            limit: None,
+        };
+        let file = of(FindingScope::File, CheckKind::Look);
+        let test = of(FindingScope::File, CheckKind::Test);
+        let whole = of(FindingScope::Whole("/p".into()), CheckKind::Look);
+        let left = Duration::from_millis(900);
+        let never_run = [&file, &test, &whole].map(|it| CheckTimes::is_quick(None, it, left));
+        assert_eq!(never_run, [true, false, false]);
+        let mut times = CheckTimes::default();
+        for (ms, expected) in [(600, true), (601, false)] {
+            times.note(Duration::from_millis(ms), true, Had::TimeOfAnEdit);
+            for check in [&file, &test, &whole] {
+                assert_eq!(CheckTimes::is_quick(Some(times), check, left), expected, "{ms}");
+            }
+        }
     }
 
     #[test]

@@ -1,15 +1,10 @@
-//! What the checks keep in a loop's folder: the tree that the loop started from, and the files
-//! still to be checked.
+//! The tree that a loop started from, kept in its folder.
 
 use super::Surroundings;
 use crate::{git::checkpoint, store::document::Document};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-
-/// The most files remembered. With more edits than that in one turn, the criteria have to find the
-/// rest.
-const MOST_LATER: usize = 500;
 
 /// The project as it was when the loop started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,57 +38,10 @@ fn start(of_loop: &Path) -> Document<LoopBaseline> {
     Document::json(of_loop.join("start.json"))
 }
 
-/// True if files remain to be checked. Every stop asks this, so it costs one system call.
-pub fn has_later(of_loop: &Path) -> bool {
-    later(of_loop).path.symlink_metadata().is_ok()
-}
-
-/// Remembers files for the end of the turn.
-///
-/// # Errors
-/// If they cannot be written.
-pub fn add_later(of_loop: &Path, files: &[PathBuf]) -> Result<()> {
-    later(of_loop).update(|all| {
-        for file in files {
-            if !all.contains(file) && all.len() < MOST_LATER {
-                all.push(file.clone());
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Returns the remembered files and forgets them.
-pub fn take_later(of_loop: &Path) -> Vec<PathBuf> {
-    let later = later(of_loop);
-    let Ok(_held) = later.lock() else { return Vec::new() };
-    let all = later.read().ok().flatten();
-    // If the list cannot be removed, its files are checked once more.
-    let _ = std::fs::remove_file(&later.path);
-    all.unwrap_or_default()
-}
-
-fn later(of_loop: &Path) -> Document<Vec<PathBuf>> {
-    Document::cache(of_loop.join("later.json"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
-
-    #[test]
-    fn files_for_later_are_remembered_once_and_forgotten_when_they_are_taken() {
-        let folder = tempfile::tempdir().unwrap();
-        let [a, b] = ["/a", "/b"].map(PathBuf::from);
-        assert!(!has_later(folder.path()));
-        add_later(folder.path(), std::slice::from_ref(&a)).unwrap();
-        add_later(folder.path(), &[a.clone(), b.clone()]).unwrap();
-        assert!(has_later(folder.path()));
-        assert_eq!(take_later(folder.path()), [a, b]);
-        assert!(!has_later(folder.path()));
-        assert!(take_later(folder.path()).is_empty());
-    }
 
     #[test]
     fn the_start_holds_what_was_not_committed() {
