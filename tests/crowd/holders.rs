@@ -20,7 +20,7 @@ fn all_at_a_time() {
     if !held::is_possible() {
         return;
     }
-    let cases: [fn(); 8] = [
+    let cases: [fn(); 9] = [
         stop_goes_on,
         stop_is_killed,
         cancel_before_the_ending,
@@ -29,6 +29,7 @@ fn all_at_a_time() {
         completion_before_the_move,
         verify,
         start,
+        checks_beside_the_work,
     ];
     std::thread::scope(|scope| {
         let running: Vec<_> = cases.into_iter().map(|case| scope.spawn(case)).collect();
@@ -303,6 +304,44 @@ fn start() {
     assert!(started.out.contains(" started"), "{started:?}");
     assert_eq!(std::fs::read_dir(world.ralph_home().join("loops")).unwrap().count(), 3);
 }
+
+/// The runner of slow checks is stopped when it is the only one, or when its tools may run. Edits go
+/// on, and the stop checks what the runner has left.
+fn checks_beside_the_work() {
+    for n in [1, 2] {
+        let world = World::new();
+        world.settings(CHECK);
+        world.start("");
+        world.write("a.txt", "BAD one\n");
+        let file = world.project().join("a.txt");
+        let state = world.state_path();
+        let due = json!({file.to_str().unwrap(): {"edit": 1, "at_stop": false, "checks": [], "agent": ""}});
+        std::fs::write(state.with_file_name("later.json"), due.to_string()).unwrap();
+        let words = ["delegate", "checks", "--beside", "--state", state.to_str().unwrap()];
+        let held = held_command(&world, &words, n);
+        let input = json!({"tool_name": "Write", "tool_input": {"file_path": file}});
+        let payload = world.payload("PostToolUse", input);
+        let edit = Caller::hook("edit", &world, "ralph-backpressure", "settings", &payload);
+        answers_beside(vec![(edit, 6_000)]);
+        let goes_on = answers_beside(vec![(stops(&world, 1, "x").remove(0), 12_000)]);
+        assert_eq!(answers::iterations(&goes_on), [1]);
+        let details = world.state()["details_due"].clone();
+        assert!(details.as_str().is_some_and(|text| text.contains("BAD one")), "{details}");
+        held.go_on();
+        assert!(!state.with_file_name("later.json").exists());
+    }
+}
+
+/// A check of the whole project.
+const CHECK: &str = r#"
+[backpressure]
+budget_seconds = 1
+wait_seconds = 0
+[[backpressure.check]]
+name = "look"
+files = ["*.txt"]
+command = '''awk '/BAD/ { print FILENAME ":" FNR ":1: error: " $0; bad = 1 } END { exit bad }' *.txt'''
+"#;
 
 /// The checks of a request for completion are stopped, and the person ends the hook that waits for
 /// them, as Esc does: the session goes on at once, and the checks end as soon as they can.
