@@ -18,7 +18,7 @@ pub(crate) const TOKEN: &str = "RALPH_COMPLETE";
 /// A loop's folder, as it was when it was looked at.
 pub(crate) struct Kept {
     pub(crate) state: Value,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 /// A world in which the built `ralph install` has registered the hooks for the user.
