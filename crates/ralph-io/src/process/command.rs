@@ -14,7 +14,7 @@ pub(crate) mod signals;
 mod supervise;
 mod wire;
 
-pub use orphans::{adopt as adopt_orphans, wait_for_all as wait_for_orphans};
+pub use orphans::adopt as adopt_orphans;
 pub use supervise::supervise;
 pub use wire::{CommandReport, CommandRequest, receive, send};
 

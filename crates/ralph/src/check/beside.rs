@@ -14,7 +14,7 @@ use ralph_core::project::check::CheckKind;
 use ralph_core::project::check::answer;
 use ralph_core::state::{Glance, StateView};
 use ralph_io::process::watch::Watch;
-use ralph_io::process::{self, clock, command, programs};
+use ralph_io::process::{self, clock, programs};
 use ralph_io::store::checks::{self, CheckStore, LateFindings, LaterFile, LaterFiles};
 use ralph_io::store::home::Home;
 use ralph_io::store::lock::Lock;
@@ -110,20 +110,20 @@ fn arguments(how: &str, file: &LoopFile) -> [String; 5] {
 /// If the loop's folder cannot be watched or a run cannot be started.
 pub(crate) fn serve(file: &LoopFile, budget: Duration) -> Result<()> {
     process::lead_own_session();
-    let _ = command::adopt_orphans();
     let folder = file.folder();
     let watch = Watch::begin(&[folder])?;
     // An edit may add a file after the last look and find the lock still held, so look once more.
     while !checks::beside(folder).is_empty() && is_live(file) {
         let Ok(_only) = checks::become_runner(folder, Duration::ZERO) else { return Ok(()) };
         while let Some((files, running)) = after_the_burst(file, &watch)? {
+            // Held until the last tool has ended, also when the run is killed.
+            running.share_with_children()?;
             let until = Instant::now() + budget + MARGIN;
             let is_wanted =
                 || is_live(file) && Instant::now() < until && checks::beside(folder) == files;
             let arguments = arguments("--once", file);
             let arguments = arguments.each_ref().map(String::as_str);
             process::outlive_while(&programs::running()?, &arguments, &watch, is_wanted)?;
-            command::wait_for_orphans();
             // A run that settled nothing would not do so the next time.
             leave(folder, &files)?;
             drop(running);

@@ -86,12 +86,6 @@ pub(super) fn end_all() {
     }
 }
 
-/// Waits until every orphan has ended by itself. For a process whose only children they are: the
-/// supervisors of a program that was ended.
-pub fn wait_for_all() {
-    while rustix::process::wait(WaitOptions::empty()).is_ok() {}
-}
-
 /// Waits for a killed child to end, and reaps it.
 fn wait_for(child: Pid, until: Instant) {
     #[cfg(target_os = "linux")]
