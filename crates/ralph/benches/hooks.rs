@@ -10,6 +10,8 @@
 mod built;
 #[path = "hooks/cases.rs"]
 mod cases;
+#[path = "hooks/commands.rs"]
+mod commands;
 #[path = "hooks/driver.rs"]
 mod driver;
 #[path = "hooks/home.rs"]

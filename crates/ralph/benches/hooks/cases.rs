@@ -8,7 +8,7 @@ use crate::driver::Call;
 use crate::options::Options;
 use crate::plan::{Bar, Before, Case, CaseId, Expected, Pace, Plan};
 use crate::workshop::{Workshop, call};
-use crate::{payloads, peers, session, stops};
+use crate::{commands, payloads, peers, session, stops};
 
 const MEGABYTES_5: usize = 5_000_000;
 
@@ -35,6 +35,7 @@ pub(crate) fn plan(shop: &Workshop, options: &Options) -> anyhow::Result<Plan> {
     active(&mut plan, shop, floor, &mut ours)?;
     ours.stop = stops::add(&mut plan, shop, options.full)?;
     session::add(&mut plan, shop)?;
+    commands::add(&mut plan, shop, floor)?;
     peers::add(&mut plan, shop, &ours)?;
     plan.keep_only(&options.only);
     Ok(plan)

@@ -46,7 +46,8 @@ impl Home {
         ralph: Option<&Path>,
     ) -> anyhow::Result<Home> {
         create(path)?;
-        let made_by = match ralph.map(|ralph| start(ralph, path, project)) {
+        let made_by = match ralph.map(|ralph| start(ralph, path, project, &["it works=test -d ."]))
+        {
             Some(Ok(())) => "`ralph start`".to_owned(),
             Some(Err(e)) => {
                 create(path)?;
@@ -65,6 +66,26 @@ impl Home {
                 json!({"prompt_id": PROMPT, "at": jiff::Timestamp::now(), "worked": true});
         })?;
         Home::remembered(path, made_by)
+    }
+
+    /// A home with a running loop that has these criteria.
+    #[allow(dead_code, reason = "the gates run no criteria")]
+    pub(crate) fn with_criteria(
+        path: &Path,
+        project: &Path,
+        ralph: &Path,
+        criteria: &[&str],
+    ) -> anyhow::Result<Home> {
+        create(path)?;
+        start(ralph, path, project, criteria)?;
+        Home::remembered(path, "`ralph start`".to_owned())
+    }
+
+    /// A home in which each sample begins a loop.
+    #[allow(dead_code, reason = "the gates begin no loop")]
+    pub(crate) fn unused(path: &Path) -> anyhow::Result<Home> {
+        create(path)?;
+        Home::remembered(path, "nobody".to_owned())
     }
 
     /// A home with a running loop in the format of the Ralph Pattern's own scripts.
@@ -90,6 +111,9 @@ impl Home {
     /// Restores what the last sample changed or removed.
     #[allow(dead_code, reason = "each gate runs a hook once")]
     pub(crate) fn rewind(&self) -> anyhow::Result<()> {
+        if !self.as_it_was.iter().any(|(path, _)| path.starts_with(self.path.join("manifest"))) {
+            create(&self.path)?;
+        }
         for (path, bytes) in &self.as_it_was {
             if fs::read(path).ok().as_ref() != Some(bytes) {
                 private_file(path, bytes)?;
@@ -149,9 +173,10 @@ fn create(path: &Path) -> anyhow::Result<()> {
     Ok(fs::set_permissions(path, Permissions::from_mode(0o700))?)
 }
 
-fn start(ralph: &Path, home: &Path, project: &Path) -> anyhow::Result<()> {
+fn start(ralph: &Path, home: &Path, project: &Path, criteria: &[&str]) -> anyhow::Result<()> {
     let done = Command::new(ralph)
-        .args(["start", "--session", SESSION, "a task for the bench", "--ac", "it works=test -d ."])
+        .args(["start", "--session", SESSION, "a task for the bench"])
+        .args(criteria.iter().flat_map(|criterion| ["--ac", criterion]))
         .args(["--max-iterations", &MOST_ITERATIONS.to_string()])
         .args(["--stall-limit", &MOST_STALLED.to_string()])
         .current_dir(project)

@@ -100,6 +100,8 @@ pub(crate) enum Bar {
     AtLeast(f64),
     /// A bar for their difference instead, in milliseconds.
     ExtraMsAtMost(f64),
+    /// So many times the reference, and so many milliseconds.
+    AtMostAndMs(f64, f64),
 }
 
 #[derive(Default)]

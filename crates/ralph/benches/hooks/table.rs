@@ -80,6 +80,7 @@ impl Bar {
             Bar::AtMost(most) => median / reference <= most,
             Bar::AtLeast(least) => median / reference >= least,
             Bar::ExtraMsAtMost(most) => median - reference <= most,
+            Bar::AtMostAndMs(most, ms) => median <= most * reference + ms,
         };
         if held { Mark::Ok } else { Mark::Miss }
     }
@@ -92,6 +93,7 @@ impl std::fmt::Display for Bar {
             Bar::AtMost(most) => write!(f, "<= {most:.2}"),
             Bar::AtLeast(least) => write!(f, ">= {least:.0}"),
             Bar::ExtraMsAtMost(most) => write!(f, "<= {most:.1} ms"),
+            Bar::AtMostAndMs(most, ms) => write!(f, "<= {most:.2} + {ms:.0} ms"),
         }
     }
 }
