@@ -34,7 +34,7 @@ pub fn read(appetite: Appetite) -> Result<Payload> {
 fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
     // On the heap, because a large stack frame costs page faults even on paths that never read. The
-    // buffer stays small until a payload turns out to be large.
+    // buffer stays small until a payload turns out to be large; no pipe of the client holds more.
     let mut piece = vec![0; 8 * 1024];
     loop {
         let read = source.read(&mut piece).context("could not read standard input")?;
@@ -43,7 +43,7 @@ fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
         }
         squeezer.feed(&piece[..read]);
         if read == piece.len() {
-            piece.resize(128 * 1024, 0);
+            piece.resize(64 * 1024, 0);
         }
     }
     let squeezed = squeezer.finish();
