@@ -236,7 +236,8 @@ fn edit_state(home: &Path, edit: impl FnOnce(&mut Value)) -> anyhow::Result<()> 
     let path = Path::new(entry.trim_end());
     let mut state = serde_json::from_slice(&fs::read(path)?)?;
     edit(&mut state);
-    private_file(path, state.to_string().as_bytes())
+    // As a hook writes it.
+    private_file(path, &serde_json::to_vec_pretty(&state)?)
 }
 
 /// A transcript of some length; a stop reads only its last rows.

@@ -29,8 +29,7 @@ const STATUS: [&str; 8] = [
 const TELLS: Expected = Expected::Says(&["additionalContext"]);
 
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
-    // Our own share is the same in both; it must be small only where git takes long.
-    for (files, bar) in [(200, Bar::None), (20_000, Bar::AtMost(1.15))] {
+    for (files, bar) in [(200, Bar::AtMost(1.5)), (20_000, Bar::AtMost(1.15))] {
         let repo = shop.repo(Shape::of(files, 10).with_packages(files))?;
         rows(plan, shop, &repo, files, bar);
     }
