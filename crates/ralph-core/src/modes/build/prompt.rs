@@ -32,7 +32,7 @@ How to work:
 4. Then end your turn.";
 
 const IN_EVERY_ROUND: &str = "\
-A text that begins with `Ralph checked` may follow an edit. What it lists is new since this work began: fix it now.
+A text that begins with `Ralph checked` may follow an edit or a later call. What it lists is new since this work began: fix it now.
 A text that begins with `The user says` may come at any time. Follow each `STEER` from then on; an `INFO` is \
 information only.
 Commit, push or rewrite history only if the task or the project's own rules say so. Never weaken a test or a criterion.";
