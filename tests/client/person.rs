@@ -52,7 +52,7 @@ fn wait_for_phase(world: &World, phase: &str) -> Value {
 
 /// Waits until the client has put a typed line into its queue.
 #[track_caller]
-fn wait_until_queued(world: &World, line: &str) {
+pub(crate) fn wait_until_queued(world: &World, line: &str) {
     let queued = || {
         world.transcript().iter().any(|row| row["operation"] == "enqueue" && row["content"] == line)
     };

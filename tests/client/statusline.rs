@@ -4,6 +4,7 @@ use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
+use crate::person::wait_until_queued;
 use crate::support::{PATIENCE, World};
 
 pub(crate) const TESTS: &[Test] = tests![the_clients_status_line_says_where_the_loop_stands];
@@ -30,6 +31,8 @@ fn the_clients_status_line_says_where_the_loop_stands() {
     gate.wait_until_reached(PATIENCE).unwrap();
     terminal.wait_for("> | Ralph 1/5 | 0/480 min");
     terminal.submit("ralph pause");
+    // The client writes its row late, and the stop looks for it.
+    wait_until_queued(&world, "ralph pause");
     gate.open();
     terminal.wait_for("> | Ralph paused at 1/5");
     world.ralph(&["cancel"]).exits(0);
