@@ -110,8 +110,8 @@ impl Squeezer {
 
     /// Skips the rest of a string of which nothing more is kept: most of a large payload.
     fn skip(&mut self, piece: &[u8]) -> usize {
-        self.high = None;
-        if piece[0] != b'"' {
+        // A lone surrogate would have been kept as another character.
+        if self.high.take().is_some() || piece[0] != b'"' {
             self.trim_half_character();
             self.close_cut();
         }
@@ -258,7 +258,8 @@ mod tests {
         let whole = pieces(&[document.as_bytes()], limit);
         for at in 0..document.len() {
             let (head, tail) = document.as_bytes().split_at(at);
-            assert_eq!(pieces(&[head, tail], limit).bytes, whole.bytes, "split at {at}");
+            let split = pieces(&[head, tail], limit);
+            assert_eq!((split.bytes, split.cut), (whole.bytes.clone(), whole.cut), "split at {at}");
         }
         whole
     }
@@ -333,6 +334,23 @@ mod tests {
         ] {
             let squeezed = squeeze(&format!("[\"{lone}\"]"), 100);
             assert_eq!(value(&squeezed)[0], expected, "{lone}");
+        }
+    }
+
+    #[test]
+    fn a_lone_surrogate_beyond_the_limit_is_a_cut() {
+        for (document, is_cut) in [
+            (r#"["ab"]"#, false),
+            (r#"["ab\ud83d"]"#, true),
+            (r#"["ab\ud83d\ude00"]"#, true),
+            (r#"["ab\ude00"]"#, true),
+        ] {
+            let squeezed = squeeze(document, 2);
+            assert_eq!(
+                (value(&squeezed)[0].as_str(), squeezed.cut),
+                (Some("ab"), is_cut),
+                "{document}"
+            );
         }
     }
 
