@@ -1,4 +1,4 @@
-//! What a person waits for: the start of a loop by a typed command, and `ralph verify`.
+//! What a person waits for: a prompt in a live loop, and `ralph verify`.
 
 use std::rc::Rc;
 
@@ -10,33 +10,24 @@ use crate::plan::{Bar, Before, Case, CaseId, Expected, Pace, Plan};
 use crate::workshop::{Workshop, call};
 
 /// What the two criteria of `ralph verify` run, one after the other.
-const CRITERIA: [&str; 2] = ["sleep 0.1", "sleep 0.15"];
+const CRITERIA: [&str; 2] = ["sleep 0.1 && test -d src", "sleep 0.15 && test -d src"];
 
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop, floor: CaseId) -> anyhow::Result<()> {
-    typed(plan, shop, floor)?;
+    prompt(plan, shop, floor)?;
     verify(plan, shop)
 }
 
-/// Between the typed line and the first request to the model, the client calls the hook for the
-/// command and then the hook for the prompt.
-fn typed(plan: &mut Plan, shop: &Workshop, floor: CaseId) -> anyhow::Result<()> {
+/// What each prompt in a live loop waits for. A typed start is believed of a client only, which a bench
+/// has not.
+fn prompt(plan: &mut Plan, shop: &Workshop, floor: CaseId) -> anyhow::Result<()> {
     let repo = &shop.small;
-    let home = Rc::new(Home::unused(&shop.scratch.join("home-typed"))?);
-    let payload = payloads::typed_start(&repo.path);
-    let starts = shop.hook("ralph-user-prompt", &home, repo, payload).map(|call| {
-        let before = Before { rewind: Some(home), ..Before::default() };
-        let started = Expected::Says(&["started"]);
-        plan.case(Case { before, pace: Pace::Fourth, ..quick("typed /ralph", call, started) })
-    });
-    plan.row("typed /ralph starts a loop", starts, Some(floor), Bar::ExtraMsAtMost(80.0));
-
     let home = shop.live_home("prompt", repo, 8)?;
     let payload = payloads::user_prompt(&repo.path);
     let prompt = shop.hook("ralph-user-prompt", &home, repo, payload).map(|call| {
         let before = Before { rewind: Some(home), ..Before::default() };
         plan.case(Case { before, pace: Pace::Fourth, ..quick("prompt", call, Expected::Success) })
     });
-    plan.row("... and its prompt", prompt, Some(floor), Bar::ExtraMsAtMost(20.0));
+    plan.row("prompt in a loop", prompt, Some(floor), Bar::ExtraMsAtMost(20.0));
     Ok(())
 }
 
@@ -45,7 +36,7 @@ fn verify(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
     let ralph = hook.map(|hook| hook.with_file_name("ralph")).filter(|ralph| ralph.exists());
     let (Some(ralph), Some(sh)) = (ralph, machine::on_path("sh")) else { return Ok(()) };
     let (repo, path) = (&shop.small, shop.scratch.join("home-verify"));
-    let criteria = CRITERIA.map(|command| format!("{command} ends={command}"));
+    let criteria = CRITERIA.map(|command| format!("the folder is there={command}"));
     let criteria: Vec<&str> = criteria.iter().map(String::as_str).collect();
     let home = Rc::new(Home::with_criteria(&path, &repo.path, &ralph, &criteria)?);
     let mut run = call(ralph, &home, repo, Vec::new());

@@ -81,13 +81,6 @@ impl Home {
         Home::remembered(path, "`ralph start`".to_owned())
     }
 
-    /// A home in which each sample begins a loop.
-    #[allow(dead_code, reason = "the gates begin no loop")]
-    pub(crate) fn unused(path: &Path) -> anyhow::Result<Home> {
-        create(path)?;
-        Home::remembered(path, "nobody".to_owned())
-    }
-
     /// A home with a running loop in the format of the Ralph Pattern's own scripts.
     #[allow(dead_code, reason = "the gates have no peers")]
     pub(crate) fn of_the_pattern(path: &Path, n_tasks: usize) -> anyhow::Result<Home> {
@@ -111,9 +104,6 @@ impl Home {
     /// Restores what the last sample changed or removed.
     #[allow(dead_code, reason = "each gate runs a hook once")]
     pub(crate) fn rewind(&self) -> anyhow::Result<()> {
-        if !self.as_it_was.iter().any(|(path, _)| path.starts_with(self.path.join("manifest"))) {
-            create(&self.path)?;
-        }
         for (path, bytes) in &self.as_it_was {
             if fs::read(path).ok().as_ref() != Some(bytes) {
                 private_file(path, bytes)?;

@@ -63,17 +63,6 @@ pub(crate) fn user_prompt(project: &Path) -> Vec<u8> {
     line(event)
 }
 
-#[allow(dead_code, reason = "the gates begin no loop")]
-pub(crate) fn typed_start(project: &Path) -> Vec<u8> {
-    let mut event = common(project, "UserPromptExpansion");
-    event["expansion_type"] = json!("slash_command");
-    event["command_name"] = json!("ralph");
-    event["command_args"] = json!("\"a task for the bench\" --ac 'it works=test -d .'");
-    event["command_source"] = json!("user");
-    event["prompt"] = json!("/ralph \"a task for the bench\" --ac 'it works=test -d .'");
-    line(event)
-}
-
 /// The recorded input that the client gives a status line after each answer of the model.
 #[allow(dead_code, reason = "the bench of the hooks has no status line")]
 pub(crate) fn status_line() -> Vec<u8> {
