@@ -65,6 +65,19 @@ pub(crate) enum Pace {
     ByHand,
 }
 
+impl Pace {
+    /// The time for all checks of the run; `None` if nothing limits it.
+    fn budget(self) -> Option<Duration> {
+        match self {
+            Pace::AfterEdit(budget)
+            | Pace::WhileWaiting { budget, .. }
+            | Pace::Beside(budget)
+            | Pace::Late(budget) => Some(budget),
+            Pace::ByHand => None,
+        }
+    }
+}
+
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum CheckResult {
@@ -134,13 +147,7 @@ pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
 
 /// As [`run`], for files whose checks are known.
 fn run_on(order: &CheckOrder<'_>, targets: &[CheckTarget]) -> Result<CheckOutcome> {
-    let until = match order.pace {
-        Pace::AfterEdit(budget)
-        | Pace::WhileWaiting { budget, .. }
-        | Pace::Beside(budget)
-        | Pace::Late(budget) => Some(Instant::now() + budget),
-        Pace::ByHand => None,
-    };
+    let until = order.pace.budget().map(|budget| Instant::now() + budget);
     let ralph = programs::running()?;
     let mut engine = Engine::new(order, until, ralph)?;
     let mut checked = Vec::new();

@@ -112,13 +112,7 @@ impl<'a> Engine<'a> {
 
     /// The time for all checks of the run, for messages.
     pub(super) fn budget(&self) -> Duration {
-        match self.order.pace {
-            Pace::AfterEdit(budget)
-            | Pace::WhileWaiting { budget, .. }
-            | Pace::Beside(budget)
-            | Pace::Late(budget) => budget,
-            Pace::ByHand => FAR,
-        }
+        self.order.pace.budget().unwrap_or(FAR)
     }
 
     /// True for a check that was too slow for edits, until it has run with enough time.
