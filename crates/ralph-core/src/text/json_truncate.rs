@@ -92,6 +92,9 @@ impl Squeezer {
         if end > 0 {
             self.flush_high();
             self.keep_plain(&piece[..end]);
+            if self.length == self.limit {
+                return end;
+            }
         }
         match piece.get(end) {
             None => end,
@@ -131,6 +134,11 @@ impl Squeezer {
     }
 
     fn escape(&mut self, letter: u8) -> usize {
+        if self.length == self.limit {
+            // As for `skip`, the letter alone belongs to the backslash.
+            self.place = JsonPosition::Text;
+            return 1;
+        }
         if letter == b'u' {
             self.place = JsonPosition::Hex { digits: [0; 4], seen: 0 };
             return 1;
@@ -351,6 +359,17 @@ mod tests {
                 (Some("ab"), is_cut),
                 "{document}"
             );
+        }
+    }
+
+    #[test]
+    fn a_document_that_is_cut_off_or_broken_does_not_depend_on_its_pieces() {
+        for string in [r#"abcdef\u"#, r#"abcdef\u12"#, r#"abc\u12"x"#, r"abc\\", r#"\ud83d\ud8"#] {
+            for after in ["", "\"", "x\",\"b\":\"cdefghij\"}", "\u{e9}\\\"\"]"] {
+                for limit in 0..10 {
+                    squeeze(&format!("{{\"a\":\"{string}{after}"), limit);
+                }
+            }
         }
     }
 
