@@ -20,6 +20,7 @@ mod read;
 mod receipt;
 mod refine;
 mod review;
+mod tasks;
 mod tokens;
 mod words;
 mod worker;
@@ -40,6 +41,7 @@ pub use refine::RefineState;
 pub use review::{
     Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
 };
+pub use tasks::TaskSummary;
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{

@@ -14,10 +14,12 @@ pub mod review;
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
-use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, Task, TaskStatus};
+use crate::state::{
+    BuildRound, EndingKind, LoopState, PauseCause, Phase, Task, TaskStatus, TaskSummary,
+};
 use crate::stop;
 use crate::stop::progress::{self, ProgressSample};
-use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
+use crate::tasks::graph::{self, Claim, Lease, TaskError};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
@@ -48,7 +50,7 @@ pub enum NextBuildStep {
     /// No task is open: the criteria decide, and the next round is for the goal.
     Criteria,
     /// Tasks are open, but none of them is ready.
-    Stuck(Summary),
+    Stuck(TaskSummary),
     /// No proof could complete the loop.
     Withheld(Withheld),
     /// The loop has ended, now or earlier.

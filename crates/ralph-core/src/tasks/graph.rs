@@ -23,42 +23,10 @@ pub use refused::TaskError;
 pub use sync::{ChangedTask, GraphDiff, LineFlaw, Stays, Synced, TaskLine, sync};
 pub use waves::{places as wave_places, waves};
 
-use crate::state::{Task, TaskStatus};
+use crate::state::{Task, TaskStatus, TaskSummary};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::HashMap;
-
-/// How many tasks are in each state. A task with an expired claim counts as ready or waiting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Summary {
-    pub total: usize,
-    pub done: usize,
-    /// Free, and all dependencies are done.
-    pub ready: usize,
-    /// Claimed, and the lease has not expired.
-    pub in_progress: usize,
-    pub failed: usize,
-    /// Waiting for something outside the graph.
-    pub blocked: usize,
-    /// Free, but a dependency is not done.
-    pub waiting: usize,
-}
-
-impl Summary {
-    /// `3 of 7 tasks done`; empty for an empty graph.
-    pub fn describe(&self) -> String {
-        match self.total {
-            0 => String::new(),
-            1 => format!("{} of 1 task done", self.done),
-            total => format!("{} of {total} tasks done", self.done),
-        }
-    }
-
-    /// True if there are tasks and all are done.
-    pub fn all_done(&self) -> bool {
-        self.total > 0 && self.done == self.total
-    }
-}
 
 /// The state of a task after checking its lease and its dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -154,8 +122,8 @@ impl<'a> Graph<'a> {
         self.tasks.iter().find(under_way).or_else(|| self.ready().next())
     }
 
-    pub fn summary(&self) -> Summary {
-        let mut summary = Summary { total: self.tasks.len(), ..Summary::default() };
+    pub fn summary(&self) -> TaskSummary {
+        let mut summary = TaskSummary { total: self.tasks.len(), ..TaskSummary::default() };
         for task in self.tasks {
             match self.standing(task) {
                 TaskReadiness::Ready => summary.ready += 1,
@@ -177,7 +145,7 @@ pub fn ready(tasks: &[Task], now: Timestamp) -> Vec<&Task> {
 }
 
 /// How many tasks are in each state.
-pub fn summary(tasks: &[Task], now: Timestamp) -> Summary {
+pub fn summary(tasks: &[Task], now: Timestamp) -> TaskSummary {
     Graph::new(tasks, now).summary()
 }
 

@@ -4,8 +4,8 @@
 //! start what can be started, then merge what is done, then wait.
 
 use super::{WORKER, prompt, startable, taken};
-use crate::state::{LoopState, Registration, Task, Worker};
-use crate::tasks::graph::{self, Graph, Summary};
+use crate::state::{LoopState, Registration, Task, TaskSummary, Worker};
+use crate::tasks::graph::{self, Graph};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
@@ -103,7 +103,7 @@ fn call(state: &LoopState, task: &Task) -> AgentInput {
     }
 }
 
-fn held_up(state: &LoopState, summary: &Summary, now: Timestamp) -> Vec<String> {
+fn held_up(state: &LoopState, summary: &TaskSummary, now: Timestamp) -> Vec<String> {
     let graph = Graph::new(&state.task_graph, now);
     let holds = |task: &&Task| {
         use graph::TaskReadiness::{Blocked, Failed, InProgress, Unknown};

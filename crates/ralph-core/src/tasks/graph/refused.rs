@@ -1,7 +1,7 @@
 //! Why a change to the task graph was refused, and what to do instead.
 
-use super::{GraphFlaw, Summary};
-use crate::state::TaskStatus;
+use super::GraphFlaw;
+use crate::state::{TaskStatus, TaskSummary};
 use jiff::Timestamp;
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub enum TaskError {
     /// The task is done, failed, blocked or in a state that this version does not know.
     Closed { id: String, status: TaskStatus },
     /// No task can be worked on now.
-    NothingReady(Summary),
+    NothingReady(TaskSummary),
     /// The change would introduce this flaw.
     Flawed(GraphFlaw),
     /// A name, an owner or a reason is missing.
@@ -80,7 +80,7 @@ impl fmt::Display for TaskError {
 
 impl std::error::Error for TaskError {}
 
-fn nothing_ready(to: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
+fn nothing_ready(to: &mut fmt::Formatter<'_>, summary: &TaskSummary) -> fmt::Result {
     if summary.total == 0 {
         return to.write_str("there are no tasks; `ralph task add NAME` adds one");
     }

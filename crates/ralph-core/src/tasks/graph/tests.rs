@@ -206,7 +206,7 @@ fn a_failed_or_blocked_task_needs_a_reason_and_can_be_released() {
     block(&mut tasks, "T-2", None, "needs a key").unwrap();
     assert_eq!(
         summary(&tasks, at(0)),
-        Summary { total: 2, failed: 1, blocked: 1, ..Summary::default() }
+        TaskSummary { total: 2, failed: 1, blocked: 1, ..TaskSummary::default() }
     );
     release(&mut tasks, "T-1").unwrap();
     release(&mut tasks, "T-2").unwrap();
