@@ -49,3 +49,23 @@ impl TranscriptRow {
         self.at(path).and_then(Value::as_array).into_iter().flatten()
     }
 }
+
+/// The lines of a transcript, or of its end. `split` would look at each byte of many.
+pub fn lines(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let ends = memchr::memchr_iter(b'\n', text).chain([text.len()]);
+    let line = |begin: &mut usize, end| Some(&text[std::mem::replace(begin, end + 1)..end]);
+    ends.scan(0, line).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_of_a_split() {
+        for text in ["", "\n", "a", "a\n", "\na\n\nbc"] {
+            let expected: Vec<_> = text.as_bytes().split(|byte| *byte == b'\n').collect();
+            assert_eq!(lines(text.as_bytes()).collect::<Vec<_>>(), expected, "{text:?}");
+        }
+    }
+}

@@ -11,7 +11,7 @@ use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::{PauseCause, Source, Usage};
 use ralph_core::transcript::activity::{self, Doing};
 use ralph_core::transcript::cutoff;
-use ralph_core::transcript::row::TranscriptRow;
+use ralph_core::transcript::row::{self, TranscriptRow};
 use ralph_core::transcript::scheduled;
 use ralph_core::transcript::tokens::{self, Counter};
 use ralph_core::transcript::typed_request::TypedRequest;
@@ -94,11 +94,7 @@ pub fn was_due(path: &Path, prompt: &str) -> bool {
         return false;
     }
     let since = clock::now().checked_sub(LATELY).unwrap_or(Timestamp::MIN);
-    scheduled::was_due(
-        tail.split(|byte| *byte == b'\n').filter_map(TranscriptRow::parse),
-        prompt,
-        since,
-    )
+    scheduled::was_due(row::lines(&tail).filter_map(TranscriptRow::parse), prompt, since)
 }
 
 /// True if the client holds something back for the session, such as typed input or a worker's
@@ -121,7 +117,7 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
 /// The version of the client that wrote the last rows, if they tell it.
 pub fn client_version(path: &Path) -> Option<ClientVersion> {
     let tail = tail(path);
-    let rows = tail.split(|byte| *byte == b'\n').rev().filter_map(TranscriptRow::parse);
+    let rows = row::lines(&tail).rev().filter_map(TranscriptRow::parse);
     rows.filter_map(|row| ClientVersion::printed(row.text(&["version"]))).next()
 }
 
@@ -129,7 +125,7 @@ pub fn client_version(path: &Path) -> Option<ClientVersion> {
 pub fn worked_since(path: &Path, at: Timestamp) -> bool {
     for length in [TAIL, LONG_TAIL] {
         let tail = read_tail(path, length).unwrap_or_default();
-        let lines = || tail.split(|byte| *byte == b'\n');
+        let lines = || row::lines(&tail);
         if activity::since(at, lines()) {
             return true;
         }
@@ -145,7 +141,7 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
 pub fn doing(path: &Path) -> Option<Doing> {
     [TAIL, LONG_TAIL].into_iter().find_map(|length| {
         let tail = read_tail(path, length).ok()?;
-        activity::doing(tail.split(|byte| *byte == b'\n'))
+        activity::doing(row::lines(&tail))
     })
 }
 
@@ -218,7 +214,7 @@ fn time_after(file: &mut File, at: u64) -> io::Result<Option<Timestamp>> {
     each_piece(file, at, SEARCHED, |piece| {
         begun.extend_from_slice(piece);
         let whole = begun.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        time = begun[..whole].split(|byte| *byte == b'\n').find_map(tokens::time_of);
+        time = row::lines(&begun[..whole]).find_map(tokens::time_of);
         time.is_none()
     })?;
     Ok(time)
@@ -257,7 +253,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = TranscriptRow> {
-    tail.split(|byte| *byte == b'\n').filter_map(cutoff::telling)
+    row::lines(tail).filter_map(cutoff::telling)
 }
 
 /// The last rows of the file; empty if it cannot be read.
