@@ -4,6 +4,7 @@
 pub mod client_version;
 pub mod edited;
 pub mod event;
+pub mod last_message;
 pub mod permission;
 pub mod registration;
 pub mod reply;

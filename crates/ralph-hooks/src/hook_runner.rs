@@ -11,6 +11,7 @@ use crate::unnamed;
 use crate::unreadable;
 use anyhow::Result;
 use ralph_core::protocol::event::Input;
+use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::Registration;
 use ralph_core::text::sanitize;
@@ -19,6 +20,7 @@ use ralph_io::store::home::Home;
 use ralph_io::{client, store::idle};
 use std::cell::{OnceCell, RefCell};
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -38,6 +40,8 @@ pub struct HookCall {
     pub input: Input,
     /// The payload as read, with long strings cut.
     pub raw: Vec<u8>,
+    /// Where in it the last message is, if `input` has none because it is long.
+    pub message: Option<Range<usize>>,
     /// True if a string of the payload was too long to keep whole.
     pub cut: bool,
     /// The registration that started this copy.
@@ -52,6 +56,14 @@ pub struct HookCall {
 }
 
 impl HookCall {
+    /// The message that ended the turn.
+    pub fn last_message(&self) -> Option<LastMessage<'_>> {
+        match &self.message {
+            Some(place) => Some(LastMessage::Json(&self.raw[place.clone()])),
+            None => self.input.last_assistant_message.as_deref().map(LastMessage::Text),
+        }
+    }
+
     /// The project that the event is about if the loop names none. The conversation's shell may
     /// have moved to another folder.
     pub fn project(&self) -> PathBuf {
@@ -180,6 +192,7 @@ fn call(name: &str) -> Result<HookCall> {
     Ok(HookCall {
         input: payload.input,
         raw: payload.raw,
+        message: payload.message,
         cut: payload.cut,
         via,
         home,
@@ -212,6 +225,7 @@ pub(crate) mod tests {
     pub(crate) fn call(home: &Home, event: Value) -> HookCall {
         HookCall {
             raw: event.to_string().into_bytes(),
+            message: None,
             input: serde_json::from_value(event).unwrap(),
             cut: false,
             via: Registration::Settings,

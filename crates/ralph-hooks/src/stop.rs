@@ -12,11 +12,12 @@ use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
 use ralph_core::protocol::event::{HookEvent, Input};
+use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopError, LoopState, PauseCause, Phase};
 use ralph_core::stop::progress;
 use ralph_core::stop::{self, NextStep, Routed, StopDecision, StopInputs, StopVerdict};
-use ralph_core::text::token::{self, CompletionRequest};
+use ralph_core::text::token::CompletionRequest;
 use ralph_core::{
     modes::ralplan as planning,
     text::truncate,
@@ -195,14 +196,13 @@ fn gather(
     }
     let state = &bound.state;
     let transcript = Path::new(&call.input.transcript_path);
-    let message = call.input.last_assistant_message.as_deref();
+    let message = call.last_message();
     let mut of_the_model = state.scheduled.clone();
     remember(&mut of_the_model, call);
     let mut seen = StopInputs {
         now: clock::now(),
         prompt_id: call.input.prompt_id.clone(),
-        request: message
-            .map_or(CompletionRequest::None, |m| token::request(m, &state.completion_token)),
+        request: message.map_or(CompletionRequest::None, |m| m.request(&state.completion_token)),
         workers: workers(call),
         command_waits: state.is_running() && transcript::command_waits(transcript, &of_the_model),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
@@ -325,17 +325,18 @@ fn note(call: &HookCall, file: &LoopFile, decided: &Decided) {
             (verdict.as_str(), format!("{line}\n{details}"))
         }
     };
-    let seen = call.input.last_assistant_message.as_deref().map_or(Value::Null, message);
+    let seen = call.last_message().map_or(Value::Null, message);
     let said = JournalLine { position: &decided.position, decision, why: &why, seen };
     active_loop::keep(file, call, said, Some(&decided.decision.record));
 }
 
 /// A short message is kept word for word, so that its completion request can be parsed again.
-fn message(text: &str) -> Value {
+fn message(message: LastMessage<'_>) -> Value {
     const KEPT: usize = 400;
-    match text.chars().nth(KEPT) {
-        None => json!({"message": text}),
-        Some(_) => json!({"message": truncate::tail(text, KEPT), "cut": true}),
+    let end = message.end(KEPT);
+    match end.chars().nth(KEPT) {
+        None => json!({"message": end}),
+        Some(_) => json!({"message": truncate::tail(&end, KEPT), "cut": true}),
     }
 }
 
@@ -385,10 +386,11 @@ fn add_late_checks(file: &LoopFile) -> Result<()> {
 /// it.
 fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let cause = cutoff::api_error(&call.input.error);
+    let message = call.last_message().map(|message| message.end(300)).unwrap_or_default();
     let detail = format!(
         "the turn ended by an API error ({}): {}",
         call.input.error,
-        truncate::tail(call.input.last_assistant_message.as_deref().unwrap_or_default(), 300)
+        truncate::tail(&message, 300)
     );
     rest(call, bound, cause, &detail)
 }

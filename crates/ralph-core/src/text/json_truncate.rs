@@ -235,8 +235,14 @@ impl Squeezer {
     }
 }
 
+/// True if a document may hold a surrogate, which only an escape can be.
+pub fn may_have_surrogates(document: &[u8]) -> bool {
+    memchr::memmem::find_iter(document, br"\u")
+        .any(|at| matches!(document.get(at + 2), Some(b'd' | b'D')))
+}
+
 /// True if the last backslash of a text escapes what follows: two are an escaped backslash.
-fn ends_in_escape(text: &[u8]) -> bool {
+pub(crate) fn ends_in_escape(text: &[u8]) -> bool {
     text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 

@@ -2,8 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::event::Input;
-use ralph_core::text::json_truncate::Squeezer;
+use ralph_core::protocol::last_message;
+use ralph_core::text::json_truncate::{Squeezed, Squeezer, may_have_surrogates};
 use std::io::Read;
+use std::ops::Range;
 
 /// The limits within which an executable reads a payload.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +21,8 @@ pub struct Payload {
     pub input: Input,
     /// The JSON document, with long strings cut.
     pub raw: Vec<u8>,
+    /// Where in it the last message is, if it is long; `input` then has none.
+    pub message: Option<Range<usize>>,
     /// True if a string was cut. A rule that needs a complete string must refuse then.
     pub cut: bool,
 }
@@ -32,30 +36,53 @@ pub fn read(appetite: Appetite) -> Result<Payload> {
 }
 
 fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
-    let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
-    // On the heap, because a large stack frame costs page faults even on paths that never read. The
-    // buffer stays small until a payload turns out to be large; no pipe of the client holds more.
-    let mut piece = vec![0; 8 * 1024];
-    loop {
-        let read = source.read(&mut piece).context("could not read standard input")?;
-        if read == 0 {
-            break;
+    // On the heap, because a large stack frame costs page faults even on paths that never read.
+    let mut bytes = Vec::with_capacity(4096);
+    let within = u64::try_from(appetite.per_string).unwrap_or(u64::MAX);
+    let mut read = |bytes: &mut Vec<u8>, most| {
+        bytes.clear();
+        source.by_ref().take(most).read_to_end(bytes).context("could not read standard input")
+    };
+    let is_whole = read(&mut bytes, within)? < appetite.per_string;
+    // Most payloads are shorter than the longest string that is kept.
+    let squeezed = if is_whole && !may_have_surrogates(&bytes) {
+        Squeezed { bytes, cut: false, overflow: false }
+    } else {
+        let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
+        while !bytes.is_empty() {
+            squeezer.feed(&bytes);
+            // No pipe of the client holds more.
+            read(&mut bytes, 64 << 10)?;
         }
-        squeezer.feed(&piece[..read]);
-        if read == piece.len() {
-            piece.resize(64 * 1024, 0);
-        }
-    }
-    let squeezed = squeezer.finish();
+        squeezer.finish()
+    };
     if squeezed.bytes.iter().all(u8::is_ascii_whitespace) {
         bail!("standard input was empty; the client sends one JSON object");
     }
     if squeezed.overflow {
         bail!("the payload on standard input is larger than {} bytes", appetite.in_all);
     }
-    let input = serde_json::from_slice(&squeezed.bytes)
-        .context("could not read the JSON object on standard input")?;
-    Ok(Payload { input, raw: squeezed.bytes, cut: squeezed.cut })
+    let (input, message) = match without_message(&squeezed.bytes) {
+        Some((input, place)) => (input, Some(place)),
+        None => {
+            let input = serde_json::from_slice(&squeezed.bytes);
+            (input.context("could not read the JSON object on standard input")?, None)
+        }
+    };
+    Ok(Payload { input, raw: squeezed.bytes, message, cut: squeezed.cut })
+}
+
+/// Reads a long payload without its last message.
+fn without_message(payload: &[u8]) -> Option<(Input, Range<usize>)> {
+    const LONG: usize = 32 << 10;
+    const AWAY: &str = "read by itself";
+    let place = (payload.len() >= LONG).then(|| last_message::place(payload)).flatten()?;
+    let (before, after) = (&payload[..place.start], &payload[place.end..]);
+    let rest = [before, b"\"", AWAY.as_bytes(), b"\"", after].concat();
+    let mut input: Input = serde_json::from_slice(&rest).ok()?;
+    // Some other member of the payload may have the name.
+    let is_cut_out = input.last_assistant_message.take().as_deref() == Some(AWAY);
+    is_cut_out.then_some((input, place))
 }
 
 #[cfg(test)]
@@ -77,6 +104,25 @@ mod tests {
             let error = parse(bytes, APPETITE).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_long_message_is_read_by_itself_if_it_is_the_payloads_own() {
+        let long = "\"x\\ \n".repeat(10_000);
+        let appetite = Appetite { per_string: 1 << 20, in_all: 1 << 20 };
+        let read = |document: serde_json::Value| {
+            let payload = parse(document.to_string().as_bytes(), appetite).unwrap();
+            let own = payload.message.map(|place| payload.raw[place].to_vec());
+            let own = own.map(|json| serde_json::from_slice(&json).unwrap());
+            (own, payload.input.last_assistant_message, payload.input.cwd)
+        };
+        let whole = serde_json::json!({"last_assistant_message": long, "zcwd": 1, "cwd": "/a"});
+        assert_eq!(read(whole), (Some(long.clone()), None, "/a".to_owned()));
+        let others = serde_json::json!({"a": {"last_assistant_message": long}, "cwd": "/a"});
+        assert_eq!(read(others), (None, None, "/a".to_owned()));
+        let both = serde_json::json!({"a": {"last_assistant_message": long},
+            "last_assistant_message": "own", "cwd": "/a"});
+        assert_eq!(read(both), (None, Some("own".to_owned()), "/a".to_owned()));
     }
 
     #[test]
