@@ -10,8 +10,11 @@ const NOW: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
 
 fn at_work() -> LoopState {
     let task = Task { id: "T-1".to_owned(), files: vec!["a".to_owned()], ..Task::default() };
-    let mut state =
-        LoopState { phase: Phase::Implementation, task_graph: vec![task], ..LoopState::default() };
+    let mut state = LoopState {
+        phase: Phase::Implementation,
+        task_graph: vec![task].into(),
+        ..LoopState::default()
+    };
     let asked = AgentCall {
         call: "c",
         kind: parallel::WORKER,

@@ -20,6 +20,7 @@ mod in_place;
 mod interrupted;
 mod journal;
 mod left_running;
+mod long_plan;
 mod notify;
 mod old_clients;
 mod person;

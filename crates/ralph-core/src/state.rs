@@ -41,7 +41,7 @@ pub use refine::RefineState;
 pub use review::{
     Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
 };
-pub use tasks::TaskSummary;
+pub use tasks::{KnownTasks, TaskDigest, TaskList, TaskSummary};
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{
@@ -135,7 +135,7 @@ pub struct LoopState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Green>,
     /// The work, as tasks with dependencies.
-    pub task_graph: Vec<Task>,
+    pub task_graph: TaskList,
     /// What planning found out about the project.
     pub context_report: String,
     /// The plan of another tool from which the loop was made.
@@ -249,7 +249,7 @@ impl Default for LoopState {
             bounds: None,
             baseline_pending: false,
             checkpoint: None,
-            task_graph: Vec::new(),
+            task_graph: TaskList::default(),
             context_report: String::new(),
             plan_file: None,
             stall_hashes: Vec::new(),

@@ -203,13 +203,13 @@ pub fn decide(mode: &dyn AtStop, state: &mut LoopState, seen: &StopInputs) -> St
 }
 
 fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
-    let summary = graph::summary(&state.task_graph, now);
+    let summary = graph::digest(&state.task_graph, now).summary;
     TaskProgress {
         all_done: summary.all_done(),
         is_ready: summary.ready > 0,
         round_is_over: round_is_over(state),
         withheld: Withheld::of(state),
-        print: progress::print_of_work(state),
+        print: progress::print_of_work(state, now),
     }
 }
 

@@ -10,6 +10,7 @@ use ralph_io::{client, process::ancestry, process::clock, store::digest, store::
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
+use std::sync::Arc;
 
 /// The manifest entry names a state file that does not exist.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub struct Bound<S = LoopState> {
     /// What was wrong with the state file, if the last good copy was used instead.
     pub warning: Option<String>,
     /// The bytes of the state file as read.
-    text: Vec<u8>,
+    text: Arc<Vec<u8>>,
 }
 
 /// The event came from a process other than the client of the session's live loop.
@@ -87,7 +88,7 @@ impl Bound {
             let outcome = change(state);
             (state.clone(), outcome)
         })?;
-        let now = |state| Bound { file, state, warning, text: Vec::new() };
+        let now = |state| Bound { file, state, warning, text: Arc::default() };
         Ok(changed.map(|(state, outcome)| (now(state), outcome)))
     }
 }

@@ -228,7 +228,7 @@ fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
     let proof = delegate::prove(&bound.file, delegate::TO_PROVE)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
     if proof.ran {
-        seen.work_before_checks = Some(progress::print_of_work(&bound.state));
+        seen.work_before_checks = Some(progress::print_of_work(&bound.state, seen.now));
         seen.tree_after_checks = finish(begin_fingerprint(root, &bound.state));
         seen.now = clock::now();
     }

@@ -174,7 +174,7 @@ impl Story {
             started_at: Some(now),
             updated_at: now,
             acceptance_criteria: CRITERIA.map(criterion).to_vec(),
-            task_graph: TASKS.map(task).to_vec(),
+            task_graph: TASKS.map(task).into_iter().collect(),
             ..LoopState::default()
         };
         state.limits.max_minutes = 120;

@@ -279,7 +279,9 @@ impl Made<'_> {
             let schema = self.kind(module, inner, false);
             return if left_out { schema } else { json!({"anyOf": [schema, {"type": "null"}]}) };
         }
-        if let Some(inner) = inside("Vec<") {
+        // A list that keeps the text it was read from.
+        let inner = if kind == "TaskList" { Some("Task") } else { inside("Vec<") };
+        if let Some(inner) = inner {
             return json!({"type": "array", "items": self.kind(module, inner, false)});
         }
         if let Some(inner) = inside("BTreeMap<String, ") {

@@ -45,7 +45,7 @@ fn ledger() -> Vec<LedgerRecord> {
         prompt: "make the date parser accept ISO weeks".to_owned(),
         acceptance_criteria: vec![criterion],
         frozen: Some(Frozen { criteria: "9c".repeat(32), ..Frozen::default() }),
-        task_graph: vec![task],
+        task_graph: vec![task].into(),
         ..LoopState::default()
     };
     let finish = || Finish { task: "T-1".to_owned(), finish: id(0x51) };

@@ -159,7 +159,7 @@ impl Turns {
             stall_limit: self.stall_limit,
             completion: self.completion.clone(),
             acceptance_criteria: (1..=self.criteria).map(criterion).collect(),
-            task_graph: if self.task { vec![task()] } else { Vec::new() },
+            task_graph: self.task.then(task).into_iter().collect(),
             ..LoopState::default()
         };
         looped.limits.max_tokens = self.tokens;

@@ -240,7 +240,7 @@ pub fn count_goal_round(
     (work, tree, tree_after): (&str, Option<&str>, Option<&str>),
     now: Timestamp,
 ) {
-    let work_after = progress::print_of_work(state);
+    let work_after = progress::print_of_work(state, now);
     let shown = ProgressSample {
         work,
         work_after_checks: &work_after,
@@ -304,7 +304,7 @@ mod tests {
             ..Task::default()
         };
         LoopState {
-            task_graph: vec![task("T-1", &[]), task("T-2", &["T-1"])],
+            task_graph: vec![task("T-1", &[]), task("T-2", &["T-1"])].into(),
             ..LoopState::default()
         }
     }

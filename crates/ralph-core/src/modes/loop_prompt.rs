@@ -7,10 +7,10 @@ use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::evidence::tests_run::without_frames;
 use crate::evidence::{completion_feedback, pinned};
 use crate::modes::{build, mode};
-use crate::state::{Completion, Criterion, LoopState, Progress, Signal, Task, Worker};
+use crate::state::{Completion, Criterion, LoopState, Progress, Signal, Task, TaskDigest, Worker};
 use crate::stop::NextStep;
 use crate::stop::progress::in_a_row;
-use crate::tasks::graph::Graph;
+use crate::tasks::graph;
 use crate::text::plural::{counted, noun};
 use crate::text::token::CompletionRequest;
 use crate::text::truncate::{self, bounded};
@@ -137,15 +137,15 @@ fn criterion_line(criterion: &Criterion) -> String {
 }
 
 fn tasks(state: &LoopState, now: Timestamp) -> String {
-    let graph = Graph::new(&state.task_graph, now);
-    match graph.current() {
+    let digest = graph::digest(&state.task_graph, now);
+    match &digest.current {
         _ if state.parallel && state.task_graph.is_empty() => format!("{NO_TASKS_YET}\n"),
         _ if state.task_graph.is_empty() => String::new(),
-        None => format!("Tasks: {}.\n", graph.summary().describe()),
+        None => format!("Tasks: {}.\n", digest.summary.describe()),
         Some(_) if state.parallel => {
-            format!("Tasks: {}. {NEXT_OF_WORKERS}\n", graph.summary().describe())
+            format!("Tasks: {}. {NEXT_OF_WORKERS}\n", digest.summary.describe())
         }
-        Some(task) => format!("Tasks: {}. {}\n", graph.summary().describe(), next_line(task)),
+        Some(task) => format!("Tasks: {}. {}\n", digest.summary.describe(), next_line(task)),
     }
 }
 
@@ -210,17 +210,17 @@ pub fn next_step(
     proof: Option<&Proof>,
     now: Timestamp,
 ) -> NextStep {
-    let graph = Graph::new(&state.task_graph, now);
+    let digest = graph::digest(&state.task_graph, now);
     NextStep::new(
         &state.position(),
-        &progress(state, request, &graph),
-        &next_in_the_line(state, request, proof, &graph),
-        details(state, request, proof, &graph, now),
+        &progress(state, request, &digest),
+        &next_in_the_line(state, request, proof, &digest),
+        details(state, request, proof, &digest, now),
     )
 }
 
 /// The progress in a few words, with what was wrong with the last turn.
-fn progress(state: &LoopState, request: CompletionRequest, graph: &Graph<'_>) -> String {
+fn progress(state: &LoopState, request: CompletionRequest, digest: &TaskDigest) -> String {
     let Progress { signal, standing, same_failure, .. } = &state.progress;
     let mut parts = Vec::new();
     match request {
@@ -238,7 +238,7 @@ fn progress(state: &LoopState, request: CompletionRequest, graph: &Graph<'_>) ->
         }
         _ => {}
     }
-    let counts = standing_of(state, graph);
+    let counts = standing_of(state, digest);
     if !counts.is_empty() {
         parts.push(counts);
     }
@@ -250,13 +250,13 @@ fn next_in_the_line(
     state: &LoopState,
     request: CompletionRequest,
     proof: Option<&Proof>,
-    graph: &Graph<'_>,
+    digest: &TaskDigest,
 ) -> String {
     if state.parallel {
         if state.task_graph.is_empty() {
             return "add tasks with `ralph plan-sync`".to_owned();
         }
-        if awaits_workers(state, graph) {
+        if awaits_workers(state, digest) {
             return "run `ralph parallel next`".to_owned();
         }
     }
@@ -269,7 +269,7 @@ fn next_in_the_line(
     if let Some(criterion) = was_refused.then(failed).flatten() {
         return completion_feedback::what_to_fix(criterion);
     }
-    if let Some(task) = graph.current() {
+    if let Some(task) = &digest.current {
         return format!("{} {}", task.id, one_line(&task.name, LINE_LIMIT));
     }
     if let Some(criterion) = failed() {
@@ -307,7 +307,7 @@ fn details(
     state: &LoopState,
     request: CompletionRequest,
     proof: Option<&Proof>,
-    graph: &Graph<'_>,
+    digest: &TaskDigest,
     now: Timestamp,
 ) -> String {
     let mut text = match request {
@@ -334,12 +334,12 @@ fn details(
         .trim_start()
         .to_owned();
     }
-    let counts = match standing_of(state, graph).as_str() {
+    let counts = match standing_of(state, digest).as_str() {
         "" => String::new(),
         counts => format!(" {counts}."),
     };
     let _ = writeln!(text, "Ralph loop, iteration {}.{counts}", state.position());
-    let _ = writeln!(text, "{}", next(state, graph));
+    let _ = writeln!(text, "{}", next(state, digest));
     let last = how_to_end(state);
     // The last part must not be cut.
     let room = STEP_LIMIT.saturating_sub(last.encode_utf16().count() + 1);
@@ -388,12 +388,12 @@ fn how_to_end(state: &LoopState) -> String {
 }
 
 /// `1 of 3 tasks done, 1 of 2 criteria proven`; empty if the loop has neither.
-fn standing_of(state: &LoopState, graph: &Graph<'_>) -> String {
+fn standing_of(state: &LoopState, digest: &TaskDigest) -> String {
     let criteria = &state.acceptance_criteria;
     let (proven, reviewed) = receipt::count_met(criteria);
     let mut parts = Vec::new();
     if !state.task_graph.is_empty() {
-        parts.push(graph.summary().describe());
+        parts.push(digest.summary.describe());
     }
     if !criteria.is_empty() {
         let by_review = if reviewed > 0 { format!(", {reviewed} reviewed") } else { String::new() };
@@ -406,20 +406,20 @@ fn standing_of(state: &LoopState, graph: &Graph<'_>) -> String {
 }
 
 /// True while workers have tasks to do or work to be merged.
-fn awaits_workers(state: &LoopState, graph: &Graph<'_>) -> bool {
-    !graph.summary().all_done() || state.workers.iter().any(Worker::awaits_merge)
+fn awaits_workers(state: &LoopState, digest: &TaskDigest) -> bool {
+    !digest.summary.all_done() || state.workers.iter().any(Worker::awaits_merge)
 }
 
-fn next(state: &LoopState, graph: &Graph<'_>) -> String {
+fn next(state: &LoopState, digest: &TaskDigest) -> String {
     if state.parallel {
         if state.task_graph.is_empty() {
             return NO_TASKS_YET.to_owned();
         }
-        if awaits_workers(state, graph) {
+        if awaits_workers(state, digest) {
             return NEXT_OF_WORKERS.to_owned();
         }
     }
-    if let Some(task) = graph.current() {
+    if let Some(task) = &digest.current {
         return next_line(task);
     }
     match state.acceptance_criteria.iter().find(|criterion| !criterion.verified) {
@@ -483,7 +483,8 @@ mod tests {
                     completion_condition: "it lexes".to_owned(),
                     ..Task::default()
                 },
-            ],
+            ]
+            .into(),
             ..LoopState::default()
         }
     }
@@ -544,7 +545,7 @@ mod tests {
 
     #[test]
     fn a_loop_without_tasks_does_not_speak_of_them() {
-        let text = of_loop("", &LoopState { task_graph: Vec::new(), ..state() }, &[], NOW);
+        let text = of_loop("", &LoopState { task_graph: Vec::new().into(), ..state() }, &[], NOW);
         assert!(!text.to_lowercase().contains("task"), "{text}");
     }
 
@@ -559,7 +560,7 @@ mod tests {
 
     #[test]
     fn with_no_task_at_hand_the_first_criterion_that_is_open_is_next() {
-        let mut state = LoopState { task_graph: Vec::new(), ..state() };
+        let mut state = LoopState { task_graph: Vec::new().into(), ..state() };
         let open = Criterion { id: "AC-2".to_owned(), ..state.acceptance_criteria[0].clone() };
         state.acceptance_criteria[0].verified = true;
         state.acceptance_criteria.push(open);
@@ -759,7 +760,7 @@ mod tests {
         let (none, made) = (CompletionRequest::None, CompletionRequest::Made);
         let tasks = "1 of 3 tasks done, 0 of 1 criterion proven";
         check_line(&state(), none, &format!("Ralph 3/25: {tasks}; next: T-2 lexer"));
-        let alone = |state: LoopState| LoopState { task_graph: Vec::new(), ..state };
+        let alone = |state: LoopState| LoopState { task_graph: Vec::new().into(), ..state };
         let open = alone(state());
         check_line(
             &open,

@@ -167,7 +167,7 @@ pub fn begin(view: &View, membership: &Membership) -> LoopState {
         prompt: plan.prompt,
         acceptance_criteria: plan.acceptance_criteria,
         frozen: plan.frozen,
-        task_graph: plan.task_graph,
+        task_graph: plan.task_graph.into(),
         context_report: plan.context_report,
         max_iterations: plan.max_iterations,
         limits: plan.limits,

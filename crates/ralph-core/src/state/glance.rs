@@ -2,12 +2,13 @@
 //! document.
 
 use super::{
-    Brief, ClientProcess, EndingKind, LoopState, Mode, Phase, PlanPhase, Registration,
-    SCHEMA_VERSION,
+    Brief, ClientProcess, EndingKind, KnownTasks, LoopState, Mode, Phase, PlanPhase, Registration,
+    SCHEMA_VERSION, tasks,
 };
 use jiff::Timestamp;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// What a tool call needs from a loop. Fields as in [`LoopState`].
 #[derive(Debug, Clone, Deserialize)]
@@ -97,6 +98,18 @@ pub struct GlanceEnding {
 
 /// A view of the state document: the whole document or a [`Glance`].
 pub trait StateView: serde::de::DeserializeOwned {
+    /// Reads a document; `known` says what is known of its tasks.
+    ///
+    /// # Errors
+    /// If the document is no state.
+    fn of_text(
+        document: &Arc<Vec<u8>>,
+        _known: impl FnOnce() -> Option<KnownTasks>,
+        _now: Timestamp,
+    ) -> serde_json::Result<Self> {
+        serde_json::from_slice(document)
+    }
+
     fn schema_version(&self) -> u32;
     /// Id of the session that the loop is bound to.
     fn session_id(&self) -> &str;
@@ -150,8 +163,10 @@ pub trait StateView: serde::de::DeserializeOwned {
 }
 
 macro_rules! document {
-    ($view:ty, |$state:ident| $mode:expr, $orchestrated:expr) => {
+    ($view:ty, |$state:ident| $mode:expr, $orchestrated:expr $(, $more:item)?) => {
         impl StateView for $view {
+            $($more)?
+
             fn schema_version(&self) -> u32 {
                 self.schema_version
             }
@@ -201,7 +216,18 @@ macro_rules! document {
     };
 }
 
-document!(LoopState, |state| state.mode.word(), state.orchestration());
+document!(
+    LoopState,
+    |state| state.mode.word(),
+    state.orchestration(),
+    fn of_text(
+        document: &Arc<Vec<u8>>,
+        known: impl FnOnce() -> Option<KnownTasks>,
+        now: Timestamp,
+    ) -> serde_json::Result<LoopState> {
+        tasks::of_text(document, known, now)
+    }
+);
 document!(Glance, |view| view.mode.clone(), view.session.as_ref());
 document!(Brief, |view| view.mode.clone(), view.session.as_ref());
 

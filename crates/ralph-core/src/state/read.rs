@@ -4,7 +4,7 @@
 //! unknown members kept, is ten times as long. Tasks are deserialized directly, because there may
 //! be thousands; the rest of the state goes through a `Value`.
 
-use super::{LoopState, ModeState, Task};
+use super::{LoopState, ModeState, Task, TaskList};
 use crate::text::from_json::{FromJson, Members, Mistake};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for LoopState {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LoopState, A::Error> {
-                let mut tasks = Vec::new();
+                let mut tasks = TaskList::default();
                 let mut others = Map::new();
                 while let Some(name) = map.next_key_seed(Among(&["task_graph"]))? {
                     match name {

@@ -5,7 +5,9 @@
 //! progress is unknown, and unknown is never a stall.
 
 use crate::evidence::receipt;
-use crate::state::{LoopState, Progress, Signal, TaskStatus};
+use crate::state::{LoopState, Progress, Signal};
+use crate::tasks::graph;
+use jiff::Timestamp;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Fingerprints kept in the state: enough to detect any cycle of useful length.
@@ -79,19 +81,13 @@ pub fn is_ours(path: &str) -> bool {
 }
 
 /// Hashes all work outside the tree: task states and check results.
-pub fn print_of_work(state: &LoopState) -> String {
+pub fn print_of_work(state: &LoopState, now: Timestamp) -> String {
     let mut hash = Xxh3Default::new();
     let mut add = |part: &str| {
         hash.update(part.as_bytes());
         hash.update(&[0]);
     };
-    for task in &state.task_graph {
-        add(&task.id);
-        add(task.status.as_str());
-        // The result of an open task is a note from its last owner, not a result.
-        let is_open = matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
-        add(task.result.as_deref().filter(|_| !is_open).unwrap_or(""));
-    }
+    add(&graph::digest(&state.task_graph, now).work);
     for criterion in &state.acceptance_criteria {
         add(receipt::standing(criterion, None).as_str());
         add(receipt::failure_signature(criterion).unwrap_or_default());
@@ -288,10 +284,11 @@ mod tests {
 
     #[test]
     fn a_task_that_moves_is_progress() {
-        let mut state = LoopState { task_graph: vec![Task::default(); 8], ..LoopState::default() };
+        let mut state =
+            LoopState { task_graph: vec![Task::default(); 8].into(), ..LoopState::default() };
         for n in 0..8 {
             state.task_graph[n].status = TaskStatus::Done;
-            let work = print_of_work(&state);
+            let work = print_of_work(&state, Timestamp::UNIX_EPOCH);
             assert_eq!(stalled(&mut state, &stop("same tree", &work)), None);
         }
     }
@@ -306,7 +303,8 @@ mod tests {
     fn a_check_that_says_something_new_is_progress_and_one_that_repeats_itself_is_not() {
         let print = |tail: &str| {
             let acceptance_criteria = vec![failing(tail)];
-            print_of_work(&LoopState { acceptance_criteria, ..LoopState::default() })
+            let state = LoopState { acceptance_criteria, ..LoopState::default() };
+            print_of_work(&state, Timestamp::UNIX_EPOCH)
         };
         assert_ne!(print("test a FAILED"), print("test b FAILED"));
         assert_eq!(print("FAILED in 1.2s"), print("FAILED in 3.4s"));

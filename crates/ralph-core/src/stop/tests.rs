@@ -152,7 +152,7 @@ fn the_time_left_is_what_the_loop_has_not_used_and_never_less_than_none() {
 #[test]
 fn the_phase_moves_to_verification_when_all_tasks_are_done() {
     let mut state = loop_state("implementation 3/5");
-    state.task_graph = vec![Task { status: TaskStatus::Done, ..Task::default() }];
+    state.task_graph = vec![Task { status: TaskStatus::Done, ..Task::default() }].into();
     decide(&mut state, &seen("x"));
     assert_eq!(state.phase, Phase::Verification);
 }
@@ -278,7 +278,7 @@ fn a_loop_that_needs_a_person_rests_and_says_for_what() {
 fn while_another_task_is_ready_nothing_is_blocked() {
     let mut state = loop_state("implementation 3/5");
     state.blocked = Some(Blocked { what: "x".to_owned(), at: now() });
-    state.task_graph = vec![Task::default()];
+    state.task_graph = vec![Task::default()].into();
     assert_eq!(decide(&mut state, &seen("x")), "go on");
     assert_eq!(state.blocked, None);
 }
@@ -348,7 +348,7 @@ fn a_refusal_is_told_and_counts_as_an_iteration() {
 #[test]
 fn the_record_leaves_the_bulk_out_and_the_state_whole() {
     let mut state = LoopState {
-        task_graph: vec![Task::default(); 100],
+        task_graph: vec![Task::default(); 100].into(),
         prompt: "goal".to_owned(),
         ..loop_state("implementation 3/5")
     };
@@ -362,7 +362,7 @@ fn the_record_leaves_the_bulk_out_and_the_state_whole() {
 fn what_a_record_takes_out_of_the_state_it_gives_back() {
     let receipt = Receipt { tail: "12 passed".to_owned(), ..green() };
     let mut state = LoopState {
-        task_graph: vec![Task::default()],
+        task_graph: vec![Task::default()].into(),
         prompt: "goal".to_owned(),
         context_report: "report".to_owned(),
         lineage: vec![Bound::default()],
@@ -382,7 +382,7 @@ fn what_a_record_takes_out_of_the_state_it_gives_back() {
     let without_tail = Receipt { tail: String::new(), ..receipt(&criteria[0]) };
     assert_eq!(receipt(&slim.acceptance_criteria[0]), without_tail);
     let nothing = LoopState {
-        task_graph: Vec::new(),
+        task_graph: Vec::new().into(),
         prompt: String::new(),
         context_report: String::new(),
         lineage: Vec::new(),
@@ -433,7 +433,8 @@ fn a_compaction_is_made_up_for_at_the_next_reason_to_go_on() {
 fn a_round_ends_with_its_task_and_with_no_other() {
     let mut state = loop_state("implementation 3/5");
     let task = |id: &str, status| Task { id: id.to_owned(), status, ..Task::default() };
-    state.task_graph = vec![task("T-1", TaskStatus::InProgress), task("T-2", TaskStatus::Pending)];
+    state.task_graph =
+        vec![task("T-1", TaskStatus::InProgress), task("T-2", TaskStatus::Pending)].into();
     state.round = Some(BuildRound { task: "T-1".to_owned(), number: 1, ..BuildRound::default() });
     assert_eq!(decide(&mut state, &seen("x")), "go on");
     for closed in [TaskStatus::Done, TaskStatus::Failed, TaskStatus::Blocked, TaskStatus::Pending] {

@@ -5,6 +5,7 @@
 
 mod advice;
 mod change;
+mod digest;
 pub mod draw;
 mod lint;
 pub mod overlap;
@@ -18,6 +19,7 @@ pub use change::{
     Claim, ClaimTarget, DependencyResult, Lease, NewTask, add, block, claim, depend, done, fail,
     release, renew,
 };
+pub use digest::digest;
 pub use lint::{GraphFlaw, lint, lint_with_places};
 pub use refused::TaskError;
 pub use sync::{ChangedTask, GraphDiff, LineFlaw, Stays, Synced, TaskLine, sync};

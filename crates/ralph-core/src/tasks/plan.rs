@@ -99,7 +99,7 @@ impl Plan {
             state.max_iterations = max_iterations;
         }
         state.acceptance_criteria = self.criteria;
-        state.task_graph = self.tasks;
+        state.task_graph = self.tasks.into();
         state.context_report = self.context_report;
         state.extra.extend(self.extra);
     }

@@ -377,7 +377,8 @@ mod tests {
 
     #[test]
     fn what_was_achieved_leaves_out_what_there_is_none_of() {
-        let with = |acceptance_criteria, task_graph| {
+        let with = |acceptance_criteria, tasks: Vec<_>| {
+            let task_graph = tasks.into();
             achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
         };
         let by = CriterionRunner::Hook;

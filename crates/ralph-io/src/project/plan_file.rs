@@ -83,7 +83,8 @@ mod tests {
                 id: "T-1".to_owned(),
                 status: TaskStatus::Done,
                 ..Task::default()
-            }],
+            }]
+            .into(),
             ..LoopState::default()
         }
     }

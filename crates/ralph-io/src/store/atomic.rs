@@ -56,7 +56,7 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
 /// Returns false and leaves `path` untouched where the system cannot exchange names.
 pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<bool> {
     let describe = || format!("could not write `{}`", path.display());
-    overwrite(spare, bytes).with_context(describe)?;
+    overwrite(spare, bytes).and_then(|file| file.sync_data()).with_context(describe)?;
     // A test that asks for it plays a file system that cannot; macOS has a call of its own.
     if portable::is_tested() {
         return Ok(false);
@@ -75,7 +75,7 @@ const PIECE: usize = 16 << 10;
 
 /// Overwrites a file in place, which keeps its blocks on the disk. Leaves alone what is equal already:
 /// a stop changes little of a long list of tasks, and a sync waits for what was written.
-fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -93,7 +93,7 @@ fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         }
     }
     file.set_len(bytes.len() as u64)?;
-    file.sync_data()
+    Ok(file)
 }
 
 /// As `==`, which compares byte by byte in a static executable.

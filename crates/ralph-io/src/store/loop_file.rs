@@ -8,9 +8,10 @@ use crate::store::lock::{self, Lock};
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::state::{LoopState, Phase, SCHEMA_VERSION, StateView};
+use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateView};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The state file of a loop, by its path.
@@ -27,7 +28,7 @@ pub struct Loaded<S = LoopState> {
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
     /// The bytes of the file.
-    pub text: Vec<u8>,
+    pub text: Arc<Vec<u8>>,
 }
 
 impl LoopFile {
@@ -96,7 +97,7 @@ impl LoopFile {
     /// copy replaces it: damage must not free the session.
     fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         let wrong = match trusted_read::read_settled(&self.path) {
-            Ok(Some(text)) => return self.understand(text).map(Some),
+            Ok(Some(text)) => return self.understand(Arc::new(text)).map(Some),
             Ok(None) => None,
             // Another process is writing; the caller reads again.
             Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
@@ -116,13 +117,13 @@ impl LoopFile {
         };
         let (state, wrong) = copy;
         let warning = Some(format!("{wrong}; used the last good copy"));
-        Ok(Some(Loaded { state, warning, text: Vec::new() }))
+        Ok(Some(Loaded { state, warning, text: Arc::default() }))
     }
 
     /// The last good copy; the inner error says how it is broken.
     fn copy<S: StateView>(&self) -> Result<Option<Result<S, String>>> {
         let good = self.last_good();
-        trusted_read::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()
+        trusted_read::read(&good)?.map(|bytes| self.parse(&Arc::new(bytes), &good)).transpose()
     }
 
     /// Locks the state against writing and archiving; `None` if it is gone, or was archived while
@@ -144,8 +145,8 @@ impl LoopFile {
     }
 
     /// Parses a state, or reads the last good copy if the bytes are broken.
-    fn understand<S: StateView>(&self, text: Vec<u8>) -> Result<Loaded<S>> {
-        let broken = match parse(&text, &self.path)? {
+    fn understand<S: StateView>(&self, text: Arc<Vec<u8>>) -> Result<Loaded<S>> {
+        let broken = match self.parse(&text, &self.path)? {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
         };
@@ -160,7 +161,7 @@ impl LoopFile {
 
     /// Writes a new state file. The folder must exist.
     pub fn create(&self, state: &LoopState) -> Result<()> {
-        atomic::write(&self.path, &render(state)?)
+        atomic::write(&self.path, &render(&mut state.clone())?)
     }
 
     /// Reads, changes and writes under the lock. Writes nothing if the state is unchanged. `None`
@@ -193,7 +194,7 @@ impl LoopFile {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
         let loaded = match trusted_read::read(&self.path) {
             Ok(Some(text)) if atomic::is_same(&text, &seen.text) => seen,
-            Ok(Some(text)) => self.understand(text)?,
+            Ok(Some(text)) => self.understand(Arc::new(text))?,
             _ => match self.look()? {
                 Some(loaded) => loaded,
                 None => return Ok(None),
@@ -212,8 +213,8 @@ impl LoopFile {
         let outcome = change(&mut state);
         // Compared as text: cloning a large state for the comparison would cost more than the whole
         // hook.
-        let mut bytes = render(&state)?;
-        if bytes != read || warning.is_some() {
+        let mut bytes = render(&mut state)?;
+        if !atomic::is_same(&bytes, &read) || warning.is_some() {
             stamp(&mut bytes, state.updated_at, clock::now());
             match warning {
                 None => self.replace(&bytes, lock)?,
@@ -224,6 +225,10 @@ impl LoopFile {
             if state.phase == Phase::Paused {
                 notice::call_if_due(self, &state);
             }
+        }
+        if let Some(known) = state.task_graph.found_out() {
+            // Not worth a sync, nor an error.
+            let _ = atomic::overwrite(&self.of_tasks(), &serde_json::to_vec(&known)?);
         }
         // The process ends soon, so freeing a large state piece by piece would be wasted work.
         std::mem::forget(state);
@@ -272,6 +277,43 @@ impl LoopFile {
         }
     }
 
+    /// Where it stands what is known of a long list of tasks. It can be found out again, so whatever is
+    /// wrong with the file, it counts as absent.
+    fn of_tasks(&self) -> PathBuf {
+        self.path.with_extension("json.tasks")
+    }
+
+    fn known_tasks(&self) -> Option<KnownTasks> {
+        serde_json::from_slice(&trusted_read::read(&self.of_tasks()).ok()??).ok()
+    }
+
+    /// The inner error says how the text is broken; the outer one forbids touching the file.
+    fn parse<S: StateView>(&self, bytes: &Arc<Vec<u8>>, path: &Path) -> Result<Result<S, String>> {
+        #[derive(Deserialize)]
+        struct SchemaVersion {
+            schema_version: u64,
+        }
+
+        let path = path.display();
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
+        }
+        let state = S::of_text(bytes, || self.known_tasks(), clock::now());
+        let version = match &state {
+            Ok(state) => u64::from(state.schema_version()),
+            // A newer schema may have changed the type of a field that we know.
+            Err(_) => serde_json::from_slice::<SchemaVersion>(bytes)
+                .map_or(0, |known| known.schema_version),
+        };
+        if version > u64::from(SCHEMA_VERSION) {
+            bail!(
+                "`{path}` was written by a newer Ralph (schema {version}); it was left unchanged: \
+                 update Ralph"
+            );
+        }
+        Ok(state.map_err(|error| format!("the state file `{path}` is broken ({error})")))
+    }
+
     /// What can still be read of an unusable state, or of its last good copy, even if others can
     /// write the files. For the record of an ending only; no rule may use it.
     pub fn salvage(&self) -> Option<LoopState> {
@@ -281,11 +323,8 @@ impl LoopFile {
     }
 }
 
-fn render(state: &LoopState) -> Result<Vec<u8>> {
-    let mut bytes =
-        serde_json::to_vec_pretty(state).context("could not write the state as JSON")?;
-    bytes.push(b'\n');
-    Ok(bytes)
+fn render(state: &mut LoopState) -> Result<Vec<u8>> {
+    state.to_text().context("could not write the state as JSON")
 }
 
 /// Replaces the modification time in a rendered state. The first such member is the state's own:
@@ -296,34 +335,6 @@ fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
     if let Some(at) = found {
         bytes.splice(at..at + old.len(), new.into_bytes());
     }
-}
-
-/// The inner error says how the text is broken; the outer one forbids touching the file.
-fn parse<S: StateView>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
-    #[derive(Deserialize)]
-    struct SchemaVersion {
-        schema_version: u64,
-    }
-
-    let path = path.display();
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
-    }
-    let state = serde_json::from_slice::<S>(bytes);
-    let version = match &state {
-        Ok(state) => u64::from(state.schema_version()),
-        // A newer schema may have changed the type of a field that we know.
-        Err(_) => {
-            serde_json::from_slice::<SchemaVersion>(bytes).map_or(0, |known| known.schema_version)
-        }
-    };
-    if version > u64::from(SCHEMA_VERSION) {
-        bail!(
-            "`{path}` was written by a newer Ralph (schema {version}); it was left unchanged: \
-             update Ralph"
-        );
-    }
-    Ok(state.map_err(|error| format!("the state file `{path}` is broken ({error})")))
 }
 
 #[cfg(test)]

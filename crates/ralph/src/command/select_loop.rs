@@ -14,6 +14,7 @@ use ralph_core::state::{LoopState, Phase};
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{project, store::lifecycle, store::notice};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The loop that a command acts on.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -47,7 +48,7 @@ pub(crate) struct FoundLoop {
     pub(crate) state: LoopState,
     /// The file's bytes at that time, or empty if they were not kept. With them, a following change
     /// need not read a large state again.
-    text: Vec<u8>,
+    text: Arc<Vec<u8>>,
 }
 
 impl FoundLoop {
@@ -60,12 +61,12 @@ impl FoundLoop {
 
     /// A loop whose file content was not kept.
     pub(crate) fn seen(file: LoopFile, state: LoopState) -> FoundLoop {
-        FoundLoop { file, state, text: Vec::new() }
+        FoundLoop { file, state, text: Arc::default() }
     }
 
     fn at(file: LoopFile, loaded: Loaded) -> FoundLoop {
         // The file does not contain the last good copy.
-        let text = if loaded.warning.is_none() { loaded.text } else { Vec::new() };
+        let text = if loaded.warning.is_none() { loaded.text } else { Arc::default() };
         FoundLoop { file, state: loaded.state, text }
     }
 
@@ -274,7 +275,7 @@ fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
     if loaded.state.project_root.is_empty() {
         loaded.state.project_root = here.root.to_string_lossy().into_owned();
         // The file's content no longer matches the state.
-        loaded.text.clear();
+        loaded.text = Arc::default();
     }
     loaded
 }

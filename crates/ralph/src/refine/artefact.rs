@@ -283,7 +283,7 @@ pub(crate) fn in_no_session(here: &Here) -> Here {
 /// The tasks of the project's planned loop; empty if nothing is planned.
 pub(crate) fn tasks(here: &Here) -> Result<Vec<Task>> {
     let found = select_loop::to_plan(here, &LoopArgs::default()).map_err(bad_state)?;
-    Ok(found.map(|found| found.state.task_graph).unwrap_or_default())
+    Ok(found.map(|found| found.state.task_graph.to_vec()).unwrap_or_default())
 }
 
 /// Formats a time for a person, in local time.

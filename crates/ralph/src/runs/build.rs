@@ -465,7 +465,7 @@ impl<'a> Builder<'a> {
         let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
             return Ok(String::new());
         };
-        let (work, tree) = (progress::print_of_work(&loaded.state), self.tree());
+        let (work, tree) = (progress::print_of_work(&loaded.state, clock::now()), self.tree());
         match self.settle()? {
             Settled::Over => return Ok("all criteria hold".to_owned()),
             Settled::Reviewed => {

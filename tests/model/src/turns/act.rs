@@ -231,7 +231,7 @@ fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>)
     };
     let arrived = state.tree;
     if stop::wants_proof(mode::at_stop(&state.looped), &state.looped, &seen) {
-        let work = progress::print_of_work(&state.looped);
+        let work = progress::print_of_work(&state.looped, seen.now);
         let proof = prove(state, checks);
         if proof.ran {
             seen.work_before_checks = Some(work);

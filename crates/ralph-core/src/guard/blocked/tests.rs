@@ -149,7 +149,7 @@ fn something_must_be_open() {
     let mut state = open();
     state.acceptance_criteria[0].verified = true;
     assert!(refusal(&state, HONEST[0]).unwrap().contains("no criterion and no task"));
-    state.task_graph = vec![Task { status: TaskStatus::Failed, ..Task::default() }];
+    state.task_graph = vec![Task { status: TaskStatus::Failed, ..Task::default() }].into();
     assert_eq!(refusal(&state, HONEST[0]), None);
     state.task_graph[0].status = TaskStatus::Done;
     assert!(refusal(&state, HONEST[0]).is_some());

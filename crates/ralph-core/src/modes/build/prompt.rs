@@ -110,7 +110,7 @@ mod tests {
             prompt: "Build it".to_owned(),
             loop_id: "L".to_owned(),
             round: Some(BuildRound { task: task.to_owned(), number, ..BuildRound::default() }),
-            task_graph: vec![one("T-1", &[]), one("T-2", &["T-1"])],
+            task_graph: vec![one("T-1", &[]), one("T-2", &["T-1"])].into(),
             ..LoopState::default()
         }
     }

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(due(&state, &Proof::default()), None, "a criterion does not hold");
         let unasked = LoopState { review: None, ..state.clone() };
         assert_eq!(due(&unasked, &proof), None);
-        let open = LoopState { task_graph: vec![Task::default()], ..state.clone() };
+        let open = LoopState { task_graph: vec![Task::default()].into(), ..state.clone() };
         assert_eq!(due(&open, &proof), None, "a task is open");
         let mut over = state;
         over.end(crate::state::EndingKind::Cancelled, "", jiff::Timestamp::UNIX_EPOCH);

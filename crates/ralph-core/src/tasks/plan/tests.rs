@@ -213,7 +213,7 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
         via: Some(Registration::Settings),
         turn: Some(DrivenTurn::new("", now)),
         client: Some(crate::state::ClientProcess { pid: 1, started: String::new() }),
-        task_graph: vec![Task { name: "a".to_owned(), ..Task::default() }],
+        task_graph: vec![Task { name: "a".to_owned(), ..Task::default() }].into(),
         ..LoopState::default()
     };
     let plan = parse(&serde_json::to_string(&state).unwrap()).unwrap();

@@ -27,7 +27,7 @@ pub(crate) fn plan(lines: &str) -> Plan {
         ..Criterion::default()
     };
     let state = LoopState {
-        task_graph: graph::tests::graph(lines),
+        task_graph: graph::tests::graph(lines).into(),
         acceptance_criteria: vec![criterion],
         ..LoopState::default()
     };

@@ -45,7 +45,7 @@ impl Plan {
             prompt: state.prompt.clone(),
             acceptance_criteria: state.acceptance_criteria.clone(),
             frozen: state.frozen.clone(),
-            task_graph: state.task_graph.clone(),
+            task_graph: state.task_graph.to_vec(),
             context_report: state.context_report.clone(),
             max_iterations: state.max_iterations,
             limits: state.limits.clone(),
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn nothing_of_the_machine_that_shares_is_in_the_plan() {
         let mut state = LoopState {
-            task_graph: plan("T-1 in_progress").task_graph,
+            task_graph: plan("T-1 in_progress").task_graph.into(),
             acceptance_criteria: plan("T-1").acceptance_criteria,
             ..LoopState::default()
         };

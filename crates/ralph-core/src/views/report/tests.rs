@@ -228,7 +228,8 @@ fn no_text_becomes_markup() {
         status: TaskStatus::Other(evil.clone()),
         result: Some(evil.clone()),
         ..Task::default()
-    }];
+    }]
+    .into();
     for text in
         [&mut state.loop_id, &mut state.prompt, &mut state.session_id, &mut state.project_root]
     {

@@ -130,7 +130,7 @@ fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Updated {
         None => plan_import::planned(here, Plan::default())?,
     };
     Ok(lines.sync(&state.task_graph, here.now).map(|synced| {
-        state.task_graph = synced.tasks;
+        state.task_graph = synced.tasks.into();
         SyncResult { state, diff: synced.diff, is_new }
     }))
 }
@@ -143,7 +143,7 @@ fn update(here: &Here, found: FoundLoop, lines: &Text) -> Updated {
             return Ok(None);
         }
         let synced = lines.sync(&state.task_graph, here.now)?;
-        state.task_graph = synced.tasks;
+        state.task_graph = synced.tasks.into();
         Ok(Some((state.clone(), synced.diff)))
     });
     let changed = match changed.map_err(bad_state)?.context("the loop is gone")? {

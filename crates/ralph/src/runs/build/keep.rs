@@ -199,7 +199,7 @@ mod tests {
         };
         let state = LoopState {
             prompt: "\n# Fix it\n\nmore".to_owned(),
-            task_graph: vec![task],
+            task_graph: vec![task].into(),
             ..LoopState::default()
         };
         assert_eq!(message(&state, Some("T-1"), 1), "T-1: write the lexer\n\nwrote it");
