@@ -15,11 +15,14 @@ mod driver;
 #[path = "../../crates/ralph/benches/hooks/home.rs"]
 mod home;
 mod layout;
+mod live;
 mod memory;
 #[path = "../../crates/ralph/benches/hooks/payloads.rs"]
 mod payloads;
 #[path = "../../crates/ralph/benches/hooks/programs.rs"]
 mod programs;
+#[path = "../../crates/ralph/benches/hooks/repos.rs"]
+mod repos;
 mod scene;
 mod status_line;
 mod strace;

@@ -1,4 +1,4 @@
-//! The executables, built just now, and the two situations they are looked at in.
+//! The executables, built just now, and the situations they are looked at in.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 use crate::built::{self, Built, Linkage};
 use crate::driver::Call;
 use crate::home::Home;
+use crate::live::Event;
 use crate::payloads;
+use crate::repos::{Repo, Shape};
 
 /// Why a gate could not look.
 pub(crate) struct Skip(pub(crate) String);
@@ -39,7 +41,7 @@ pub(crate) struct Scene {
 /// One start of a hook, or of the command line.
 pub(crate) struct Run {
     program: PathBuf,
-    argument: &'static str,
+    args: &'static [&'static str],
     env: Vec<(OsString, OsString)>,
     folder: PathBuf,
     stdin: Vec<u8>,
@@ -108,14 +110,14 @@ impl Scene {
         static MADE: OnceLock<(PathBuf, Home)> = OnceLock::new();
         self.is_static()?;
         let (program, home) = MADE.get_or_init(|| {
-            let ralph = built::neighbour(self.hooks.linkage).expect("the gates build `ralph`");
+            let ralph = self.ralph();
             let place = self.scratch.join("home-status-line");
             let home = Home::live(&place, &self.project, 1_000, Some(&ralph));
             (ralph, home.expect("a loop of a thousand tasks can be written"))
         });
         Ok(Run {
             program: program.clone(),
-            argument: "statusline",
+            args: &["statusline"],
             env: home.env(&self.project),
             folder: self.project.clone(),
             stdin: payloads::status_line(),
@@ -123,10 +125,61 @@ impl Scene {
         })
     }
 
+    /// As a release, beside the hooks.
+    fn ralph(&self) -> PathBuf {
+        static BUILT: OnceLock<PathBuf> = OnceLock::new();
+        let build = || built::neighbour(self.hooks.linkage).expect("the gates build `ralph`");
+        BUILT.get_or_init(build).clone()
+    }
+
+    /// An event in a repository of 200 files, in a loop if there are tasks, and what brings its moment back.
+    pub(crate) fn moment(
+        &self,
+        event: Event,
+        tasks: usize,
+    ) -> Result<(Run, impl Fn() + use<>), Skip> {
+        self.is_static()?;
+        let ralph = self.ralph();
+        let starts = matches!(event, Event::Start | Event::Facts);
+        let packages = if starts { 200 } else { 0 };
+        let repo = Repo::ready(&self.scratch, Shape::of(200, 10).with_packages(packages));
+        let repo = repo.expect("a repository can be built");
+        let place = self.scratch.join(format!("home-{event:?}-{tasks}").replace(' ', ""));
+        let home = match tasks {
+            0 => Home::idle(&place),
+            _ => Home::live(&place, &repo.path, tasks, Some(&ralph)),
+        };
+        let home = home.expect("a home can be laid out");
+        let project = &repo.path;
+        let (hook, stdin, answer) = match event {
+            Event::Write => ("ralph-pre-tool-use", payloads::pre_write(project, 1_000), ""),
+            Event::Question => ("ralph-pre-tool-use", payloads::pre_ask(project), "{"),
+            Event::Written => ("ralph-backpressure", payloads::post_write(project), ""),
+            Event::Stop { message } => {
+                ("ralph-stop-hook", payloads::stop(project, &home.transcript(), message), "{")
+            }
+            Event::Start => ("ralph-session-context", payloads::session_start(project), "{"),
+            Event::Facts => ("ralph-session-context", Vec::new(), "Facts about"),
+        };
+        let mut run = Run { answer, ..self.run_in(hook, &home, project, stdin)? };
+        if matches!(event, Event::Facts) {
+            run = Run { args: &["delegate", "facts", "--room", "9000"], ..run.of(&ralph) };
+        }
+        let again = move || {
+            home.rewind().expect("a home can be rewound");
+            repo.advance().expect("a file can be edited");
+        };
+        Ok((run, again))
+    }
+
     fn run(&self, hook: &str, home: &Home, stdin: Vec<u8>) -> Result<Run, Skip> {
+        self.run_in(hook, home, &self.project, stdin)
+    }
+
+    fn run_in(&self, hook: &str, home: &Home, project: &Path, stdin: Vec<u8>) -> Result<Run, Skip> {
         let program = self.executable(hook)?.to_owned();
-        let (env, folder) = (home.env(&self.project), self.project.clone());
-        Ok(Run { program, argument: "settings", env, folder, stdin, answer: "" })
+        let (env, folder) = (home.env(project), project.to_owned());
+        Ok(Run { program, args: &["settings"], env, folder, stdin, answer: "" })
     }
 
     /// What is counted belongs to our code only where no other C library starts up with it.
@@ -150,14 +203,19 @@ impl Run {
     /// exit code 0, since that is the answer to both situations.
     pub(crate) fn under(&self, tool: &str, args: &[OsString]) -> Result<Output, Skip> {
         let mut command = Command::new(tool);
-        command.args(args).arg(&self.program).arg(self.argument);
+        command.args(args).arg(&self.program).args(self.args);
         command.current_dir(&self.folder).env_clear().envs(self.env.iter().cloned());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().map_err(|e| Skip(format!("could not start `{tool}`: {e}")))?;
-        // An idle hook exits without reading: a broken pipe is its right.
-        let _ = child.stdin.take().map(|mut input| input.write_all(&self.stdin));
+        let mut input = child.stdin.take();
+        if !self.stdin.is_empty() {
+            // An idle hook exits without reading: a broken pipe is its right.
+            let _ = input.take().map(|mut input| input.write_all(&self.stdin));
+        }
         let output = child.wait_with_output().expect("its pipes are ours");
+        // What a hook delegates is given up when this pipe closes.
+        drop(input);
         self.check_answer(&output.stdout);
         Ok(output)
     }
@@ -166,7 +224,7 @@ impl Run {
     pub(crate) fn call(&self) -> Call {
         Call {
             program: self.program.clone(),
-            args: vec![self.argument.into()],
+            args: self.args.iter().map(Into::into).collect(),
             folder: self.folder.clone(),
             env: self.env.clone(),
             stdin: self.stdin.as_slice().into(),

@@ -102,7 +102,6 @@ impl Home {
     }
 
     /// Restores what the last sample changed or removed.
-    #[allow(dead_code, reason = "each gate runs a hook once")]
     pub(crate) fn rewind(&self) -> anyhow::Result<()> {
         for (path, bytes) in &self.as_it_was {
             if fs::read(path).ok().as_ref() != Some(bytes) {

@@ -50,7 +50,6 @@ pub(crate) fn stop(project: &Path, transcript: &Path, message: usize) -> Vec<u8>
     line(event)
 }
 
-#[allow(dead_code, reason = "the gates look at the idle path, which this event has not")]
 pub(crate) fn session_start(project: &Path) -> Vec<u8> {
     line(json!({"session_id": SESSION, "transcript_path": "/nonexistent/transcript.jsonl",
         "cwd": project, "hook_event_name": "SessionStart", "source": "startup"}))

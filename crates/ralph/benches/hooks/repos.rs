@@ -35,11 +35,11 @@ impl Shape {
     }
 
     /// A diff of about 10 MB in a small repository.
+    #[allow(dead_code, reason = "the gates count no diff")]
     pub(crate) fn large_diff() -> Shape {
         Shape { files: 200, changed: 10, edit_size: 650_000, packages: 0 }
     }
 
-    #[allow(dead_code, reason = "the gates start no session")]
     pub(crate) fn with_packages(self, packages: usize) -> Shape {
         Shape { packages, ..self }
     }

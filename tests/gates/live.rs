@@ -1,0 +1,69 @@
+//! What the moments cost in which the user or the model waits: figures of one process, without those that it starts (git,
+//! `ralph`).
+
+use crate::payloads::USUAL_MESSAGE;
+use crate::scene::{Skip, gate, scene};
+use crate::strace::{self, SystemCall};
+use crate::{memory, valgrind};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// A tool call that passes.
+    Write,
+    /// A tool call that is denied.
+    Question,
+    /// An edit to which no check applies.
+    Written,
+    /// A stop that continues the loop.
+    Stop { message: usize },
+    /// A session's start.
+    Start,
+    /// The process that gathers the project's facts for a start.
+    Facts,
+}
+
+const STOP: Event = Event::Stop { message: USUAL_MESSAGE };
+const LONG_STOP: Event = Event::Stop { message: 1_000_000 };
+
+const UNITS: [&str; 4] = ["instructions", "system calls", "page faults", "bytes read"];
+
+/// The event, the tasks of its loop if it has one, and bars in the order of [`UNITS`]: some tenth above what was counted.
+const BARS: [(Event, usize, [u64; UNITS.len()]); 8] = [
+    (Event::Write, 8, [290_000, 56, 36, 6_500]),
+    (Event::Question, 8, [350_000, 46, 37, 5_500]),
+    (Event::Written, 8, [800_000, 96, 75, 17_500]),
+    (STOP, 8, [2_300_000, 235, 96, 640_000]),
+    (STOP, 1_000, [29_000_000, 280, 550, 1_750_000]),
+    (LONG_STOP, 8, [22_000_000, 256, 1_180, 1_780_000]),
+    (Event::Start, 0, [127_000, 64, 58, 1_000]),
+    (Event::Facts, 0, [2_250_000, 580, 150, 2_200]),
+];
+
+#[test]
+fn a_moment_in_which_somebody_waits_costs_no_more_than_its_bars() {
+    let mut above = Vec::new();
+    for (event, tasks, bars) in BARS {
+        let name = format!("{event:?}, {tasks} tasks");
+        gate(&name, || {
+            for ((unit, counted), bar) in UNITS.iter().zip(count(event, tasks)?).zip(bars) {
+                let line = format!("{name}: {counted} {unit}, at most {bar}");
+                println!("{line}");
+                above.extend((counted > bar).then_some(line));
+            }
+            Ok(())
+        });
+    }
+    assert!(above.is_empty(), "{above:#?}");
+}
+
+fn count(event: Event, tasks: usize) -> Result<[u64; UNITS.len()], Skip> {
+    let (run, again) = scene().moment(event, tasks)?;
+    again();
+    let instructions = valgrind::instructions(&run)?;
+    again();
+    let calls = strace::own_calls(&run)?;
+    let bytes = calls.iter().map(SystemCall::bytes_read).sum();
+    again();
+    let faults = memory::page_faults(scene(), &run)?;
+    Ok([instructions, calls.len() as u64, faults, bytes])
+}
