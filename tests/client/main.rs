@@ -55,6 +55,7 @@ mod shared;
 mod signals;
 mod speaker;
 mod statusline;
+mod typed_start;
 mod unreadable;
 mod usage;
 mod versions;
@@ -202,6 +203,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("shared", shared::TESTS),
         ("signals", signals::TESTS),
         ("speaker", speaker::TESTS),
+        ("typed_start", typed_start::TESTS),
         ("unreadable", unreadable::TESTS),
         ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),

@@ -52,15 +52,20 @@ impl Terminal {
         terminal
     }
 
-    /// Types a line and sends it. Waits until the line has arrived: an Enter that comes with it
-    /// counts as pasted text.
+    /// Types a line and sends it.
     #[track_caller]
     pub fn submit(&self, line: &str) -> &Terminal {
+        self.type_line(line).key("Enter")
+    }
+
+    /// Types a line and waits until it is at the prompt: an Enter that comes with it counts as pasted text.
+    #[track_caller]
+    pub fn type_line(&self, line: &str) -> &Terminal {
         self.type_text(line);
         let start: String = line.trim_start_matches('!').chars().take(40).collect();
         let arrived = wait_until(PATIENCE, || self.prompt_line().contains(&start));
         assert!(arrived, "`{line}` did not arrive at the prompt:\n{}", self.screen());
-        self.key("Enter")
+        self
     }
 
     /// Types without sending.
