@@ -19,7 +19,9 @@ pub enum LastMessage<'a> {
 /// only a whole reading tells.
 pub fn place(payload: &[u8]) -> Option<Range<usize>> {
     const MEMBER: &str = "\"last_assistant_message\":";
-    let begin = memmem::find(payload, MEMBER.as_bytes())? + MEMBER.len();
+    let after = memmem::find(payload, MEMBER.as_bytes())? + MEMBER.len();
+    let spaces = payload[after..].iter().take_while(|byte| byte.is_ascii_whitespace());
+    let begin = after + spaces.count();
     if payload.get(begin) != Some(&b'"') {
         return None;
     }
@@ -134,7 +136,6 @@ mod tests {
     fn what_is_no_whole_string_has_no_place() {
         for payload in [
             r#"{"last_assistant_message":null}"#,
-            r#"{"last_assistant_message": "a"}"#,
             r#"{"last_assistant_message":"a"#,
             r#"{"last_assistant_message":"a\""#,
             r#"{"a":"b"}"#,
@@ -142,5 +143,7 @@ mod tests {
             assert_eq!(place(payload.as_bytes()), None, "{payload}");
         }
         assert_eq!(place(b"{\"last_assistant_message\":\"\xff\"}"), None);
+        assert_eq!(place(b"{\"last_assistant_message\" :\"\"}"), None);
+        assert_eq!(place(b"{\"last_assistant_message\": \n\"\"}"), Some(28..30));
     }
 }
