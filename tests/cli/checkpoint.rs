@@ -2,8 +2,9 @@
 
 use crate::world::{Printed, World};
 use jiff::Timestamp;
-use ralph_io::git::checkpoint::{self, Checkpoint};
-use std::fs;
+use ralph_io::git::checkpoint::{Checkpoint, Snapshot};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -26,10 +27,34 @@ fn git_in(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Starting git takes most of what `ralph verify` adds to the time of its commands.
+#[test]
+fn the_proof_of_two_criteria_and_its_checkpoint_start_git_12_times() {
+    let world = World::new().under_git();
+    let git = fs::read_link(world.path("bin/git")).unwrap();
+    let criteria = ["--ac", "a=test -d .git", "--ac", "b=test -f .git/HEAD"];
+    world.ralph(&[&["start", "--session", "S", "a task"][..], &criteria].concat()).done();
+    let log = world.path("started");
+    let script =
+        format!("#!/bin/sh\necho \"$*\" >>'{}'\nexec '{}' \"$@\"\n", log.display(), git.display());
+    fs::remove_file(world.path("bin/git")).unwrap();
+    fs::set_permissions(world.write("bin/git", &script), Permissions::from_mode(0o755)).unwrap();
+    let started = |what: &str| {
+        world.ralph(&["verify"]).done();
+        let calls = fs::read_to_string(&log).unwrap();
+        fs::remove_file(&log).unwrap();
+        assert_eq!(calls.matches("commit-tree").count(), what.matches("checkpoint").count());
+        calls.lines().count()
+    };
+    assert_eq!(started("a checkpoint"), 12);
+    assert_eq!(started("nothing new"), 4);
+}
+
 /// What the stop hook does at an all-green moment.
 fn keep(world: &World, about: &str, second: i64) -> Checkpoint {
     let at = Timestamp::from_second(1_700_000_000 + second).unwrap();
-    checkpoint::take(&world.path("project"), &world.loop_id(), about, at).unwrap().unwrap()
+    let files = Snapshot::of(&world.path("project")).unwrap().unwrap();
+    files.keep(&world.loop_id(), about, at).unwrap()
 }
 
 fn short(checkpoint: &Checkpoint) -> &str {

@@ -105,7 +105,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
     let _alone = checks::hold_back(order.file.folder());
     let mut work = VerifyWork::begin(order, deadline)?;
     for number in 0..MOST_ROUNDS {
-        let todo = work.todo(order, number)?;
+        let todo = work.todo(order, number);
         if todo.is_empty() {
             break;
         }
@@ -191,11 +191,8 @@ impl<'a> VerifyWork<'a> {
         })
     }
 
-    /// The criteria to run in this round.
-    fn todo(&mut self, order: &VerifyOrder<'_>, round: usize) -> Result<Vec<Criterion>> {
-        if round > 0 {
-            self.trees.look_again()?;
-        }
+    /// The criteria to run in this round. The tree was read after the last command.
+    fn todo(&self, order: &VerifyOrder<'_>, round: usize) -> Vec<Criterion> {
         let runs_all =
             round == 0 && order.which == CriteriaChoice::WithoutProof && self.trees.rules_changed();
         let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
@@ -209,12 +206,18 @@ impl<'a> VerifyWork<'a> {
         let has_command =
             |one: &&Criterion| one.review.is_none() && !one.verification_command.trim().is_empty();
         let due = self.state.acceptance_criteria.iter().filter(named).filter(is_due);
-        Ok(due.filter(has_command).cloned().collect())
+        due.filter(has_command).cloned().collect()
     }
 
     fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
         standing(criterion, Some(&tree))
+    }
+
+    /// True if all criteria held when the tree was last read.
+    fn all_hold(&self) -> bool {
+        let criteria = &self.state.acceptance_criteria;
+        !criteria.is_empty() && criteria.iter().all(|one| self.standing(one).is_met())
     }
 
     fn is_out_of_time(&self) -> bool {
@@ -230,16 +233,15 @@ impl<'a> VerifyWork<'a> {
     fn finish(mut self) -> Result<VerifyOutcome> {
         // Read every file from disk for the final answer: a cached digest can be older than a file
         // that was written through a memory mapping.
-        self.trees.read_again()?;
+        let stored = match self.all_hold() {
+            true => self.trees.read_for_checkpoint(&self.state)?,
+            false => self.trees.read_again().map(|()| None)?,
+        };
         let (ran, problem) = (self.ran, self.problem.clone());
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
         meaning::note(&mut self.state);
-        let criteria = &self.state.acceptance_criteria;
-        let all_hold = criteria.iter().all(|one| proof.standing(one).is_met());
         let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
-        let green = (all_hold && !criteria.is_empty())
-            .then(|| self.trees.checkpoint(&self.state))
-            .flatten();
+        let green = self.all_hold().then(|| self.trees.checkpoint(&self.state, stored)).flatten();
         let changed_tests = test_files::changed(&self.root, &self.state);
         let updated = self.file.update(|state| {
             meaning::note(state);

@@ -31,6 +31,12 @@ const NONE: &str = "0000000000000000000000000000000000000000";
 /// often.
 const ATTEMPTS: u32 = 5;
 
+/// How many checkpoints of a loop are kept.
+const CHECKPOINTS: usize = 20;
+
+/// How long checkpoints of other loops are kept.
+const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
 /// A snapshot that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -56,12 +62,24 @@ impl Checkpoint {
     }
 }
 
-/// Takes a checkpoint of the repository that holds `root`; `None` if there is no repository. If
-/// nothing has changed since the loop's newest checkpoint, returns that one.
-pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Option<Checkpoint>> {
-    let Some(top) = tree::repository_root(root) else { return Ok(None) };
-    let work = ScratchIndex::gather(&top, work::Objects::Kept)?;
-    keep(&work, loop_id, about, now).map(Some).context("could not keep a checkpoint")
+/// The files of a repository, stored by git without a commit. Git deletes them after two weeks unless
+/// a checkpoint keeps them.
+#[derive(Debug)]
+pub struct Snapshot(ScratchIndex);
+
+impl Snapshot {
+    /// Stores the files of the repository that holds `root`; `None` if there is no repository.
+    pub fn of(root: &Path) -> Result<Option<Snapshot>> {
+        let Some(top) = tree::repository_root(root) else { return Ok(None) };
+        let work = ScratchIndex::gather(&top, work::Objects::Kept);
+        work.map(|work| Some(Snapshot(work))).context("could not keep a checkpoint")
+    }
+
+    /// Keeps the files as a checkpoint of the loop, and removes old checkpoints. If nothing has changed
+    /// since the loop's newest checkpoint, returns that one.
+    pub fn keep(&self, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
+        keep(&self.0, loop_id, about, now).context("could not keep a checkpoint")
+    }
 }
 
 /// The id of the tree that a checkpoint would have now; `None` if there is no repository. The
@@ -84,8 +102,10 @@ pub fn head(root: &Path) -> Option<String> {
 fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
     for attempt in 0..ATTEMPTS {
-        let newest = list(work.root(), Some(loop_id))?.pop();
-        if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == work.tree()) {
+        let all = list(work.root(), None)?;
+        let own = all.iter().filter(|checkpoint| checkpoint.loop_id() == loop_id);
+        let newest = own.max_by_key(|checkpoint| checkpoint.number);
+        if let Some(newest) = newest.filter(|newest| newest.tree == work.tree()) {
             return Ok(newest.clone());
         }
         // Each attempt takes a higher number: a killed git leaves its lock on the number that it
@@ -99,7 +119,11 @@ fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Resu
         if git::agreed(&mut update)? {
             let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
             let (tree, about) = (work.tree().to_owned(), about.trim().to_owned());
-            return Ok(Checkpoint { reference, number, commit, tree, at, about });
+            let kept = Checkpoint { reference, number, commit, tree, at, about };
+            let all = all.into_iter().chain([kept.clone()]).collect();
+            // An old checkpoint does no harm.
+            let _ = prune(work.root(), loop_id, all, (CHECKPOINTS, LONGEST_KEPT), now);
+            return Ok(kept);
         }
     }
     bail!("could not find a free number below `{REFS}{loop_id}/`")
@@ -148,18 +172,15 @@ pub(crate) fn parse(fields: &[&str]) -> Option<Checkpoint> {
     })
 }
 
-/// Removes old checkpoints: of this loop all but the newest `keep` (at least one stays), of other
-/// loops those older than `oldest`. Returns how many were removed.
-pub fn prune(
-    root: &Path,
+/// Removes old ones of all checkpoints: of this loop all but the newest `keep` (at least one stays), of
+/// other loops those older than `oldest`. Returns how many were removed.
+fn prune(
+    top: &Path,
     loop_id: &str,
-    keep: usize,
-    oldest: Duration,
+    all: Vec<Checkpoint>,
+    (keep, oldest): (usize, Duration),
     now: Timestamp,
 ) -> Result<usize> {
-    check_loop_id(loop_id)?;
-    let Some(top) = tree::repository_root(root) else { return Ok(0) };
-    let all = list(&top, None)?;
     let (mut own, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|checkpoint| checkpoint.loop_id() == loop_id);
     own.sort_by_key(|checkpoint| checkpoint.number);
@@ -171,7 +192,7 @@ pub fn prune(
     let gone: Vec<Checkpoint> = own.into_iter().chain(others.into_iter().filter(is_old)).collect();
     for checkpoint in &gone {
         // With the expected value: a checkpoint that another process has replaced stays.
-        let mut command = git::command(&top);
+        let mut command = git::command(top);
         command.args(["update-ref", "--no-deref", "-d", &checkpoint.reference, &checkpoint.commit]);
         git::output(&mut command)
             .with_context(|| format!("could not remove `{}`", checkpoint.reference))?;

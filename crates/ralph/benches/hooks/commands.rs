@@ -34,16 +34,17 @@ fn prompt(plan: &mut Plan, shop: &Workshop, floor: CaseId) -> anyhow::Result<()>
 fn verify(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
     let hook = shop.hooks.get("ralph-stop-hook");
     let ralph = hook.map(|hook| hook.with_file_name("ralph")).filter(|ralph| ralph.exists());
-    let (Some(ralph), Some(sh)) = (ralph, machine::on_path("sh")) else { return Ok(()) };
+    let shell = machine::on_path("bash").or_else(|| machine::on_path("sh"));
+    let (Some(ralph), Some(shell)) = (ralph, shell) else { return Ok(()) };
     let (repo, path) = (&shop.small, shop.scratch.join("home-verify"));
     let criteria = CRITERIA.map(|command| format!("the folder is there={command}"));
     let criteria: Vec<&str> = criteria.iter().map(String::as_str).collect();
     let home = Rc::new(Home::with_criteria(&path, &repo.path, &ralph, &criteria)?);
     let mut run = call(ralph, &home, repo, Vec::new());
     run.args = vec!["verify".into()];
-    let mut bare = call(sh, &home, repo, Vec::new());
-    bare.args =
-        vec!["-c".into(), format!("sh -c '{}'; sh -c '{}'", CRITERIA[0], CRITERIA[1]).into()];
+    let each = CRITERIA.map(|command| format!("{} -c '{command}'", shell.display())).join("; ");
+    let mut bare = call(shell, &home, repo, Vec::new());
+    bare.args = vec!["-c".into(), each.into()];
     let before = Before { rewind: Some(home), ..Before::default() };
     let pace = Pace::Tenth;
     let holds = Expected::Says(&["AC-2"]);

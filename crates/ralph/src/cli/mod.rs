@@ -42,7 +42,7 @@ mod watch;
 pub use crate::command::exit::CAUSES as EXIT_CODES;
 use crate::command::exit::{Exit, refused};
 use crate::runs::{shared, worker};
-use clap::{FromArgMatches, Parser, Subcommand};
+use clap::{Args as _, FromArgMatches, Parser, Subcommand};
 use ralph_io::client::{self, client_settings::ClientSettings};
 use std::process::ExitCode;
 
@@ -223,7 +223,7 @@ pub fn is_internal(command: &clap::Command) -> bool {
 pub fn run() -> ExitCode {
     completions::answer();
     let read = || command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
-    let command = match asked_by_hook().map_or_else(read, Ok) {
+    let command = match asked_by_ralph().map_or_else(read, Ok) {
         Ok(cli) => cli.command.unwrap_or(Command::Status(status::Args::default())),
         Err(error) => return misread::report(error, command()),
     };
@@ -277,15 +277,23 @@ pub fn run() -> ExitCode {
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
 }
 
-/// The command of a hook, which waits for the answer: building the whole table of commands takes longer
-/// than most answers.
-fn asked_by_hook() -> Option<Cli> {
+/// The command of a hook or of a run of criteria, which waits for the answer: building the whole table
+/// of commands takes longer than most answers.
+fn asked_by_ralph() -> Option<Cli> {
     let mut arguments = std::env::args_os();
-    arguments.nth(1).filter(|first| first == "delegate")?;
-    let table = delegate::DelegateCommand::augment_subcommands(clap::Command::new("delegate"));
-    let read = table.no_binary_name(true).try_get_matches_from(arguments).ok()?;
-    let command = delegate::DelegateCommand::from_arg_matches(&read).ok()?;
-    Some(Cli { command: Some(Command::Delegate(command)) })
+    let first = arguments.nth(1)?;
+    let table = clap::Command::new("ralph").no_binary_name(true);
+    let command = if first == "delegate" {
+        let table = delegate::DelegateCommand::augment_subcommands(table);
+        let read = table.try_get_matches_from(arguments).ok()?;
+        Command::Delegate(delegate::DelegateCommand::from_arg_matches(&read).ok()?)
+    } else if first == "supervise" {
+        let read = supervise::Args::augment_args(table).try_get_matches_from(arguments).ok()?;
+        Command::Supervise(supervise::Args::from_arg_matches(&read).ok()?)
+    } else {
+        return None;
+    };
+    Some(Cli { command: Some(command) })
 }
 
 /// Refuses a command in the client's sandbox if that hides Ralph's state: it would find no loop.

@@ -4,10 +4,10 @@
 use anyhow::Result;
 use ralph_core::state::{Green, LoopState, Regression};
 use ralph_io::git::tree_id::{self, Listing, TreeAtStart, TreeScope};
-use ralph_io::{git::checkpoint, process::clock, store::receipts};
+use ralph_io::{git::checkpoint::Snapshot, process::clock, store::receipts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
 
 /// Records the files of the start, in the loop's folder.
 const BEGUN: &str = "begun";
@@ -17,12 +17,6 @@ const SMALL_CACHE: u64 = 1 << 20;
 
 /// The highest number of files reported for a change.
 const NAMED: usize = 20;
-
-/// How many checkpoints of this loop are kept.
-const CHECKPOINTS: usize = 20;
-
-/// How long checkpoints of other loops are kept.
-const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The project's current tree, and the folder with the earlier ones.
 pub(super) struct Trees {
@@ -70,6 +64,24 @@ impl Trees {
     pub(super) fn read_again(&mut self) -> Result<()> {
         self.now = self.listing(false)?;
         Ok(())
+    }
+
+    /// Reads every file again, while git stores the files for a checkpoint. `None` if a checkpoint of
+    /// this tree is recorded, or if git cannot store them.
+    pub(super) fn read_for_checkpoint(&mut self, state: &LoopState) -> Result<Option<Snapshot>> {
+        if self.is_recorded(state) {
+            return self.read_again().map(|()| None);
+        }
+        let root = self.root.clone();
+        thread::scope(|scope| {
+            let stored = scope.spawn(|| Snapshot::of(&root).ok().flatten());
+            self.read_again()?;
+            Ok(stored.join().ok().flatten())
+        })
+    }
+
+    fn is_recorded(&self, state: &LoopState) -> bool {
+        state.checkpoint.as_ref().is_some_and(|green| green.tree == self.now.id())
     }
 
     fn listing(&self, trusts_cache: bool) -> Result<Listing> {
@@ -136,19 +148,18 @@ impl Trees {
 
     /// Records the current tree, on which all criteria hold. Returns `None` if it is the last
     /// recorded one, or if its listing could not be saved.
-    pub(super) fn checkpoint(&self, state: &LoopState) -> Option<Green> {
-        let tree = self.now.id();
-        if state.checkpoint.as_ref().is_some_and(|green| green.tree == tree) {
+    pub(super) fn checkpoint(&self, state: &LoopState, stored: Option<Snapshot>) -> Option<Green> {
+        if self.is_recorded(state) {
             return None;
         }
         self.remember(&[]).ok()?;
         let (now, id) = (clock::now(), &state.loop_id);
         let about = format!("all criteria hold at {}", state.position());
         // Proof does not depend on this: a repository that cannot be written gets no checkpoint.
-        let taken = checkpoint::take(&self.root, id, &about, now).ok().flatten();
-        let _ = checkpoint::prune(&self.root, id, CHECKPOINTS, LONGEST_KEPT, now);
+        let stored = stored.or_else(|| Snapshot::of(&self.root).ok().flatten());
+        let taken = stored.and_then(|stored| stored.keep(id, &about, now).ok());
         let reference = taken.map(|taken| taken.reference).unwrap_or_default();
-        Some(Green { reference, tree, at: now })
+        Some(Green { reference, tree: self.now.id(), at: now })
     }
 
     /// Removes the saved trees that no receipt or checkpoint names any more.

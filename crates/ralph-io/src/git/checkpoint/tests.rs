@@ -10,9 +10,19 @@ use std::process::Command;
 
 const LOOP: &str = "20260131-235959-1f3a";
 
+fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
+    Snapshot::of(root).unwrap().unwrap().keep(loop_id, about, now)
+}
+
+/// Removes old checkpoints of [`LOOP`] and of others.
+fn prune_all(at: &Sandbox, keep: usize, oldest: Duration) -> usize {
+    let all = list(&at.root(), None).unwrap();
+    prune(&at.root(), LOOP, all, (keep, oldest), clock::now()).unwrap()
+}
+
 #[track_caller]
 fn taken(at: &Sandbox) -> Checkpoint {
-    take(&at.root(), LOOP, "AC-T green", clock::now()).unwrap().unwrap()
+    take(&at.root(), LOOP, "AC-T green", clock::now()).unwrap()
 }
 
 /// The files that a commit contains.
@@ -62,7 +72,7 @@ fn a_repository_that_a_command_has_led_to_another_has_no_checkpoint() {
     other.git("config filter.x.clean false");
     at.write(".gitattributes", "* filter=x\n");
     at.write(".git/commondir", &other.path(".git").display().to_string());
-    let error = take(&at.root(), LOOP, "AC-T green", clock::now()).unwrap_err();
+    let error = Snapshot::of(&at.root()).unwrap_err();
     assert!(format!("{error:#}").contains("commondir"), "{error:#}");
 }
 
@@ -130,7 +140,7 @@ fn nothing_of_the_users_is_touched() {
     diff(&at.root(), &first, DiffFormat::Patch).unwrap();
     show(&at.root(), &first).unwrap();
     at.write("new", "n");
-    prune(&at.root(), LOOP, 1, Duration::from_secs(9), clock::now()).unwrap();
+    prune_all(&at, 1, Duration::from_secs(9));
     assert_eq!(list(&at.root(), None).unwrap(), [second]);
     let mut after = snapshot(&at.root());
     // This test wrote the file, with the bytes that it had before.
@@ -151,7 +161,7 @@ fn the_same_content_is_kept_once() {
     assert_eq!((second.number, second.reference.rsplit('/').next()), (2, Some("2")));
     at.write("new", "n");
     assert_eq!(taken(&at).number, 3, "only the newest counts");
-    let other = take(&at.root(), "another-loop", "", clock::now()).unwrap().unwrap();
+    let other = take(&at.root(), "another-loop", "", clock::now()).unwrap();
     assert_eq!((other.number, other.about.as_str()), (1, ""));
     assert_eq!(list(&at.root(), None).unwrap().len(), 4);
     assert_eq!(all_refs(&at.root()).unwrap().len(), 4);
@@ -228,7 +238,7 @@ fn a_repository_without_commits_and_a_linked_work_tree_have_checkpoints() {
     let linked = elsewhere.path("linked");
     git_in(&at.root(), &["worktree", "add", "-q", linked.to_str().unwrap()]);
     fs::write(linked.join("there"), "x").unwrap();
-    let checkpoint = take(&linked.join("src"), LOOP, "x", clock::now()).unwrap().unwrap();
+    let checkpoint = take(&linked.join("src"), LOOP, "x", clock::now()).unwrap();
     assert!(held(&at, &checkpoint).contains(&"there".to_owned()));
     assert_eq!(list(&at.root(), Some(LOOP)).unwrap(), std::slice::from_ref(&checkpoint));
     fs::write(linked.join("there"), "y").unwrap();
@@ -240,7 +250,7 @@ fn a_repository_without_commits_and_a_linked_work_tree_have_checkpoints() {
 #[test]
 fn where_there_is_no_repository_there_is_no_checkpoint() {
     let plain = Sandbox::folder();
-    assert_eq!(take(&plain.root(), LOOP, "x", clock::now()).unwrap(), None);
+    assert!(Snapshot::of(&plain.root()).unwrap().is_none());
     assert_eq!(list(&plain.root(), None).unwrap(), []);
     assert_eq!(all_refs(&plain.root()).unwrap(), [""; 0]);
 }
@@ -417,12 +427,21 @@ fn a_restore_that_cannot_keep_the_present_state_changes_nothing() {
 }
 
 #[test]
+fn a_new_one_removes_what_other_loops_left_long_ago() {
+    let at = Sandbox::new();
+    let long_ago = clock::now() - jiff::SignedDuration::from_hours(31 * 24);
+    take(&at.root(), "another-loop", "", long_ago).unwrap();
+    taken(&at);
+    assert_eq!(list(&at.root(), None).unwrap().len(), 1);
+}
+
+#[test]
 fn old_ones_go_by_number_and_those_of_other_loops_by_age() {
     let at = Sandbox::new();
     let hours_ago = |hours: i64| clock::now() - jiff::SignedDuration::from_hours(hours);
     let make = |loop_id: &str, hours: i64| {
         at.write("n", &format!("{loop_id} {hours}"));
-        take(&at.root(), loop_id, "", hours_ago(hours)).unwrap().unwrap();
+        take(&at.root(), loop_id, "", hours_ago(hours)).unwrap();
     };
     for hours in [90, 80, 70, 60] {
         make(LOOP, hours);
@@ -431,14 +450,14 @@ fn old_ones_go_by_number_and_those_of_other_loops_by_age() {
         make("another", hours);
     }
     let day = Duration::from_secs(24 * 3600);
-    assert_eq!(prune(&at.root(), LOOP, 2, day, clock::now()).unwrap(), 3);
+    assert_eq!(prune_all(&at, 2, day), 3);
     let left: Vec<_> = list(&at.root(), None)
         .unwrap()
         .iter()
         .map(|one| format!("{} {}", one.loop_id(), one.number))
         .collect();
     assert_eq!(left, [format!("{LOOP} 3"), format!("{LOOP} 4"), "another 2".to_owned()]);
-    assert_eq!(prune(&at.root(), LOOP, 0, day, clock::now()).unwrap(), 1, "the newest stays");
+    assert_eq!(prune_all(&at, 0, day), 1, "the newest stays");
     make(LOOP, 0);
     assert_eq!(list(&at.root(), Some(LOOP)).unwrap().pop().unwrap().number, 5);
 }

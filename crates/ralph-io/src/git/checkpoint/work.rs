@@ -89,21 +89,19 @@ impl ScratchIndex {
     /// Copies the user's index, and clears the bits that tell git not to check a file.
     fn copy(root: &Path, objects: Objects, filters: Filters) -> Result<ScratchIndex> {
         let scratch = Scratch::new()?;
-        let mut asked = git::command(root);
-        let asked =
-            git::output(asked.args(["rev-parse", "--absolute-git-dir", "--git-path", "objects"]))?;
-        let mut lines =
-            asked.split(|byte| *byte == b'\n').map(|line| root.join(OsStr::from_bytes(line)));
-        let git_dir = lines.next().unwrap_or_default();
-        let stored = lines.next().unwrap_or_default();
+        let folders = repository::around(root);
+        let folders = folders.with_context(|| format!("`{}` is no repository", root.display()))?;
         let mut environment = vec![("GIT_INDEX_FILE", scratch.path("index").into_os_string())];
         if objects == Objects::Dropped {
             let own = scratch.path("objects");
             std::fs::create_dir(&own).context("could not make a folder")?;
             environment.push(("GIT_OBJECT_DIRECTORY", own.into_os_string()));
-            environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&stored)));
+            environment.push((
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                quoted(&folders.common().join("objects")),
+            ));
         }
-        copy_index(&git_dir.join("index"), &scratch.path("index"))?;
+        copy_index(&folders.own().join("index"), &scratch.path("index"))?;
         let (root, tree) = (root.to_owned(), String::new());
         let submodules = Vec::new();
         let mut work =
