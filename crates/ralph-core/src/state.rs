@@ -41,7 +41,7 @@ pub use refine::RefineState;
 pub use review::{
     Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
 };
-pub use tasks::{KnownTasks, TaskDigest, TaskList, TaskSummary};
+pub use tasks::{KnownTasks, StateText, TaskDigest, TaskList, TaskSummary};
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
 pub use words::{

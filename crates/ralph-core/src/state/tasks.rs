@@ -188,7 +188,9 @@ fn in_two_parts(
         None => {
             let length = memmem::find(&document[begin..], END.as_bytes())? + END.len();
             let text = text(length);
-            let tasks: Vec<Task> = serde_json::from_slice(text.bytes()?).ok()?;
+            // Checked at once: a reader of bytes checks each string by itself.
+            let tasks = std::str::from_utf8(text.bytes()?).ok()?;
+            let tasks: Vec<Task> = serde_json::from_str(tasks).ok()?;
             TaskList { tasks: tasks.into(), text: Some(text), ..TaskList::default() }
         }
     };
@@ -202,19 +204,44 @@ fn in_two_parts(
 }
 
 impl LoopState {
-    /// Writes the document. Tasks that have not changed are written as they were read.
+    /// Writes the document, in parts that follow each other. Tasks that have not changed are a part,
+    /// as they were read; the first part holds all that precedes the tasks.
     ///
     /// # Errors
     /// If the state has no JSON.
-    pub fn to_text(&mut self) -> serde_json::Result<Vec<u8>> {
-        let Some(text) = self.task_graph.text.clone() else { return pretty(self) };
+    pub fn to_text(&mut self) -> serde_json::Result<StateText> {
+        let Some(text) = self.task_graph.text.clone() else {
+            return Ok(StateText::whole(pretty(self)?));
+        };
         let tasks = std::mem::take(&mut self.task_graph);
         let rest = pretty(self);
         self.task_graph = tasks;
-        let rest = rest?;
-        let Some(at) = memmem::find(&rest, BEGIN.as_bytes()) else { return pretty(self) };
-        let (before, after) = rest.split_at(at + BEGIN.len() - 1);
-        Ok([before, text.bytes().unwrap_or_default(), &after["[]".len()..]].concat())
+        let mut before = rest?;
+        let Some(at) = memmem::find(&before, BEGIN.as_bytes()) else {
+            return Ok(StateText::whole(pretty(self)?));
+        };
+        let mut after = before.split_off(at + BEGIN.len() - 1);
+        after.drain(.."[]".len());
+        Ok(StateText { before, tasks: Some(text), after })
+    }
+}
+
+/// A document that is ready to be written.
+#[derive(Debug)]
+pub struct StateText {
+    pub before: Vec<u8>,
+    tasks: Option<TaskText>,
+    after: Vec<u8>,
+}
+
+impl StateText {
+    fn whole(before: Vec<u8>) -> StateText {
+        StateText { before, tasks: None, after: Vec::new() }
+    }
+
+    pub fn parts(&self) -> [&[u8]; 3] {
+        let tasks = self.tasks.as_ref().and_then(TaskText::bytes).unwrap_or_default();
+        [&self.before, tasks, &self.after]
     }
 }
 
@@ -319,18 +346,18 @@ mod tests {
     fn a_state_is_written_as_it_was_read_until_a_task_is_borrowed_to_change() {
         for n_tasks in [0, 1, 3, 200] {
             let mut state = state(n_tasks);
-            let text = state.to_text().unwrap();
+            let text = state.to_text().unwrap().parts().concat();
             assert_eq!(serde_json::from_slice::<LoopState>(&text).unwrap(), state);
             let mut again = read(&text, None);
             assert_eq!(again, state);
             again.iteration = 7;
-            let written = again.to_text().unwrap();
+            let written = again.to_text().unwrap().parts().concat();
             state.iteration = 7;
-            assert_eq!(written, state.to_text().unwrap(), "{n_tasks}");
+            assert_eq!(written, state.to_text().unwrap().parts().concat(), "{n_tasks}");
             for task in &mut again.task_graph {
                 task.name = "m".to_owned();
             }
-            let written = again.to_text().unwrap();
+            let written = again.to_text().unwrap().parts().concat();
             assert_eq!(read(&written, None), again);
             assert!(read(&written, None).task_graph.iter().all(|task| task.name == "m"));
         }
@@ -340,29 +367,29 @@ mod tests {
     fn members_of_tasks_that_no_version_knows_are_kept_as_they_were() {
         let text = "{\n  \"loop_id\": \"L\",\n  \"task_graph\": [\n {\"id\":  \"T-1\", \"x\": 1.50}\n  ]\n}";
         let mut state = read(text.as_bytes(), None);
-        let written = String::from_utf8(state.to_text().unwrap()).unwrap();
+        let written = String::from_utf8(state.to_text().unwrap().parts().concat()).unwrap();
         assert!(written.contains("[\n {\"id\":  \"T-1\", \"x\": 1.50}\n  ],"), "{written}");
     }
 
     #[test]
     fn tasks_that_are_known_are_not_read() {
         let mut state = state(200);
-        let text = state.to_text().unwrap();
+        let text = state.to_text().unwrap().parts().concat();
         let first = read(&text, None);
         assert_eq!(first.task_graph.found_out(), None, "nothing was asked");
         let digest = graph::digest(&first.task_graph, NOW).into_owned();
         let known = first.task_graph.found_out().unwrap();
         let mut second = read(&text, Some(&known));
         assert_eq!(*graph::digest(&second.task_graph, NOW), digest);
-        assert_eq!(second.to_text().unwrap(), text);
+        assert_eq!(second.to_text().unwrap().parts().concat(), text);
         assert!(!second.task_graph.is_empty() && !was_read(&second.task_graph));
         assert_eq!(second.task_graph.found_out(), None, "it is known");
         assert_eq!(second, state, "they are read when they are looked at");
         state.task_graph[7].name.push('x');
-        let changed = state.to_text().unwrap();
+        let changed = state.to_text().unwrap().parts().concat();
         assert_eq!(read(&changed, Some(&known)), state);
         second.task_graph[7].name.push('x');
-        assert_eq!(second.to_text().unwrap(), changed);
+        assert_eq!(second.to_text().unwrap().parts().concat(), changed);
         let other = KnownTasks { version: "0.0.0".to_owned(), ..known.clone() };
         assert!(was_read(&read(&text, Some(&other)).task_graph));
         let longer = KnownTasks { length: usize::MAX, ..known };
@@ -374,7 +401,7 @@ mod tests {
         let mut state = state(200);
         state.task_graph[3].status = crate::state::TaskStatus::InProgress;
         state.task_graph[3].lease_expires_at = Some(Timestamp::from_second(60).unwrap());
-        let text = Arc::new(state.to_text().unwrap());
+        let text = Arc::new(state.to_text().unwrap().parts().concat());
         let known = {
             let first = read(&text, None);
             graph::digest(&first.task_graph, NOW);

@@ -1,5 +1,6 @@
 //! Reads files that decide something, and only if no other user could have planted them.
 
+use crate::store::atomic::is_same;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata, Permissions};
@@ -58,6 +59,21 @@ pub(crate) fn read_settled(path: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// True if a file that [`read`] would read has these bytes.
+pub(crate) fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let Ok(Some(file)) = open(path) else { return false };
+    let is_as_long = |about: &Metadata| about.len() == bytes.len() as u64;
+    let is_fit = |about: &Metadata| is_as_long(about) && check(path, about, LARGEST).is_ok();
+    if !file.metadata().is_ok_and(|about| is_fit(&about)) {
+        return false;
+    }
+    let mut piece = vec![0; bytes.len().min(64 << 10)];
+    bytes.chunks(64 << 10).all(|expected| {
+        let piece = &mut piece[..expected.len()];
+        (&file).read_exact(piece).is_ok() && is_same(piece, expected)
+    })
+}
+
 fn keeps_its_name(path: &Path, read: &Metadata) -> bool {
     path.symlink_metadata().is_ok_and(|at| (at.dev(), at.ino()) == (read.dev(), read.ino()))
 }
@@ -68,14 +84,19 @@ pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<Option<Vec<u8>>>
 }
 
 fn read_with(path: &Path, largest: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
-    let Some(mut file) = open(path)? else { return Ok(None) };
+    let Some(file) = open(path)? else { return Ok(None) };
     let about =
         file.metadata().with_context(|| format!("could not inspect `{}`", path.display()))?;
     check(path, &about, largest)?;
-    let mut bytes = vec![0; usize::try_from(about.len()).unwrap_or(0)];
     // These files are replaced, never changed in place, so the size is final and one exact read is
-    // enough. Every hook call of a loop comes through here twice.
-    file.read_exact(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
+    // enough. Every hook call of a loop comes through here.
+    let length = usize::try_from(about.len()).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(length);
+    let read = file.take(about.len()).read_to_end(&mut bytes).and_then(|read| match read {
+        read if read == length => Ok(()),
+        _ => Err(ErrorKind::UnexpectedEof.into()),
+    });
+    read.with_context(|| format!("could not read `{}`", path.display()))?;
     Ok(Some((bytes, about)))
 }
 
@@ -156,7 +177,7 @@ mod tests {
         assert_eq!(read_settled(&path).unwrap().unwrap(), b"old");
         let (_, about) = read_with(&path, LARGEST).unwrap().unwrap();
         assert!(keeps_its_name(&path, &about));
-        crate::store::atomic::write_and_exchange(&path, &spare, b"new").unwrap();
+        crate::store::atomic::write_and_exchange(&path, &spare, &[b"new"]).unwrap();
         assert!(!keeps_its_name(&path, &about));
     }
 

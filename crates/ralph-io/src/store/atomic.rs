@@ -50,13 +50,13 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// Writes the bytes to the file at `spare`, syncs it, and exchanges the two names, so that `path`
+/// Writes the bytes, given in parts, to the file at `spare`, syncs it, and exchanges the two names, so that `path`
 /// holds the new bytes and `spare` the old ones. Both must be in the same folder.
 ///
 /// Returns false and leaves `path` untouched where the system cannot exchange names.
-pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<bool> {
+pub fn write_and_exchange(path: &Path, spare: &Path, parts: &[&[u8]]) -> Result<bool> {
     let describe = || format!("could not write `{}`", path.display());
-    overwrite(spare, bytes).and_then(|file| file.sync_data()).with_context(describe)?;
+    overwrite(spare, parts).and_then(|file| file.sync_data()).with_context(describe)?;
     // A test that asks for it plays a file system that cannot; macOS has a call of its own.
     if portable::is_tested() {
         return Ok(false);
@@ -75,7 +75,7 @@ const PIECE: usize = 16 << 10;
 
 /// Overwrites a file in place, which keeps its blocks on the disk. Leaves alone what is equal already:
 /// a stop changes little of a long list of tasks, and a sync waits for what was written.
-pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
+pub(crate) fn overwrite(path: &Path, parts: &[&[u8]]) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -85,14 +85,16 @@ pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
         std::fs::remove_file(path)?;
         file = options.open(path)?;
     }
-    let mut old = vec![0; PIECE.min(bytes.len())];
-    for (piece, at) in bytes.chunks(PIECE).zip((0..).step_by(PIECE)) {
+    let mut old = vec![0; PIECE];
+    let mut at = 0;
+    for piece in parts.iter().flat_map(|part| part.chunks(PIECE)) {
         let old = &mut old[..piece.len()];
         if file.read_exact_at(old, at).is_err() || !is_same(old, piece) {
             file.write_all_at(piece, at)?;
         }
+        at += piece.len() as u64;
     }
-    file.set_len(bytes.len() as u64)?;
+    file.set_len(at)?;
     Ok(file)
 }
 
@@ -150,7 +152,7 @@ mod tests {
         write(&path, b"a long first state").unwrap();
         for new in [&b"second"[..], b"the third one is longer", b"4"] {
             let old = std::fs::read(&path).unwrap();
-            assert!(write_and_exchange(&path, &spare, new).unwrap());
+            assert!(write_and_exchange(&path, &spare, &[new]).unwrap());
             assert_eq!(std::fs::read(&path).unwrap(), new);
             assert_eq!(std::fs::read(&spare).unwrap(), old);
         }
@@ -163,12 +165,14 @@ mod tests {
         let mut bytes = vec![b'a'; 3 * PIECE + 5];
         for at in [0, PIECE - 1, PIECE, 2 * PIECE + 17, 3 * PIECE, 3 * PIECE + 4] {
             bytes[at] = b'b';
-            overwrite(&path, &bytes).unwrap();
+            let (head, tail) = bytes.split_at(bytes.len() / 3);
+            overwrite(&path, &[head, tail]).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{at}");
         }
         for length in [2 * PIECE, 2 * PIECE + 1, 5 * PIECE, 7, 0, 1] {
             bytes.resize(length, b'c');
-            overwrite(&path, &bytes).unwrap();
+            let (head, tail) = bytes.split_at(bytes.len() / 3);
+            overwrite(&path, &[head, tail]).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{length}");
         }
     }
@@ -208,11 +212,11 @@ mod tests {
         }
         let spare = folder.path().join("spare");
         std::fs::hard_link(&other, &spare).unwrap();
-        assert!(write_and_exchange(&path, &spare, b"new").unwrap());
+        assert!(write_and_exchange(&path, &spare, &[b"new"]).unwrap());
         assert_eq!(std::fs::read(&other).unwrap(), b"other's");
         std::fs::remove_file(&spare).unwrap();
         std::os::unix::fs::symlink(&other, &spare).unwrap();
-        assert!(write_and_exchange(&path, &spare, b"newer").is_err());
+        assert!(write_and_exchange(&path, &spare, &[b"newer"]).is_err());
         assert_eq!(std::fs::read(&other).unwrap(), b"other's");
     }
 

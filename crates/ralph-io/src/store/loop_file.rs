@@ -7,8 +7,8 @@ use crate::git;
 use crate::store::lock::{self, Lock};
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice};
 use anyhow::{Context, Result, bail};
-use jiff::Timestamp;
-use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateView};
+use jiff::{SignedDuration, Timestamp};
+use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateText, StateView};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -161,7 +161,7 @@ impl LoopFile {
 
     /// Writes a new state file. The folder must exist.
     pub fn create(&self, state: &LoopState) -> Result<()> {
-        atomic::write(&self.path, &render(&mut state.clone())?)
+        atomic::write(&self.path, &render(&mut state.clone())?.parts().concat())
     }
 
     /// Reads, changes and writes under the lock. Writes nothing if the state is unchanged. `None`
@@ -192,14 +192,11 @@ impl LoopFile {
         change: impl FnOnce(&mut LoopState) -> T,
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
-        let loaded = match trusted_read::read(&self.path) {
-            Ok(Some(text)) if atomic::is_same(&text, &seen.text) => seen,
-            Ok(Some(text)) => self.understand(Arc::new(text))?,
-            _ => match self.look()? {
-                Some(loaded) => loaded,
-                None => return Ok(None),
-            },
+        let loaded = match trusted_read::holds(&self.path, &seen.text) {
+            true => Some(seen),
+            false => self.look()?,
         };
+        let Some(loaded) = loaded else { return Ok(None) };
         self.apply(loaded, change, &lock).map(Some)
     }
 
@@ -213,12 +210,12 @@ impl LoopFile {
         let outcome = change(&mut state);
         // Compared as text: cloning a large state for the comparison would cost more than the whole
         // hook.
-        let mut bytes = render(&mut state)?;
-        if !atomic::is_same(&bytes, &read) || warning.is_some() {
-            stamp(&mut bytes, state.updated_at, clock::now());
+        let mut text = render(&mut state)?;
+        if !is_same(&text, &read) || warning.is_some() {
+            stamp(&mut text.before, state.updated_at, clock::now());
             match warning {
-                None => self.replace(&bytes, lock)?,
-                Some(_) => self.replace_broken(&bytes, lock)?,
+                None => self.replace(&text, lock)?,
+                Some(_) => self.replace_broken(&text, lock)?,
             }
             // The user is called for an ending when the loop is archived: what it achieved is known
             // by then.
@@ -228,7 +225,7 @@ impl LoopFile {
         }
         if let Some(known) = state.task_graph.found_out() {
             // Not worth a sync, nor an error.
-            let _ = atomic::overwrite(&self.of_tasks(), &serde_json::to_vec(&known)?);
+            let _ = atomic::overwrite(&self.of_tasks(), &[&serde_json::to_vec(&known)?]);
         }
         // The process ends soon, so freeing a large state piece by piece would be wasted work.
         std::mem::forget(state);
@@ -241,9 +238,9 @@ impl LoopFile {
     /// one step. So the state is the old one or the new one at every moment, and no file is created
     /// or deleted, which would cost more than the rest of a stop. Where names cannot be exchanged,
     /// the copy is a hard link and the state is replaced.
-    fn replace(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
+    fn replace(&self, text: &StateText, _held: &Lock) -> Result<()> {
         let copy = self.last_good();
-        if atomic::write_and_exchange(&self.path, &copy, bytes)? {
+        if atomic::write_and_exchange(&self.path, &copy, &text.parts())? {
             return Ok(());
         }
         let spare = self.path.with_extension("json.last-good.new");
@@ -251,14 +248,14 @@ impl LoopFile {
         if std::fs::hard_link(&self.path, &spare).is_ok() {
             let _ = std::fs::rename(&spare, copy);
         }
-        atomic::write(&self.path, bytes)
+        atomic::write(&self.path, &text.parts().concat())
     }
 
     /// Renames the broken file and writes the state in its place. Until then the last good copy is
     /// all there is, so it is not touched.
-    fn replace_broken(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
+    fn replace_broken(&self, text: &StateText, _held: &Lock) -> Result<()> {
         self.set_aside()?;
-        atomic::write(&self.path, bytes)
+        atomic::write(&self.path, &text.parts().concat())
     }
 
     /// Keeps whatever is at the state's path (a file, a link, a pipe, a folder) under another name.
@@ -323,13 +320,27 @@ impl LoopFile {
     }
 }
 
-fn render(state: &mut LoopState) -> Result<Vec<u8>> {
+fn is_same(text: &StateText, mut bytes: &[u8]) -> bool {
+    let is_next = |part: &[u8]| {
+        let (next, rest) = bytes.split_at_checked(part.len())?;
+        bytes = rest;
+        atomic::is_same(next, part).then_some(())
+    };
+    text.parts().into_iter().try_for_each(is_next).is_some() && bytes.is_empty()
+}
+
+fn render(state: &mut LoopState) -> Result<StateText> {
     state.to_text().context("could not write the state as JSON")
 }
 
 /// Replaces the modification time in a rendered state. The first such member is the state's own:
 /// inside a text, its quotes would be escaped.
+///
+/// All stamps are equally long, so that what follows keeps its place and need not be written again:
+/// the last digit of the nanoseconds is no zero, which would be left out.
 fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
+    let is_short = new.subsec_nanosecond() % 10 == 0;
+    let new = new.saturating_add(SignedDuration::from_nanos(i64::from(is_short))).unwrap_or(new);
     let [old, new] = [old, new].map(|at| format!("\n  \"updated_at\": \"{at}\""));
     let found = bytes.windows(old.len()).position(|window| window == old.as_bytes());
     if let Some(at) = found {
@@ -459,6 +470,20 @@ mod tests {
         let state = file.read().unwrap().unwrap().state;
         assert_eq!(state.prompt, old);
         assert!(state.updated_at > Timestamp::UNIX_EPOCH);
+    }
+
+    #[test]
+    fn a_stamp_of_any_moment_has_the_same_length() {
+        for nanoseconds in [0, 1, 10, 500_000_000, 999_999_990, 999_999_999] {
+            let old = Timestamp::UNIX_EPOCH;
+            let mut text = format!("{{\n  \"updated_at\": \"{old}\"\n}}").into_bytes();
+            stamp(&mut text, old, Timestamp::new(7, nanoseconds).unwrap());
+            let text = String::from_utf8(text).unwrap();
+            assert_eq!(
+                text.len(),
+                "{\n  \"updated_at\": \"1970-01-01T00:00:07.000000001Z\"\n}".len()
+            );
+        }
     }
 
     #[test]
