@@ -36,23 +36,30 @@ pub fn read(appetite: Appetite) -> Result<Payload> {
 }
 
 fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
+    /// No pipe of the client holds more.
+    const PIECE: usize = 64 << 10;
+    let mut fill = |bytes: &mut Vec<u8>, most: usize| {
+        let room = u64::try_from(most - bytes.len()).unwrap_or(u64::MAX);
+        source.by_ref().take(room).read_to_end(bytes).context("could not read standard input")
+    };
+    let within = appetite.per_string;
     // On the heap, because a large stack frame costs page faults even on paths that never read.
     let mut bytes = Vec::with_capacity(4096);
-    let within = u64::try_from(appetite.per_string).unwrap_or(u64::MAX);
-    let mut read = |bytes: &mut Vec<u8>, most| {
-        bytes.clear();
-        source.by_ref().take(most).read_to_end(bytes).context("could not read standard input")
-    };
-    let is_whole = read(&mut bytes, within)? < appetite.per_string;
+    fill(&mut bytes, within.min(PIECE))?;
+    if bytes.len() == PIECE {
+        // What is not used is never there; growing step by step would copy what is.
+        bytes.reserve_exact(within - PIECE);
+        fill(&mut bytes, within)?;
+    }
     // Most payloads are shorter than the longest string that is kept.
-    let squeezed = if is_whole && !may_have_surrogates(&bytes) {
+    let squeezed = if bytes.len() < within && !may_have_surrogates(&bytes) {
         Squeezed { bytes, cut: false, overflow: false }
     } else {
         let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
         while !bytes.is_empty() {
             squeezer.feed(&bytes);
-            // No pipe of the client holds more.
-            read(&mut bytes, 64 << 10)?;
+            bytes.clear();
+            fill(&mut bytes, PIECE)?;
         }
         squeezer.finish()
     };

@@ -105,7 +105,10 @@ pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     let is_same = |(one, other): (&[u8; 16], &[u8; 16])| {
         u128::from_ne_bytes(*one) == u128::from_ne_bytes(*other)
     };
-    one.len() == other.len() && ones.iter().zip(others).all(is_same) && end_of_one == end_of_other
+    std::ptr::eq(one, other)
+        || one.len() == other.len()
+            && ones.iter().zip(others).all(is_same)
+            && end_of_one == end_of_other
 }
 
 /// Makes a rename or a removal in the folder of `path` durable.
