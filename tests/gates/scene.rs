@@ -93,7 +93,10 @@ impl Scene {
         let project = &self.project;
         let calls = match hook {
             "ralph-pre-tool-use" => {
-                vec![(payloads::pre_write(project, 1_000), ""), (payloads::pre_ask(project), "{")]
+                // Of a long payload, other code reads the strings.
+                let writes = [1_000, 200_000].map(|length| payloads::pre_write(project, length));
+                let writes = writes.map(|write| (write, ""));
+                writes.into_iter().chain([(payloads::pre_ask(project), "{")]).collect()
             }
             "ralph-stop-hook" => {
                 let transcript = self.live.transcript();
