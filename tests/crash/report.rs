@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A sample tries one point in this many.
-const SAMPLE: u64 = 60;
+const SAMPLE: u64 = 100;
 
 /// Without `RALPH_PROOF`, the same sample of one case in this many, others each day.
 const CASES: u64 = 6;
