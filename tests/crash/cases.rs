@@ -46,8 +46,8 @@ pub(crate) struct Case {
     pub(crate) also: &'static [&'static str],
     /// Whether the processes that it starts are struck as well.
     pub(crate) has_family: bool,
-    /// Whether it moves a branch. The model of a power cut leaves git's folder as it was before, which
-    /// beside files that have moved is a moment that never was.
+    /// Whether it moves a branch, or a reference of a remote. The model of a power cut leaves git's folders
+    /// as they were before, which beside files that have moved is a moment that never was.
     pub(crate) moves_branch: bool,
     /// Whether its last line of the journal follows the answer: what could not be noted as delivered is
     /// delivered again.

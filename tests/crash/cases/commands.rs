@@ -330,6 +330,7 @@ pub(super) const CASES: &[Case] = &[
             let parents = format!("-C ../remote.git rev-list --count {ledger} --not main");
             assert_eq!(w.git_says(&parents), "2\n", "{listed}");
         },
+        moves_branch: true,
         ..CASE
     },
     Case {
@@ -348,6 +349,7 @@ pub(super) const CASES: &[Case] = &[
             assert!(said.success || is_over, "{}", said.text);
             assert_eq!(w.git_says("-C ../remote.git for-each-ref refs/ralph"), "");
         },
+        moves_branch: true,
         ..CASE
     },
     Case {
@@ -364,6 +366,7 @@ pub(super) const CASES: &[Case] = &[
             let subjects = format!("-C ../remote.git log --first-parent --format=%s {ledger}");
             assert_eq!(w.git_says(&subjects).matches("Pause").count(), 1, "{listed}");
         },
+        moves_branch: true,
         ..CASE
     },
     Case {
