@@ -15,8 +15,8 @@ pub enum LastMessage<'a> {
     Json(&'a [u8]),
 }
 
-/// The place of the message in a payload, as a JSON string. `None` if there is none, or one that
-/// only a whole reading tells.
+/// The place of the message in a payload, as a JSON string. `None` if the payload has no message, or is
+/// not written as the client writes it.
 pub fn place(payload: &[u8]) -> Option<Range<usize>> {
     const MEMBER: &str = "\"last_assistant_message\":";
     let after = memmem::find(payload, MEMBER.as_bytes())? + MEMBER.len();

@@ -119,7 +119,7 @@ impl TaskList {
         })
     }
 
-    /// Whether there is no task; reads none.
+    /// True if there are no tasks. Does not read them.
     pub fn is_empty(&self) -> bool {
         self.text.is_none() && self.tasks().is_empty()
     }
@@ -138,20 +138,19 @@ impl TaskList {
     }
 }
 
-/// How a document of ours begins and ends its tasks. Inside of a string no line ends, and what is
-/// deeper in a document is indented further; so another place has these bytes in a strange document
-/// only, which is read as a whole.
+/// How a document of ours begins and ends its tasks. No line ends inside a string, and deeper members
+/// are indented further, so only a document of another tool can have these bytes elsewhere. Such a
+/// document is read as a whole.
 const BEGIN: &str = "\n  \"task_graph\": [";
 const END: &str = "\n  ]";
 
-/// The bytes of tasks from which on reading them takes longer than the file that says what is known.
+/// From this many bytes on, reading tasks takes longer than reading what is known of them.
 const LONG: usize = 32 << 10;
 
 /// Stands for the tasks while the rest is read.
 const AWAY: &str = "read by themselves";
 
-/// Reads a document. If its tasks are those that are known, and stand at `now` as they did, none of
-/// them is read.
+/// Reads a document. Does not read the tasks if what is known of them holds at `now`.
 pub(super) fn of_text(
     document: &Arc<Vec<u8>>,
     known: impl FnOnce() -> Option<KnownTasks>,
@@ -204,8 +203,7 @@ fn in_two_parts(
 }
 
 impl LoopState {
-    /// Writes the document, in parts that follow each other. Tasks that have not changed are a part,
-    /// as they were read; the first part holds all that precedes the tasks.
+    /// Renders the document. Tasks that have not changed keep the text they were read from.
     ///
     /// # Errors
     /// If the state has no JSON.
@@ -226,9 +224,10 @@ impl LoopState {
     }
 }
 
-/// A document that is ready to be written.
+/// A rendered document.
 #[derive(Debug)]
 pub struct StateText {
+    /// All that precedes the tasks.
     pub before: Vec<u8>,
     tasks: Option<TaskText>,
     after: Vec<u8>,
@@ -239,6 +238,7 @@ impl StateText {
         StateText { before, tasks: None, after: Vec::new() }
     }
 
+    /// The parts of the document, which follow each other.
     pub fn parts(&self) -> [&[u8]; 3] {
         let tasks = self.tasks.as_ref().and_then(TaskText::bytes).unwrap_or_default();
         [&self.before, tasks, &self.after]
