@@ -274,8 +274,8 @@ impl LoopFile {
         }
     }
 
-    /// Where it stands what is known of a long list of tasks. It can be found out again, so whatever is
-    /// wrong with the file, it counts as absent.
+    /// The file with what is known of a long list of tasks. It can be written again, so a file that is
+    /// wrong in any way counts as absent.
     fn of_tasks(&self) -> PathBuf {
         self.path.with_extension("json.tasks")
     }
@@ -320,6 +320,7 @@ impl LoopFile {
     }
 }
 
+/// True if the rendered state has these bytes.
 fn is_same(text: &StateText, mut bytes: &[u8]) -> bool {
     let is_next = |part: &[u8]| {
         let (next, rest) = bytes.split_at_checked(part.len())?;
