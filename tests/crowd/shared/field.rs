@@ -7,8 +7,10 @@ use crate::tally;
 use ralph_test_support::Run;
 use ralph_test_support::git_server::{GitServer, Storage, Transport};
 use ralph_test_support::machine::Machine;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -218,9 +220,14 @@ impl Field {
     #[track_caller]
     pub(super) fn finish(&mut self) -> Proof {
         self.start_those_that_are_off();
-        for machine in &mut self.machines {
-            let status = machine.wait(patience());
-            assert!(status.success(), "{status}: {}", machine.output());
+        for at in 0..self.machines.len() {
+            let mut status = self.machines[at].wait(patience());
+            if status.signal() == Some(Signal::KILL.as_raw()) && self.machines[at].was_killed() {
+                // By a kill that was asked for before and taken back too late.
+                self.start(at);
+                status = self.machines[at].wait(patience());
+            }
+            assert!(status.success(), "{status}: {}", self.machines[at].output());
         }
         let proof = self.proof();
         proof.check(&self.server, &self.tasks);

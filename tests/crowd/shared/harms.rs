@@ -116,7 +116,9 @@ pub(super) fn receive_pack() {
     field.until_end(|field| {
         if field.server.has_killed() {
             killed += 1;
-            let update = 1 + u32::try_from(field.chance.below(2)).unwrap();
+            // Each push has a first update, so the first one is cut for certain.
+            let others = if killed == 1 { 0 } else { field.chance.below(2) };
+            let update = 1 + u32::try_from(others).unwrap();
             field.server.kill_after_updates(update);
         }
         field.pause(Duration::from_millis(300));
