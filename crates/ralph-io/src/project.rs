@@ -3,6 +3,7 @@
 
 pub mod confined;
 pub mod environment;
+pub mod facts;
 pub mod meaning;
 pub mod plan_file;
 pub mod reader;

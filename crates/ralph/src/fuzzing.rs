@@ -3,12 +3,9 @@
 //! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets; the product has no such module.
 
 use crate::command::screen;
-use crate::context;
 use crate::setup::install::extras::{Extras, WorkerBase};
 use crate::setup::install::merge::{self, Merged};
-use ralph_core::project::project_facts::FileFormat;
 use ralph_core::protocol::registration::{Location, settings_hooks};
-use serde_json::Value;
 
 /// A settings text with our hooks added, and whether anything changed; `None` if it is refused.
 pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
@@ -43,9 +40,4 @@ pub fn visible(text: &str) -> String {
 /// Makes a text safe for a terminal, and keeps its lines.
 pub fn visible_lines(text: &str) -> String {
     screen::visible_lines(text)
-}
-
-/// Parses a document of a project, as the project facts do.
-pub fn document(text: &str, form: FileFormat) -> Option<Value> {
-    context::document(text, form)
 }

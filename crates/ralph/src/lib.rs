@@ -7,13 +7,12 @@
 //! | `setup` | install, uninstall, doctor |
 //! | [`runs`] | clients, one or several at once: an engine, and an owner for each kind of run |
 //! | `orchestration`, `parallel`, `refine` | effects of these modes |
-//! | `verify`, `check`, `context` | run criteria and checks, gather facts |
+//! | `verify`, `check` | run criteria and checks |
 //! | [`demo`] | plays a loop |
 
 mod check;
 pub mod cli;
 mod command;
-mod context;
 pub mod demo;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -22,6 +22,7 @@ mod tasks;
 mod tests;
 mod typescript;
 mod useful;
+pub mod yaml;
 
 pub use git::STATUS;
 

@@ -5,9 +5,9 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::command::screen;
-use crate::context::{self, Gathered};
 use anyhow::Result;
 use ralph_core::project::project_facts::page;
+use ralph_io::project::facts::{self, Gathered};
 use ralph_io::project::settings;
 use serde_json::json;
 use std::io::{IsTerminal, stderr};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (settings, problems) = settings::read(&here.home, &here.root);
     problems.iter().for_each(|problem| screen::tell(problem));
     let choice = settings.facts();
-    let gathered = context::of(&here.root, &choice);
+    let gathered = facts::of(&here.root, &choice);
     if args.json {
         screen::print_json(&document(&gathered, choice.is_enabled()))?;
         return Ok(Exit::Done);

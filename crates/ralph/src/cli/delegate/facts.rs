@@ -3,10 +3,9 @@
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::command::screen;
-use crate::context;
 use anyhow::Result;
 use ralph_core::project::project_facts::page;
-use ralph_io::{client::given, project::settings};
+use ralph_io::{client::given, project::facts, project::settings};
 
 /// How much the session can take.
 #[derive(clap::Args)]
@@ -24,7 +23,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     if !choice.is_enabled() {
         return Ok(Exit::Done);
     }
-    let gathered = context::of(&here.root, &choice);
+    let gathered = facts::of(&here.root, &choice);
     if let Some(page) = page::page(&gathered.facts, choice.size().min(args.room)) {
         screen::print(&page)?;
     }

@@ -12,7 +12,7 @@ const DEEPEST: usize = 64;
 const MOST: usize = 100_000;
 
 /// The document; `None` if it is not YAML, or exceeds the limits.
-pub(crate) fn read(text: &str) -> Option<Value> {
+pub fn read(text: &str) -> Option<Value> {
     let mut open: Vec<OpenCollection> = Vec::new();
     for event in Parser::new_from_str(text).take(2 * MOST) {
         let value = match event.ok()?.0 {

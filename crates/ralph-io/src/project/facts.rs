@@ -4,12 +4,10 @@
 mod disk;
 mod gather;
 mod ignored;
-pub(crate) mod yaml;
-
-pub(crate) use gather::Gathered;
+pub use gather::Gathered;
 
 #[cfg(fuzzing)]
-pub(crate) use disk::document;
+pub use disk::document;
 
 use disk::Disk;
 use ralph_core::project::project_facts::BUDGET;
@@ -18,7 +16,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// The facts about the project in this folder.
-pub(crate) fn of(root: &Path, choice: &ContextSettings) -> Gathered {
+pub fn of(root: &Path, choice: &ContextSettings) -> Gathered {
     let deadline = Instant::now() + BUDGET;
     let (disk, kinds) = (Disk::at(root, deadline), choice.kinds());
     if kinds.iter().any(|kind| kind.wants_status) {

@@ -5,8 +5,8 @@
 //! is tracked nonetheless, and it is not asked.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ralph_io::git::repository::{self, Repository};
-use ralph_io::project::confined;
+use crate::git::repository::{self, Repository};
+use crate::project::confined;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 /// The facts, and the kinds for which no time was left.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
-    pub(crate) facts: Vec<(FactKind, Fact)>,
-    pub(crate) late: Vec<FactKind>,
+pub struct Gathered {
+    pub facts: Vec<(FactKind, Fact)>,
+    pub late: Vec<FactKind>,
 }
 
 pub(super) fn gather(project: &dyn Project, kinds: &[FactKind], deadline: Instant) -> Gathered {
