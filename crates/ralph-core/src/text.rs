@@ -3,6 +3,7 @@
 
 pub mod folded;
 pub mod from_json;
+pub mod gitignore;
 pub mod globs;
 pub mod hex;
 pub mod json_truncate;

