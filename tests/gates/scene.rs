@@ -143,8 +143,7 @@ impl Scene {
     ) -> Result<(Run, impl Fn() + use<>), Skip> {
         self.is_static()?;
         let ralph = self.ralph();
-        let starts = matches!(event, Event::Start | Event::Facts);
-        let packages = if starts { 200 } else { 0 };
+        let packages = if matches!(event, Event::Start) { 200 } else { 0 };
         let repo = Repo::ready(&self.scratch, Shape::of(200, 10).with_packages(packages));
         let repo = repo.expect("a repository can be built");
         let place = self.scratch.join(format!("home-{event:?}-{tasks}").replace(' ', ""));
@@ -162,12 +161,8 @@ impl Scene {
                 ("ralph-stop-hook", payloads::stop(project, &home.transcript(), message), "{")
             }
             Event::Start => ("ralph-session-context", payloads::session_start(project), "{"),
-            Event::Facts => ("ralph-session-context", Vec::new(), "Facts about"),
         };
-        let mut run = Run { answer, ..self.run_in(hook, &home, project, stdin)? };
-        if matches!(event, Event::Facts) {
-            run = Run { args: &["delegate", "facts", "--room", "9000"], ..run.of(&ralph) };
-        }
+        let run = Run { answer, ..self.run_in(hook, &home, project, stdin)? };
         let again = move || {
             home.rewind().expect("a home can be rewound");
             repo.advance().expect("a file can be edited");

@@ -8,9 +8,6 @@ use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Below the ten seconds that the client allows the SessionStart hook.
-const TO_LOOK: Duration = Duration::from_secs(8);
-
 /// Below the stop hook's own timeout of ten minutes.
 pub const TO_PROVE: Duration = Duration::from_secs(590);
 
@@ -98,17 +95,6 @@ pub fn check(what: CheckRequest<'_>) -> Result<String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let finished = usable(process::outlive(&ralph()?, &arguments, TO_PROVE, LONGEST_ANSWER)?)?;
     String::from_utf8(finished.stdout).context("the answer of `ralph delegate checks` is not text")
-}
-
-/// The project's facts in at most `room` UTF-16 units. Empty if there are none or the settings turn
-/// them off.
-///
-/// # Errors
-/// When `ralph` is missing, fails or takes too long. Then no facts are known.
-pub fn facts(room: usize) -> Result<String> {
-    let arguments = ["delegate", "facts", "--room", &room.to_string()];
-    let finished = usable(process::outlive(&ralph()?, &arguments, TO_LOOK, LONGEST_ANSWER)?)?;
-    String::from_utf8(finished.stdout).context("the answer of `ralph delegate facts` is not text")
 }
 
 pub(crate) fn ralph() -> Result<PathBuf> {

@@ -160,12 +160,12 @@ pub fn enter(name: &str, hook: Hook) {
     }
 }
 
-/// Makes a panic refuse the tool call from now on. In a planning and in an orchestration the client
-/// must not take a missing answer for consent.
-pub(crate) fn refuse_on_a_mistake(refusal: Reply) {
+/// Makes a panic give this answer from now on: a refusal where the client must not take a missing
+/// answer for consent, or what is known before a repository's files are read.
+pub(crate) fn answer_on_a_mistake(answer: Reply) {
     let fails_open = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        print(&refusal);
+        print(&answer);
         fails_open(panic);
     }));
 }
@@ -244,7 +244,7 @@ pub(crate) mod tests {
     fn a_mistake_while_a_plan_waits_refuses_the_call() {
         if std::env::var_os(INSIDE).is_some() {
             on_a_mistake("hook".to_owned());
-            refuse_on_a_mistake(Reply::deny("no"));
+            answer_on_a_mistake(Reply::deny("no"));
             panic!("the mistake");
         }
         let test = "hook_runner::tests::a_mistake_while_a_plan_waits_refuses_the_call";

@@ -1,26 +1,40 @@
 //! Adds facts about the project to the start of a session, with or without a loop.
 //!
-//! The `ralph` executable beside this one gathers the facts and obeys the settings. If that fails
-//! or takes too long, the session starts without them.
+//! The settings may switch them off. If gathering them fails, the session starts without them.
 
 use crate::active_loop::Bound;
-use crate::delegate;
-use crate::hook_runner::HookCall;
+use crate::hook_runner::{self, HookCall};
+use ralph_core::project::project_facts::page;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::SESSION_CONTEXT;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Registration};
-use ralph_io::project::settings;
+use ralph_io::client;
+use ralph_io::project::{self, facts, settings};
+use std::path::Path;
 
 /// Adds the facts to the reply for a conversation that has not had them.
 pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
     if !is_new(&call.input.source) || !is_ours_to_tell(call) {
         return reply;
     }
-    match delegate::facts(reply.room_for_context()) {
-        Ok(facts) => reply.add_context(HookEvent::SessionStart, facts.trim()),
-        Err(_) => reply,
+    // The loop's own words must not depend on what a repository holds.
+    hook_runner::answer_on_a_mistake(reply.clone());
+    match page_of(call, reply.room_for_context()) {
+        Some(page) => reply.add_context(HookEvent::SessionStart, page.trim()),
+        None => reply,
     }
+}
+
+/// The project's facts in at most `room` UTF-16 units. `None` if there are none, or the settings
+/// switch them off.
+fn page_of(call: &HookCall, room: usize) -> Option<String> {
+    let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
+    let choice = settings::read(&call.home, &root).0.facts();
+    if !choice.is_enabled() {
+        return None;
+    }
+    page::page(&facts::of(&root, &choice).facts, choice.size().min(room))
 }
 
 /// A resumed or forked conversation still has them.

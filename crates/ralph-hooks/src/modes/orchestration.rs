@@ -40,7 +40,7 @@ impl BeforeTool for OrchestrationHooks {
             return Ok(Reply::silent());
         }
         let undecided = unreadable::undecided("an internal error");
-        hook_runner::refuse_on_a_mistake(Reply::deny(&undecided));
+        hook_runner::answer_on_a_mistake(Reply::deny(&undecided));
         tool::before_a_tool(call)
     }
 

@@ -46,7 +46,7 @@ impl BeforeTool for RalplanHooks {
         if guard::only_looks(&call.input.tool_name) {
             return Ok(Reply::silent());
         }
-        hook_runner::refuse_on_a_mistake(refusal("an internal error"));
+        hook_runner::answer_on_a_mistake(refusal("an internal error"));
         Ok(tool::before_a_tool(call)
             .or_else(|error| unreadable::answer(call, error))
             .unwrap_or_else(|error| refusal(&format!("{error:#}"))))

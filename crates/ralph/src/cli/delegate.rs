@@ -6,7 +6,6 @@
 
 mod checks;
 mod criteria;
-mod facts;
 mod left_running;
 mod notify;
 mod task;
@@ -23,8 +22,6 @@ pub(super) enum DelegateCommand {
     Task(task::Args),
     /// Check edited files
     Checks(checks::Args),
-    /// Print the facts about the project
-    Facts(facts::Args),
     /// Report what a command leaves running in the client's sandbox
     LeftRunning(left_running::Args),
     /// Call the user for an event of a loop
@@ -36,7 +33,6 @@ pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
         DelegateCommand::Criteria(args) => criteria::run(args),
         DelegateCommand::Task(args) => task::run(args),
         DelegateCommand::Checks(args) => checks::run(args),
-        DelegateCommand::Facts(args) => facts::run(args),
         DelegateCommand::LeftRunning(args) => left_running::run(args),
         DelegateCommand::Notify(args) => notify::run(args),
     }
