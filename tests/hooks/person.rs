@@ -1,6 +1,7 @@
 //! A person can always stop it, at once and without the model.
 
 use crate::world::World;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 #[test]
@@ -141,10 +142,10 @@ fn planning_is_refused_while_a_loop_is_live() {
 
 /// The client's row for a line typed now, which it holds back until the turn ends.
 fn queued(line: &str) -> Value {
-    queue_row("enqueue", line, jiff::Timestamp::now())
+    queue_row("enqueue", line, Timestamp::now())
 }
 
-fn queue_row(operation: &str, content: &str, at: jiff::Timestamp) -> Value {
+fn queue_row(operation: &str, content: &str, at: Timestamp) -> Value {
     json!({"type": "queue-operation", "operation": operation, "timestamp": at.to_string(),
         "sessionId": "session-1", "content": content})
 }
@@ -155,7 +156,11 @@ fn a_queued_cancel_cuts_the_turn_before_the_next_tool_call() {
         ["/ralph-cancel", "/ralph:ralph-cancel now", "/ralph cancel", "/ralph stop", "ralph cancel"]
     {
         let mut world = World::looping("");
+        let long = "x".repeat(9_000);
+        world.transcribe(&[queued("/ralph-cancel"), queue_row("remove", &long, Timestamp::now())]);
         world.working_stop("x").goes_on();
+        let from = world.state()["turn"]["transcript_from"].as_u64().unwrap();
+        assert!(from > 4_000, "the turn begins behind what was typed before: {from}");
         world.transcribe(&[queued("hello"), queued(line)]);
         let cut = world.tool("Bash", json!({"command": "ls"})).json();
         let why = "Ralph: the turn ends here for the cancel that you typed";
@@ -197,7 +202,7 @@ fn a_queued_cancel_cuts_a_subagent_too() {
 
 #[test]
 fn a_row_that_is_no_waiting_request_of_the_user_cuts_nothing() {
-    let now = jiff::Timestamp::now;
+    let now = Timestamp::now;
     let before = now() - jiff::SignedDuration::from_mins(1);
     let quoted = queued("/ralph-cancel").to_string();
     let fires = json!({"type": "system", "subtype": "scheduled_task_fire",

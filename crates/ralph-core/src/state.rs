@@ -561,9 +561,12 @@ pub struct DrivenTurn {
     /// True once the user has read that a pause waits for the end of the turn.
     #[serde(skip_serializing_if = "is_false")]
     pub pause_told: bool,
+    /// Offset in bytes in the session's transcript before which no row is of this turn; 0 if unknown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub transcript_from: u64,
 }
 
-from_json!(DrivenTurn { prompt_id, at, worked, typed, pause_told });
+from_json!(DrivenTurn { prompt_id, at, worked, typed, pause_told, transcript_from });
 
 impl DrivenTurn {
     /// A turn in which no tool has been used yet.
@@ -791,8 +794,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ fn typed_meanwhile(call: &HookCall, bound: &Bound<Glance>) -> Result<Option<Type
     let turn = bound.state.turn.as_ref();
     let transcript = Path::new(&call.input.transcript_path);
     let mut waiting = Vec::new();
-    if turn.is_some() && transcript::may_hold_queue_rows(transcript) {
+    let may_hold = |from: u64| transcript::may_hold_queue_rows(transcript, from);
+    if turn.is_some_and(|turn| may_hold(turn.transcript_from)) {
         let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else { return Ok(None) };
         let of_turn =
             state.turn.as_ref().and_then(|turn| turn.at.checked_sub(BEFORE_THE_TURN).ok());

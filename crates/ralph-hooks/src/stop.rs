@@ -98,6 +98,8 @@ pub(crate) fn at_stop(
     mut bound: Bound,
     routed: Option<Routed>,
 ) -> Result<(Reply, bool)> {
+    // Taken before the transcript is searched: the next turn searches what comes after.
+    let transcript_from = transcript::offset_now(Path::new(&call.input.transcript_path));
     let (seen, changed_tests) = gather(call, &mut bound, routed);
     let looked = bound.state.orchestration().cloned();
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
@@ -128,6 +130,9 @@ pub(crate) fn at_stop(
         let decision = stop::decide(mode::at_stop(state), state, &seen);
         if decision.verdict == StopVerdict::GoOn {
             state.details_due = workers::before(&gone, std::mem::take(&mut state.details_due));
+            if let Some(turn) = &mut state.turn {
+                turn.transcript_from = transcript_from;
+            }
         }
         Decided {
             decision,

@@ -350,6 +350,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             let mut turn = DrivenTurn::new(prompt_id.clone(), clock::now());
             // The prompt of a round is Ralph's.
             turn.typed = !call.input.is_task_notification() && state.round.is_none();
+            turn.transcript_from = transcript::offset_now(Path::new(&call.input.transcript_path));
             bound.file.update(|state| {
                 state.note_event(call.via);
                 state.turn = Some(turn);

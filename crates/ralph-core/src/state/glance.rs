@@ -86,6 +86,7 @@ pub struct GlanceTurn {
     pub worked: bool,
     pub typed: bool,
     pub pause_told: bool,
+    pub transcript_from: u64,
 }
 
 /// The part of [`super::Ending`] that a tool call needs.

@@ -36,18 +36,28 @@ const SEARCHED: u64 = 1 << 20;
 
 const PIECE: usize = 32 << 10;
 
+/// The offset in bytes at or after which every row stands that the client writes from now on.
+pub fn offset_now(path: &Path) -> u64 {
+    /// The client may be in the middle of a row. Those about the queue are shorter.
+    const ROW: u64 = 4 << 10;
+    path.metadata().map_or(0, |about| about.len().saturating_sub(ROW))
+}
+
 /// True if a `/ralph…` command that the user typed waits for the turn to end. Prompts that the
 /// model has `scheduled` do not count as typed.
 pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
-    may_hold_queue_rows(path) && cutoff::command_waits(rows(&tail(path)), scheduled)
+    may_hold_queue_rows(path, 0) && cutoff::command_waits(rows(&tail(path)), scheduled)
 }
 
-/// True if the end of the transcript has rows about the queue of typed input. Reads in small pieces,
-/// since the hooks of each tool call and each stop of a loop ask this.
-pub fn may_hold_queue_rows(path: &Path) -> bool {
+/// True if the end of the transcript, of which nothing before `from` counts, has rows about the queue
+/// of typed input. Reads in small pieces, since the hooks of each tool call and each stop of a loop
+/// ask this. A transcript that is shorter by now was written anew, and counts from its beginning.
+pub fn may_hold_queue_rows(path: &Path, from: u64) -> bool {
     let look = || -> io::Result<bool> {
         let Some(mut file) = open(path)? else { return Ok(false) };
-        let from = file.metadata()?.len().saturating_sub(TAIL);
+        let length = file.metadata()?.len();
+        let from = if from > length { 0 } else { from };
+        let from = from.max(length.saturating_sub(TAIL));
         let (mut found, mut window) = (false, Vec::with_capacity(PIECE + cutoff::QUEUE_ROW.len()));
         each_piece(&mut file, from, TAIL, |piece| {
             // The mark may begin in the piece before.

@@ -127,3 +127,23 @@ fn a_tool_call_is_found_behind_a_result_that_fills_the_tail() {
     assert!(!worked_since(&place.path(), at(6)));
     assert!(!worked_since(&Place::new(&[row(7, 1)]).path(), at(6)));
 }
+
+#[test]
+fn rows_about_the_queue_are_looked_for_where_a_turn_began_and_after_that() {
+    let queued = format!("{{\"type\":\"queue-operation\",\"operation\":\"enqueue\"}}\n");
+    let place = Place::new(&[row(1, 1), queued.clone(), filler(2, 10_000)]);
+    let path = &place.path();
+    let began = offset_now(path);
+    assert!(may_hold_queue_rows(path, 0));
+    assert!(!may_hold_queue_rows(path, began), "of an earlier turn");
+    let half = queued.len() / 2;
+    place.append(&queued[..half]);
+    let within = offset_now(path);
+    place.append(&queued[half..]);
+    assert!(may_hold_queue_rows(path, began));
+    assert!(may_hold_queue_rows(path, within), "it was being written");
+    place.append(&filler(3, 2 << 20));
+    assert!(!may_hold_queue_rows(path, began), "too far back");
+    fs::write(path, queued).unwrap();
+    assert!(may_hold_queue_rows(path, began), "written anew");
+}
