@@ -1,7 +1,7 @@
 //! The message that ends a turn. It may be a megabyte, of which a stop needs the end, and to know
 //! whether a word is in it: so a long one stays JSON until a rule needs its text.
 
-use crate::text::json_truncate::ends_in_escape;
+use crate::text::json_truncate::{Squeezer, ends_in_escape};
 use crate::text::token::{self, CompletionRequest};
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ impl<'a> LastMessage<'a> {
     pub fn text(self) -> Cow<'a, str> {
         match self {
             LastMessage::Text(text) => Cow::Borrowed(text),
-            LastMessage::Json(json) => Cow::Owned(serde_json::from_slice(json).unwrap_or_default()),
+            LastMessage::Json(json) => Cow::Owned(parsed(json)),
         }
     }
 
@@ -68,6 +68,15 @@ impl<'a> LastMessage<'a> {
             _ => token::request(&self.text(), token),
         }
     }
+}
+
+/// Half a pair of surrogates is read as the letter for what is no letter.
+fn parsed(json: &[u8]) -> String {
+    serde_json::from_slice(json).unwrap_or_else(|_| {
+        let mut squeezer = Squeezer::new(usize::MAX, usize::MAX);
+        squeezer.feed(json);
+        serde_json::from_slice(&squeezer.finish().bytes).unwrap_or_default()
+    })
 }
 
 /// True if this word is certainly not in the text: JSON may write a letter in several ways.
@@ -116,6 +125,19 @@ mod tests {
                 assert_eq!(end.chars().nth(letters).is_some(), text.chars().nth(letters).is_some());
             }
         }
+    }
+
+    #[test]
+    fn half_a_letter_does_not_hide_the_rest() {
+        let json = format!(r#""{}\ud83d half\n{TOKEN}""#, "x ".repeat(100));
+        let message = LastMessage::Json(json.as_bytes());
+        assert!(
+            message.text().ends_with(&format!("\u{fffd} half\n{TOKEN}")),
+            "{:?}",
+            message.text()
+        );
+        assert_eq!(message.request(TOKEN), CompletionRequest::Made);
+        assert!(message.end(30).ends_with(TOKEN));
     }
 
     #[test]

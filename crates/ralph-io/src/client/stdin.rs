@@ -56,7 +56,11 @@ fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
         fill(&mut bytes, room)?;
     }
     // Most payloads are shorter than the longest string that is kept.
-    let squeezed = if bytes.len() < within && !may_have_surrogates(&bytes) {
+    let is_whole = bytes.len() < within;
+    if is_whole && let Some((input, place)) = without_message(&bytes) {
+        return Ok(Payload { input, raw: bytes, message: Some(place), cut: false });
+    }
+    let squeezed = if is_whole && !may_have_surrogates(&bytes) {
         Squeezed { bytes, cut: false, overflow: false }
     } else {
         let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
@@ -73,14 +77,9 @@ fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     if squeezed.overflow {
         bail!("the payload on standard input is larger than {} bytes", appetite.in_all);
     }
-    let (input, message) = match without_message(&squeezed.bytes) {
-        Some((input, place)) => (input, Some(place)),
-        None => {
-            let input = serde_json::from_slice(&squeezed.bytes);
-            (input.context("could not read the JSON object on standard input")?, None)
-        }
-    };
-    Ok(Payload { input, raw: squeezed.bytes, message, cut: squeezed.cut })
+    let input = serde_json::from_slice(&squeezed.bytes)
+        .context("could not read the JSON object on standard input")?;
+    Ok(Payload { input, raw: squeezed.bytes, message: None, cut: squeezed.cut })
 }
 
 /// Reads a long payload without its last message.
