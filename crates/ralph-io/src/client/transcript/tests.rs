@@ -130,7 +130,7 @@ fn a_tool_call_is_found_behind_a_result_that_fills_the_tail() {
 
 #[test]
 fn rows_about_the_queue_are_looked_for_where_a_turn_began_and_after_that() {
-    let queued = format!("{{\"type\":\"queue-operation\",\"operation\":\"enqueue\"}}\n");
+    let queued = "{\"type\":\"queue-operation\",\"operation\":\"enqueue\"}\n".to_owned();
     let place = Place::new(&[row(1, 1), queued.clone(), filler(2, 10_000)]);
     let path = &place.path();
     let began = offset_now(path);
