@@ -4,13 +4,13 @@ use crate::hook_runner::HookCall;
 use anyhow::{Error, Result, bail};
 use ralph_core::state::{Glance, LoopState, Phase, Registration, StateView};
 use ralph_core::text::redact;
+use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{client, process::ancestry, process::clock, store::digest, store::lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
-use std::sync::Arc;
 
 /// The manifest entry names a state file that does not exist.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Bound<S = LoopState> {
     /// What was wrong with the state file, if the last good copy was used instead.
     pub warning: Option<String>,
     /// The bytes of the state file as read.
-    text: Arc<Vec<u8>>,
+    text: FileText,
 }
 
 /// The event came from a process other than the client of the session's live loop.
@@ -88,7 +88,7 @@ impl Bound {
             let outcome = change(state);
             (state.clone(), outcome)
         })?;
-        let now = |state| Bound { file, state, warning, text: Arc::default() };
+        let now = |state| Bound { file, state, warning, text: FileText::default() };
         Ok(changed.map(|(state, outcome)| (now(state), outcome)))
     }
 }

@@ -124,6 +124,11 @@ impl TaskList {
         self.text.is_none() && self.tasks().is_empty()
     }
 
+    /// The part of the document that they were read from and are written as; empty if they are not.
+    pub fn place(&self) -> Range<usize> {
+        self.text.as_ref().map(|text| text.place.clone()).unwrap_or_default()
+    }
+
     /// What is known of the tasks, made by `make` if nothing is.
     pub fn digest(&self, make: impl FnOnce(&[Task]) -> TaskDigest) -> &TaskDigest {
         self.digest.get_or_init(|| make(self.tasks()))

@@ -4,6 +4,7 @@
 //! its place; a file of a newer Ralph is left alone.
 
 use crate::git;
+use crate::project::trusted_read::FileText;
 use crate::store::lock::{self, Lock};
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice};
 use anyhow::{Context, Result, bail};
@@ -28,7 +29,7 @@ pub struct Loaded<S = LoopState> {
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
     /// The bytes of the file.
-    pub text: Arc<Vec<u8>>,
+    pub text: FileText,
 }
 
 impl LoopFile {
@@ -97,7 +98,7 @@ impl LoopFile {
     /// copy replaces it: damage must not free the session.
     fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         let wrong = match trusted_read::read_settled(&self.path) {
-            Ok(Some(text)) => return self.understand(Arc::new(text)).map(Some),
+            Ok(Some(text)) => return self.understand(text).map(Some),
             Ok(None) => None,
             // Another process is writing; the caller reads again.
             Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
@@ -117,7 +118,7 @@ impl LoopFile {
         };
         let (state, wrong) = copy;
         let warning = Some(format!("{wrong}; used the last good copy"));
-        Ok(Some(Loaded { state, warning, text: Arc::default() }))
+        Ok(Some(Loaded { state, warning, text: FileText::default() }))
     }
 
     /// The last good copy; the inner error says how it is broken.
@@ -145,8 +146,8 @@ impl LoopFile {
     }
 
     /// Parses a state, or reads the last good copy if the bytes are broken.
-    fn understand<S: StateView>(&self, text: Arc<Vec<u8>>) -> Result<Loaded<S>> {
-        let broken = match self.parse(&text, &self.path)? {
+    fn understand<S: StateView>(&self, text: FileText) -> Result<Loaded<S>> {
+        let broken = match self.parse(&text.bytes, &self.path)? {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
         };
@@ -192,10 +193,11 @@ impl LoopFile {
         change: impl FnOnce(&mut LoopState) -> T,
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
-        let loaded = match trusted_read::holds(&self.path, &seen.text) {
-            true => Some(seen),
-            false => self.look()?,
-        };
+        let loaded =
+            match trusted_read::holds(&self.path, &seen.text, seen.state.task_graph.place()) {
+                true => Some(seen),
+                false => self.look()?,
+            };
         let Some(loaded) = loaded else { return Ok(None) };
         self.apply(loaded, change, &lock).map(Some)
     }
@@ -211,7 +213,7 @@ impl LoopFile {
         // Compared as text: cloning a large state for the comparison would cost more than the whole
         // hook.
         let mut text = render(&mut state)?;
-        if !is_same(&text, &read) || warning.is_some() {
+        if !is_same(&text, &read.bytes) || warning.is_some() {
             stamp(&mut text.before, state.updated_at, clock::now());
             match warning {
                 None => self.replace(&text, lock)?,

@@ -11,10 +11,10 @@ use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
 use ralph_core::modes::mode;
 use ralph_core::state::{LoopState, Phase};
+use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{project, store::lifecycle, store::notice};
 use std::path::Path;
-use std::sync::Arc;
 
 /// The loop that a command acts on.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) struct FoundLoop {
     pub(crate) state: LoopState,
     /// The file's bytes at that time, or empty if they were not kept. With them, a following change
     /// need not read a large state again.
-    text: Arc<Vec<u8>>,
+    text: FileText,
 }
 
 impl FoundLoop {
@@ -61,18 +61,18 @@ impl FoundLoop {
 
     /// A loop whose file content was not kept.
     pub(crate) fn seen(file: LoopFile, state: LoopState) -> FoundLoop {
-        FoundLoop { file, state, text: Arc::default() }
+        FoundLoop { file, state, text: FileText::default() }
     }
 
     fn at(file: LoopFile, loaded: Loaded) -> FoundLoop {
         // The file does not contain the last good copy.
-        let text = if loaded.warning.is_none() { loaded.text } else { Arc::default() };
+        let text = if loaded.warning.is_none() { loaded.text } else { FileText::default() };
         FoundLoop { file, state: loaded.state, text }
     }
 
     /// Changes the state in one step, as it is then.
     pub(crate) fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
-        if self.text.is_empty() {
+        if self.text.bytes.is_empty() {
             return self.file.update(change);
         }
         let seen = Loaded { state: self.state, warning: None, text: self.text };
@@ -275,7 +275,7 @@ fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
     if loaded.state.project_root.is_empty() {
         loaded.state.project_root = here.root.to_string_lossy().into_owned();
         // The file's content no longer matches the state.
-        loaded.text = Arc::default();
+        loaded.text = FileText::default();
     }
     loaded
 }
