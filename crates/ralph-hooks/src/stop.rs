@@ -209,7 +209,8 @@ fn gather(
         prompt_id: call.input.prompt_id.clone(),
         request: message.map_or(CompletionRequest::None, |m| m.request(&state.completion_token)),
         workers: workers(call),
-        command_waits: state.is_running() && transcript::command_waits(transcript, &of_the_model),
+        command_waits: state.is_running()
+            && transcript::command_waits(transcript, turn_from(state), &of_the_model),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
         document_gone: state.is_running() && plan_files::is_gone(state),
         session: routed,
@@ -226,6 +227,11 @@ fn gather(
     let has_test_files = state.frozen.as_ref().is_some_and(|frozen| !frozen.test_files.is_empty());
     let changed = has_test_files.then(|| test_files::changed(&root, state));
     (seen, changed)
+}
+
+/// Where in the transcript the turn began.
+pub(crate) fn turn_from(state: &LoopState) -> u64 {
+    state.turn.as_ref().map_or(0, |turn| turn.transcript_from)
 }
 
 /// Runs the checks, which may take minutes and may change the tree.

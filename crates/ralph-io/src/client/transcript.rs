@@ -43,10 +43,10 @@ pub fn offset_now(path: &Path) -> u64 {
     path.metadata().map_or(0, |about| about.len().saturating_sub(ROW))
 }
 
-/// True if a `/ralph…` command that the user typed waits for the turn to end. Prompts that the
-/// model has `scheduled` do not count as typed.
-pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
-    may_hold_queue_rows(path, 0) && cutoff::command_waits(rows(&tail(path)), scheduled)
+/// True if a `/ralph…` command that the user typed waits for the turn to end, which began at `from`
+/// in the transcript. Prompts that the model has `scheduled` do not count as typed.
+pub fn command_waits(path: &Path, from: u64, scheduled: &[String]) -> bool {
+    may_hold_queue_rows(path, from) && cutoff::command_waits(rows(&tail(path)), scheduled)
 }
 
 /// True if the end of the transcript, of which nothing before `from` counts, has rows about the queue

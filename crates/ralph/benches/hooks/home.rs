@@ -61,9 +61,10 @@ impl Home {
         };
         edit_state(path, |state| {
             state["task_graph"] = tasks(n_tasks);
-            // An ordinary turn has used a tool, and that tool's hook has recorded it.
-            state["turn"] =
-                json!({"prompt_id": PROMPT, "at": jiff::Timestamp::now(), "worked": true});
+            // An ordinary turn has used a tool, and that tool's hook has recorded it. The last
+            // third of the transcript is of this turn.
+            state["turn"] = json!({"prompt_id": PROMPT, "at": jiff::Timestamp::now(),
+                "worked": true, "transcript_from": transcript().len() * 2 / 3});
         })?;
         Home::remembered(path, made_by)
     }
@@ -94,7 +95,7 @@ impl Home {
     }
 
     fn remembered(path: &Path, made_by: String) -> anyhow::Result<Home> {
-        write_transcript(&path.join("transcript.jsonl"))?;
+        private_file(&path.join("transcript.jsonl"), transcript().as_bytes())?;
         let mut as_it_was = Vec::new();
         remember(path, &mut as_it_was)
             .with_context(|| format!("could not read `{}`", path.display()))?;
@@ -230,12 +231,12 @@ fn edit_state(home: &Path, edit: impl FnOnce(&mut Value)) -> anyhow::Result<()> 
 }
 
 /// A transcript of some length; a stop reads only its last rows.
-fn write_transcript(path: &Path) -> anyhow::Result<()> {
+fn transcript() -> String {
     let text = "I changed the parser and ran its tests. ".repeat(25);
     let row = json!({"type": "assistant", "sessionId": SESSION,
         "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "assistant",
         "content": [{"type": "text", "text": text}]}});
-    private_file(path, format!("{row}\n").repeat(300).as_bytes())
+    format!("{row}\n").repeat(300)
 }
 
 fn remember(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> std::io::Result<()> {

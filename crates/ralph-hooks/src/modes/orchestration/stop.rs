@@ -41,6 +41,7 @@ fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>
     let waits = call.input.subagents().next().is_some()
         || transcript::command_waits(
             Path::new(&call.input.transcript_path),
+            stop::turn_from(&bound.state),
             &bound.state.scheduled,
         );
     let writes = match waits || bound.state.blocked.is_some() {
