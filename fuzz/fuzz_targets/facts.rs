@@ -39,7 +39,7 @@ impl ProjectReader for Same<'_> {
 
 impl Project for Same<'_> {
     fn document(&self, _: &str, form: FileFormat) -> Option<Value> {
-        ralph_io::project::facts::document(self.0, form)
+        ralph_io::store::fuzzing::document(self.0, form)
     }
 
     fn git_text(&self, _: &str) -> Option<String> {

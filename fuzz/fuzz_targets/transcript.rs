@@ -66,7 +66,7 @@ fuzz_target!(|text: &[u8]| {
 
     let path = folder().join("transcript.jsonl");
     write(&path, text);
-    assert_eq!(transcript::command_waits(&path, &[]), waits);
+    assert_eq!(transcript::command_waits(&path, 0, &[]), waits);
     // The reader of the file passes over marks that follow no row, so it may tell less.
     let _ = transcript::cut_by(&path, None);
     assert_eq!(transcript::worked_since(&path, Timestamp::MIN), worked);

@@ -7,7 +7,7 @@ mod ignored;
 pub use gather::Gathered;
 
 #[cfg(fuzzing)]
-pub use disk::document;
+pub(crate) use disk::document;
 
 use disk::Disk;
 use ralph_core::project::project_facts::BUDGET;

@@ -4,8 +4,15 @@
 //! this module.
 
 use crate::process::table::process_of;
-use crate::{git::checkpoint, git::tree, git::tree_id};
+use crate::{git::checkpoint, git::tree, git::tree_id, project::facts};
+use ralph_core::project::project_facts::FileFormat;
+use serde_json::Value;
 use std::path::Path;
+
+/// Parses a document of a project, as the project facts do.
+pub fn document(text: &str, form: FileFormat) -> Option<Value> {
+    facts::document(text, form)
+}
 
 /// Parses one line of `git ls-files`: the name, and whether it is a nested repository.
 pub fn listed_name(line: &[u8]) -> Option<(bool, &[u8])> {
