@@ -2,9 +2,14 @@
 //! `wildmatch.c` for what that leaves open).
 //!
 //! Bytes are compared, as git does. The cost of a pattern is at most the product of its length and
-//! the path's.
+//! the path's. A file has more than `MOST` patterns only by mistake, and the rest is not read.
 
 use std::iter;
+
+const MOST: usize = 2_000;
+
+/// A longer pattern than a path can be is not read either.
+const LONGEST: usize = 4_096;
 
 /// The patterns of one file. Their paths are relative to the folder of that file.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +31,8 @@ impl IgnoreRules {
     pub fn parse(text: &str) -> IgnoreRules {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
-        IgnoreRules(lines.filter_map(|line| Pattern::parse(line.as_bytes())).collect())
+        let patterns = lines.filter_map(|line| Pattern::parse(line.as_bytes()));
+        IgnoreRules(patterns.take(MOST).collect())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -42,10 +48,13 @@ impl IgnoreRules {
 }
 
 impl Pattern {
-    /// `None` for an empty line and a comment.
+    /// `None` for an empty line, a comment, and a pattern that matches nothing.
     fn parse(line: &[u8]) -> Option<Pattern> {
+        if line.len() > LONGEST || line.starts_with(b"#") {
+            return None;
+        }
         let line = without_spaces_at_the_end(line);
-        if line.is_empty() || line.starts_with(b"#") {
+        if line.is_empty() {
             return None;
         }
         let (is_negated, line) = match line.strip_prefix(b"!") {
@@ -60,7 +69,7 @@ impl Pattern {
         let line = line.strip_prefix(b"/").unwrap_or(line);
         let is_plain = |byte: &&u8| is_anchored && !b"*?[\\".contains(byte);
         let (prefix, rest) = line.split_at(line.iter().take_while(is_plain).count());
-        let (prefix, names) = (prefix.to_vec(), names(rest));
+        let (prefix, names) = (prefix.to_vec(), names(rest)?);
         Some(Pattern { is_negated, only_folders, is_anchored, prefix, names })
     }
 
@@ -91,8 +100,8 @@ fn without_spaces_at_the_end(line: &[u8]) -> &[u8] {
     &line[..end.min(line.len())]
 }
 
-/// Splits a pattern at its slashes; one in a class of bytes is none.
-fn names(pattern: &[u8]) -> Vec<Vec<u8>> {
+/// Splits a pattern at its slashes; one in a class of bytes is none. `None` if a class is broken.
+fn names(pattern: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut names = vec![Vec::new()];
     let mut rest = pattern;
     while let Some((first, after)) = rest.split_first() {
@@ -107,7 +116,7 @@ fn names(pattern: &[u8]) -> Vec<Vec<u8>> {
                 continue;
             }
             (b'\\', [_, ..]) => 2,
-            (b'[', _) => class(after, 0).map_or(1, |(_, length)| 1 + length),
+            (b'[', _) => 1 + class(after, 0)?.1,
             _ => 1,
         };
         let (taken, after) = rest.split_at(length);
@@ -119,7 +128,7 @@ fn names(pattern: &[u8]) -> Vec<Vec<u8>> {
         .iter_mut()
         .filter(|name| name.iter().all(|byte| *byte == b'*'))
         .for_each(|name| name.truncate(2));
-    names
+    Some(names)
 }
 
 /// Backtracks to the last `**` only: whatever an earlier `**` could match, the last one can too.
@@ -166,10 +175,9 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
             (Some(b'?'), _) => Some(1),
             (Some(b'\\'), [wanted, ..]) => (*wanted == name[byte]).then_some(2),
             (Some(b'\\'), []) => return false,
-            (Some(b'['), _) => match class(rest, name[byte]) {
-                Some((is_in, length)) => is_in.then_some(1 + length),
-                None => return false,
-            },
+            (Some(b'['), _) => {
+                class(rest, name[byte]).and_then(|(is_in, length)| is_in.then_some(1 + length))
+            }
             (Some(wanted), _) => (*wanted == name[byte]).then_some(1),
             (None, _) => None,
         };
@@ -183,8 +191,7 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Whether a byte is in the class that begins here, after its bracket, and the length of the class.
-/// `None` if the class has no end, or names a set of letters that does not exist: its pattern matches
-/// nothing.
+/// `None` if the class has no end, or names a set of letters that does not exist.
 fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
     let is_negated = matches!(pattern.first(), Some(b'!' | b'^'));
     let mut at = usize::from(is_negated);
@@ -206,13 +213,15 @@ fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
                 before = None;
             }
             b'[' if pattern.get(at + 1) == Some(&b':') => {
+                /// More letters than a name has.
+                const NAME: usize = 16;
                 let inner = &pattern[at + 2..];
-                let end = inner.iter().position(|byte| *byte == b']')?;
-                match inner[..end].strip_suffix(b":") {
+                let end = inner.iter().take(NAME).position(|byte| *byte == b']');
+                match end.and_then(|end| inner[..end].strip_suffix(b":")) {
                     Some(name) => {
                         is_in |= is_of_set(name, byte)?;
                         before = None;
-                        at += 2 + end;
+                        at += 2 + name.len() + 1;
                     }
                     None => {
                         is_in |= byte == b'[';
@@ -303,6 +312,8 @@ mod tests {
         check("[[:digit:]_]", &["1", "_"], &["a", ":"]);
         check("[[:none:]]", &[], &["n", ":", "["]);
         check("[a", &[], &["a", "[a"]);
+        check(&"[".repeat(4_000), &[], &["["]);
+        check(&("[[:".repeat(1_300) + "a]"), &["[", ":", "a"], &["b"]);
         check("x[a/]", &["xa"], &["x", "y/xa"]);
         check("[\\]a]", &["]", "a"], &["\\"]);
         check("?", &["a", "b/c"], &["ab", "\u{e9}"]);
@@ -312,5 +323,7 @@ mod tests {
     fn many_stars_cost_no_more_than_the_product_of_the_lengths() {
         let path = "a/".repeat(500) + &"a".repeat(2_000);
         check(&("**/a/".repeat(50) + &"*a".repeat(50) + "b"), &[], &[path.as_str()]);
+        check(&format!("{}b\nc", "a\n".repeat(MOST)), &["a"], &["b", "c"]);
+        check(&format!("{}*\nc", "*".repeat(LONGEST)), &["c"], &["b"]);
     }
 }

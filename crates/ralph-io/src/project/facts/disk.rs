@@ -3,7 +3,6 @@
 use super::ignored::Ignored;
 use crate::git::repository::{self, Repository};
 use crate::process::Running;
-use crate::project::confined;
 use crate::project::reader::{self, DiskReader};
 use ralph_core::project::check::jsonc;
 use ralph_core::project::project_facts::{FileFormat, GIT, Project, STATUS, yaml};
@@ -68,10 +67,16 @@ impl ProjectReader for Disk {
         let listing = self.files.list(&place)?;
         let is_cut = listing.is_cut;
         let matchers = self.ignored.matchers_for(&place);
-        let is_shown = |entry: &confined::DirEntry| {
-            entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder)
-        };
-        let entries = listing.entries.into_iter().filter(is_shown).map(reader::entry).collect();
+        let mut entries = Vec::new();
+        for entry in listing.entries {
+            // Some patterns take long to match, and a folder may have thousands of entries.
+            if Instant::now() >= self.deadline {
+                return None;
+            }
+            if entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder) {
+                entries.push(reader::entry(entry));
+            }
+        }
         Some(Folder { entries, is_cut })
     }
 
@@ -225,6 +230,13 @@ mod tests {
         world.check("src", "build", "x");
         // A user who works in an ignored folder needs to see its content.
         world.check("node_modules", "", "a/");
+    }
+
+    #[test]
+    fn a_folder_is_not_gone_through_after_the_deadline() {
+        let world = World::new(&[("a", "")]);
+        assert!(world.disk("").folder("".as_ref()).is_some());
+        assert_eq!(Disk::at(&world.path(""), Instant::now()).folder("".as_ref()), None);
     }
 
     #[test]
