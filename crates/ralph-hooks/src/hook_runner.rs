@@ -22,7 +22,8 @@ use std::cell::{OnceCell, RefCell};
 use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Longest string of a payload that is kept whole. A last message of a megabyte is still read
 /// whole; the content of a written file is not needed.
@@ -170,6 +171,17 @@ pub(crate) fn answer_on_a_mistake(answer: Reply) {
     }));
 }
 
+/// Gives this answer and ends this process, if neither has happened by then. The client would end it
+/// without an answer.
+pub(crate) fn answer_in_time(limit: Duration, answer: Reply) {
+    std::thread::spawn(move || {
+        std::thread::sleep(limit);
+        if print(&answer) {
+            std::process::exit(0);
+        }
+    });
+}
+
 /// Makes a panic end this process with one line instead of a backtrace, and with the exit code of a
 /// hook that has no answer.
 fn on_a_mistake(name: String) {
@@ -202,10 +214,11 @@ fn call(name: &str) -> Result<HookCall> {
     })
 }
 
-/// Returns false if the reader is gone, which is not an error.
+/// Returns false if this process has answered, or the reader is gone, which is not an error.
 fn print(reply: &Reply) -> bool {
+    static ANSWERED: AtomicBool = AtomicBool::new(false);
     let Some(line) = reply.render() else { return true };
-    writeln!(std::io::stdout().lock(), "{line}").is_ok()
+    !ANSWERED.swap(true, Ordering::Relaxed) && writeln!(std::io::stdout().lock(), "{line}").is_ok()
 }
 
 /// Prints one line to standard error. Control characters are escaped, since the text may quote a
@@ -236,24 +249,42 @@ pub(crate) mod tests {
         }
     }
 
-    /// Set in the process that panics.
+    /// Set in the process that panics or hangs.
     const INSIDE: &str = "RALPH_TEST_MISTAKE";
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "a mistake ends its process")]
     fn a_mistake_while_a_plan_waits_refuses_the_call() {
         if std::env::var_os(INSIDE).is_some() {
             on_a_mistake("hook".to_owned());
             answer_on_a_mistake(Reply::deny("no"));
             panic!("the mistake");
         }
-        let test = "hook_runner::tests::a_mistake_while_a_plan_waits_refuses_the_call";
+        let complaint = denied_by("a_mistake_while_a_plan_waits_refuses_the_call");
+        assert!(complaint.contains("hook: an internal error"), "{complaint}");
+    }
+
+    #[test]
+    fn what_is_known_is_answered_when_the_rest_hangs() {
+        if std::env::var_os(INSIDE).is_some() {
+            answer_in_time(Duration::from_millis(20), Reply::deny("no"));
+            loop {
+                std::thread::park();
+            }
+        }
+        denied_by("what_is_known_is_answered_when_the_rest_hangs");
+    }
+
+    /// Runs this test in a process of its own, which ends with a refusal. Returns its errors.
+    #[allow(clippy::disallowed_methods, reason = "a mistake ends its process")]
+    #[track_caller]
+    fn denied_by(test: &str) -> String {
+        let test = format!("hook_runner::tests::{test}");
         let mut command = Command::new(std::env::current_exe().unwrap());
         let ended =
-            command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").output().unwrap();
+            command.args([&test, "--exact", "--nocapture"]).env(INSIDE, "1").output().unwrap();
         let said = String::from_utf8(ended.stdout).unwrap();
         assert!(ended.status.success(), "{said}");
         assert!(said.contains(r#""permissionDecision":"deny""#), "{said}");
-        assert!(String::from_utf8(ended.stderr).unwrap().contains("hook: an internal error"));
+        String::from_utf8(ended.stderr).unwrap()
     }
 }

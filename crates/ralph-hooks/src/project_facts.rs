@@ -1,6 +1,7 @@
 //! Adds facts about the project to the start of a session, with or without a loop.
 //!
-//! The settings may switch them off. If gathering them fails, the session starts without them.
+//! The settings may switch them off. If gathering them fails or takes too long, the session starts
+//! without them.
 
 use crate::active_loop::Bound;
 use crate::hook_runner::{self, HookCall};
@@ -12,6 +13,10 @@ use ralph_core::state::{Glance, Registration};
 use ralph_io::client;
 use ralph_io::project::{self, facts, settings};
 use std::path::Path;
+use std::time::Duration;
+
+/// Below the ten seconds that the client allows the SessionStart hook.
+const TO_LOOK: Duration = Duration::from_secs(8);
 
 /// Adds the facts to the reply for a conversation that has not had them.
 pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
@@ -19,7 +24,10 @@ pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
         return reply;
     }
     // The loop's own words must not depend on what a repository holds.
-    hook_runner::answer_on_a_mistake(reply.clone());
+    if reply.render().is_some() {
+        hook_runner::answer_on_a_mistake(reply.clone());
+        hook_runner::answer_in_time(TO_LOOK.saturating_sub(call.began.elapsed()), reply.clone());
+    }
     match page_of(call, reply.room_for_context()) {
         Some(page) => reply.add_context(HookEvent::SessionStart, page.trim()),
         None => reply,
