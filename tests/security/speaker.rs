@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Reached only by a test that fails.
@@ -515,6 +515,25 @@ fn every_way_of_a_person_ends_a_loop_that_cannot_be_read() {
     });
 }
 
+/// The process of the pane that a server of terminals has.
+fn begun_pane(tmux: &impl Fn(&[&str]) -> std::io::Result<Output>) -> u32 {
+    let pane = tmux(&["list-panes", "-t", "one", "-F", "#{pane_pid}"]).unwrap().stdout;
+    String::from_utf8(pane).unwrap().trim().parse().unwrap()
+}
+
+/// When a process began, in ticks of the kernel since the start of the system.
+fn began_at(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').nth(19).unwrap().parse().unwrap()
+}
+
+fn ticks_since_the_start() -> u64 {
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+    let seconds: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+    (seconds * 100.0).round() as u64
+}
+
 #[test]
 fn a_person_types_in_a_server_of_terminals_and_nobody_has_a_command_run_by_it() {
     let world = World::new();
@@ -533,6 +552,11 @@ fn a_person_types_in_a_server_of_terminals_and_nobody_has_a_command_run_by_it() 
         return;
     };
     assert!(begun.status.success(), "{begun:?}");
+    // Who was there first is seen only between processes that began in different ticks.
+    if cfg!(target_os = "linux") {
+        let began = began_at(begun_pane(&tmux));
+        assert!(comes(|| ticks_since_the_start() > began));
+    }
     let (world, mut player) = looping_in(world);
     let before = standing(&world);
     for given in ["new-window -d", "split-window -d", "run-shell -b"] {
