@@ -63,6 +63,7 @@ fn check_ignored(line: &str, path: &[u8]) {
         let ignored = IgnoreRules::parse(line).decide(path, is_folder);
         let is_blank = line.trim_end_matches(' ').is_empty();
         if is_blank
+            || line.len() > 4_000
             || line.starts_with(['!', '#'])
             || line.contains(['\n', '\r'])
             || line.starts_with('\u{feff}')
