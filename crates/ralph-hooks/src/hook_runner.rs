@@ -171,8 +171,8 @@ pub(crate) fn answer_on_a_mistake(answer: Reply) {
     }));
 }
 
-/// Gives this answer and ends this process, if neither has happened by then. The client would end it
-/// without an answer.
+/// Prints this answer and exits after `limit`, unless this process has answered. The client would end
+/// a slower hook without an answer.
 pub(crate) fn answer_in_time(limit: Duration, answer: Reply) {
     std::thread::spawn(move || {
         std::thread::sleep(limit);

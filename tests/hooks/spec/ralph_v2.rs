@@ -481,7 +481,7 @@ fn times_of_the_documents_commands_are_taken_for_ids_and_in_files() {
     let commands = example("ralph-v2/timestamps.md");
     let dates: Vec<String> =
         quoted(&commands).into_iter().filter(|command| command.starts_with("date ")).collect();
-    // A project of its own, since a name that is taken becomes that of the next second.
+    // Two projects: in one, a name that is taken becomes that of the next second.
     let [mut world, mut other] = [World::new(), World::new()];
     for world in [&mut world, &mut other] {
         world.set("TZ", "<+07>-7");

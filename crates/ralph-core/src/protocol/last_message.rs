@@ -70,7 +70,7 @@ impl<'a> LastMessage<'a> {
     }
 }
 
-/// Half a pair of surrogates is read as the letter for what is no letter.
+/// Reads a lone surrogate as U+FFFD, the replacement character.
 fn parsed(json: &[u8]) -> String {
     serde_json::from_slice(json).unwrap_or_else(|_| {
         let mut squeezer = Squeezer::new(usize::MAX, usize::MAX);

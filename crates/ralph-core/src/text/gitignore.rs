@@ -8,7 +8,7 @@ use std::iter;
 
 const MOST: usize = 2_000;
 
-/// A longer pattern than a path can be is not read either.
+/// A pattern that is longer than any path is not read either.
 const LONGEST: usize = 4_096;
 
 /// The patterns of one file. Their paths are relative to the folder of that file.
@@ -86,7 +86,7 @@ impl Pattern {
     }
 }
 
-/// A space counts if a backslash precedes it.
+/// Cuts off spaces, except those after a backslash.
 fn without_spaces_at_the_end(line: &[u8]) -> &[u8] {
     let (mut at, mut end) = (0, 0);
     while at < line.len() {
@@ -100,7 +100,7 @@ fn without_spaces_at_the_end(line: &[u8]) -> &[u8] {
     &line[..end.min(line.len())]
 }
 
-/// Splits a pattern at its slashes; one in a class of bytes is none. `None` if a class is broken.
+/// Splits a pattern at its slashes, but not within a class of bytes. `None` if a class is broken.
 fn names(pattern: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut names = vec![Vec::new()];
     let mut rest = pattern;
@@ -202,7 +202,7 @@ fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
         *at += usize::from(pattern.get(*at) == Some(&b'\\'));
         pattern.get(*at).copied()
     };
-    // The first bracket is no end.
+    // A `]` that comes first is a member of the class.
     for is_first in iter::once(true).chain(iter::repeat(false)) {
         match pattern.get(at)? {
             b']' if !is_first => return Some((is_in != is_negated, at + 1)),

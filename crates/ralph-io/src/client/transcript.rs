@@ -36,7 +36,7 @@ const SEARCHED: u64 = 1 << 20;
 
 const PIECE: usize = 32 << 10;
 
-/// The offset in bytes at or after which every row stands that the client writes from now on.
+/// An offset in bytes: every row that the client writes from now on begins at or after it.
 pub fn offset_now(path: &Path) -> u64 {
     /// The client may be in the middle of a row. Those about the queue are shorter.
     const ROW: u64 = 4 << 10;
@@ -49,8 +49,8 @@ pub fn command_waits(path: &Path, from: u64, scheduled: &[String]) -> bool {
     may_hold_queue_rows(path, from) && cutoff::command_waits(rows(&tail(path)), scheduled)
 }
 
-/// True if the end of the transcript, of which nothing before `from` counts, has rows about the queue
-/// of typed input. Reads in small pieces, since the hooks of each tool call and each stop of a loop
+/// True if the end of the transcript, at `from` or later, has rows about the queue of typed input.
+/// Reads in small pieces, since the hooks of each tool call and each stop of a loop
 /// ask this. A transcript that is shorter by now was written anew, and counts from its beginning.
 pub fn may_hold_queue_rows(path: &Path, from: u64) -> bool {
     let look = || -> io::Result<bool> {

@@ -4,6 +4,7 @@
 mod disk;
 mod gather;
 mod ignored;
+
 pub use gather::Gathered;
 
 #[cfg(fuzzing)]

@@ -60,14 +60,15 @@ pub(crate) fn read_settled(path: &Path) -> Result<Option<FileText>> {
     Ok(Some(FileText { bytes: Arc::new(bytes), version: Some(FileVersion::of(&read)) }))
 }
 
-/// What a file held, and which version of it. Empty if no file was read.
+/// The content of a file and its version. Empty if no file was read.
 #[derive(Debug, Clone, Default)]
 pub struct FileText {
     pub bytes: Arc<Vec<u8>>,
     version: Option<FileVersion>,
 }
 
-/// A write changes it, unless the file system's clock has not advanced since the last one.
+/// The version of a file. Each write changes it, unless the file system's clock has not advanced since
+/// the write before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileVersion {
     file: (u64, u64),

@@ -1,7 +1,5 @@
 //! The start of a session: the facts about its project, compared with the one `git status` among
 //! them and with the pattern's own script.
-//!
-//! The hook calls `ralph`, so that is built as shipped too.
 
 use std::rc::Rc;
 
