@@ -17,11 +17,11 @@ use ralph_core::state::Registration;
 use ralph_core::text::sanitize;
 use ralph_io::client::stdin::{self, Appetite};
 use ralph_io::store::home::Home;
-use ralph_io::{client, store::idle};
+use ralph_io::{client, project, store::idle};
 use std::cell::{OnceCell, RefCell};
 use std::io::Write;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,11 @@ impl HookCall {
     /// have moved to another folder.
     pub fn project(&self) -> PathBuf {
         client::project_dir().unwrap_or_else(|| self.input.cwd.clone().into())
+    }
+
+    /// The project's folder, as [`project::root`] finds it.
+    pub fn root(&self) -> PathBuf {
+        project::root(client::project_dir(), Path::new(&self.input.cwd))
     }
 }
 

@@ -10,9 +10,7 @@ use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::SESSION_CONTEXT;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Registration};
-use ralph_io::client;
-use ralph_io::project::{self, facts, settings};
-use std::path::Path;
+use ralph_io::project::{facts, settings};
 use std::time::Duration;
 
 /// Below the ten seconds that the client allows the SessionStart hook.
@@ -37,7 +35,7 @@ pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
 /// The project's facts in at most `room` UTF-16 units. `None` if there are none, or the settings
 /// switch them off.
 fn page_of(call: &HookCall, room: usize) -> Option<String> {
-    let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
+    let root = call.root();
     let choice = settings::read(&call.home, &root).0.facts();
     if !choice.is_enabled() {
         return None;

@@ -222,6 +222,6 @@ fn after_clear(call: &HookCall) -> Result<Reply> {
 }
 
 fn is_of_project(call: &HookCall, state: &LoopState) -> bool {
-    let here = project::root(client::project_dir(), Path::new(&call.input.cwd));
+    let here = call.root();
     project::identity(&here) == project::identity(Path::new(&state.project_root))
 }

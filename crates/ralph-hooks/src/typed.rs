@@ -10,9 +10,9 @@ use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::protocol::{permission, reply::Reply};
 use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_core::{modes::arguments, modes::mode, modes::parallel, views::messages};
-use ralph_io::{client, process::clock, project, project::confined, store::lifecycle};
+use ralph_io::{process::clock, project::confined, store::lifecycle};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Answers the expansion of such a command.
 pub fn answer(call: &HookCall, mode: Mode) -> Result<Reply> {
@@ -109,7 +109,7 @@ fn request(call: &HookCall) -> Result<LoopRequest, String> {
 }
 
 fn root(call: &HookCall) -> PathBuf {
-    project::root(client::project_dir(), Path::new(&call.input.cwd))
+    call.root()
 }
 
 /// The loop prompt, with the user's earlier messages if the loop continues. A new loop has an empty

@@ -9,8 +9,7 @@ use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::which;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{EndingKind, LoopState, Mode};
-use ralph_io::{client, project, store::lifecycle};
-use std::path::Path;
+use ralph_io::store::lifecycle;
 
 /// Answers the prompt if it announces feedback for the live orchestration of this conversation.
 pub(super) fn prompted(call: &HookCall, state: &LoopState) -> Result<Option<Reply>> {
@@ -25,7 +24,7 @@ pub(crate) fn prompted_without_a_loop(call: &HookCall) -> Result<Reply> {
     if call.input.from_subagent() || !is_announced(prompt) || !user_prompt::is_typed(call, None) {
         return Ok(Reply::silent());
     }
-    let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
+    let root = call.root();
     match root.join(SESSIONS).is_dir() && waits(call) {
         true => continued(call),
         false => Ok(Reply::silent()),
