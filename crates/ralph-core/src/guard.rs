@@ -31,7 +31,7 @@ use tools::ToolEffect;
 pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
 pub use orchestration_gate::{OrchestrationGate, is_own_work};
-pub use places::{ProtectedPaths, Skill};
+pub use places::{ProtectedPaths, Skill, may_be_executable};
 pub use ralplan_gate::PlanGate;
 pub use record::{DenialRecord, Gate, RecordedOrchestrationGate};
 pub use tools::{is_known, knows_field, listed};
@@ -277,6 +277,12 @@ pub fn wanted(call: &ToolCall<'_>, places: &ProtectedPaths) -> PathsToResolve {
             }
             wanted.paths.truncate(MOST_PATHS);
             wanted
+        }
+        // The client may take `..` away before it opens the file, where the kernel follows links first.
+        ToolEffect::Edits => {
+            let path = call.input.path().filter(|path| path.contains(".."));
+            let paths = path.map(|path| places.absolute(path, call.cwd)).into_iter().collect();
+            PathsToResolve { paths, ..PathsToResolve::default() }
         }
         _ => PathsToResolve::default(),
     }

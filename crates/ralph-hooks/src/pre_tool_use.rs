@@ -172,12 +172,15 @@ fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Den
         false => Caller::Main,
     };
     let tool = &call.input.tool_name;
-    let mut places = match guard::looks_at_places(tool) {
-        true => places::gather(&call.home),
-        false => ProtectedPaths::default(),
-    };
     let path = call.input.tool_input.path().filter(|_| guard::is_edit(tool));
     let resolved = path.and_then(places::resolve);
+    let mut places = match (path, resolved.as_deref()) {
+        (Some(path), Some(led)) if !path.contains("..") => {
+            places::gather_for_edit(&call.home, &[path, led])
+        }
+        _ if guard::looks_at_places(tool) => places::gather(&call.home),
+        _ => ProtectedPaths::default(),
+    };
     let tool_call = guard::ToolCall {
         tool,
         input: &call.input.tool_input,
@@ -223,21 +226,65 @@ mod tests {
     use ralph_io::store::lifecycle;
     use serde_json::json;
 
-    #[test]
-    fn a_call_is_refused_when_the_time_to_decide_is_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = Home::at(folder.path().join("home"));
+    /// Starts a loop of the session `s`.
+    fn started(mode: Mode, folder: &Path) -> Home {
+        let home = Home::at(folder.join("home"));
         let begun = begin(&StartRequest {
-            mode: Mode::Ralplan,
+            mode,
             home: &home,
             request: &arguments::parse("task").unwrap(),
             session_id: "s",
             prompt_id: "p",
-            project_root: folder.path().canonicalize().unwrap(),
+            project_root: folder.canonicalize().unwrap(),
             started_by: StartedBy::Person,
             via: Some(Registration::Settings),
         });
         begun.unwrap();
+        home
+    }
+
+    #[test]
+    fn an_executable_is_protected_under_each_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = started(Mode::Plain, folder.path());
+        let here = std::env::current_exe().unwrap();
+        let executable = here.with_file_name("ralph-stop-hook");
+        let link = folder.path().join("notes.txt");
+        std::os::unix::fs::symlink(&executable, &link).unwrap();
+        let answered = |path: &Path| {
+            let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": "/",
+                "tool_name": "Write", "tool_input": {"file_path": path, "content": ""}});
+            answer(&call(&home, event)).unwrap().render().unwrap_or_default()
+        };
+        for path in [&executable, &link, &here.with_file_name("RALPH")] {
+            let said = answered(path);
+            assert!(
+                said.contains("an installed executable of Ralph"),
+                "{}: {said}",
+                path.display()
+            );
+        }
+        std::fs::create_dir(folder.path().join("other")).unwrap();
+        std::os::unix::fs::symlink("/", folder.path().join("away")).unwrap();
+        for turn in ["other", "away", "none"] {
+            // The client takes `..` away before it writes, and the kernel follows `away` first.
+            let path = folder.path().join(turn).join("../notes.txt");
+            let said = answered(&path);
+            assert!(
+                said.contains("an installed executable of Ralph"),
+                "{}: {said}",
+                path.display()
+            );
+        }
+        for path in [here.with_file_name("x"), folder.path().join("ralph")] {
+            assert_eq!(answered(&path), "", "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_call_is_refused_when_the_time_to_decide_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = started(Mode::Ralplan, folder.path());
         let file = lifecycle::of_session(&home, "s").unwrap().unwrap();
         let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Task",
                 "tool_input": {"subagent_type": "ralplan-metis", "prompt": "x"}});

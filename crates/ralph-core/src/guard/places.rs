@@ -513,6 +513,11 @@ fn is_exactly(path: &[String], place: &str) -> bool {
     is_under(path, place) && path.len() == place.split('/').filter(|part| !part.is_empty()).count()
 }
 
+/// False only for a path that is not that of an executable of Ralph, wherever those are.
+pub fn may_be_executable(path: &str) -> bool {
+    folded(path).contains("ralph")
+}
+
 fn is_executable(name: &str) -> bool {
     could_be(name, "ralph") || HOOKS.iter().any(|hook| could_be(name, hook))
 }

@@ -3,28 +3,41 @@
 use crate::store::home::Home;
 use crate::{client, project::settings};
 use ralph_core::guard::{self, Brought, ProtectedPaths, Skill, ToolCall};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// Gathers the paths from the environment and from the executable's location.
 pub fn gather(home: &Home) -> ProtectedPaths {
+    ProtectedPaths { executables: executables(), ..from_environment(home) }
+}
+
+/// As [`gather`], for an edit of a file that has no name but these. Where the executables are matters to an
+/// edit only if its file is named like one, and it is the slowest of these facts.
+pub fn gather_for_edit(home: &Home, names: &[&str]) -> ProtectedPaths {
+    match names.iter().any(|name| guard::may_be_executable(name)) {
+        true => gather(home),
+        false => from_environment(home),
+    }
+}
+
+fn executables() -> Vec<String> {
+    let executable = std::env::current_exe().ok();
+    let folder = executable.as_deref().and_then(Path::parent);
+    folder.map(|folder| folder.to_string_lossy().into_owned()).into_iter().collect()
+}
+
+fn from_environment(home: &Home) -> ProtectedPaths {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let home_folder = variable("HOME").unwrap_or_default();
     let mut config_dirs: Vec<String> = client::config_dir().into_iter().map(text).collect();
-    config_dirs.push(format!("{home_folder}/.claude"));
-    let executable = std::env::current_exe().ok();
+    config_dirs.push([&home_folder, "/.claude"].concat());
     ProtectedPaths {
         ralph_home: home.root().to_string_lossy().into_owned(),
         config_dirs,
         user_config: settings::user_folder().map(text).unwrap_or_default(),
-        executables: executable
-            .iter()
-            .filter_map(|path| path.parent())
-            .map(|path| text(path.to_owned()))
-            .collect(),
         plugin_root: client::plugin_root(),
         home: home_folder,
         sessions: Vec::new(),
@@ -137,33 +150,54 @@ fn text(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The longest chain of links to targets that do not exist; nobody makes a longer one.
-const LONGEST_CHAIN: usize = 16;
+/// As the kernel; a longer chain of links leads nowhere.
+const MOST_LINKS: usize = 40;
 
 /// Resolves the links of a path as far as it exists. A link must not hide that it leads into a
-/// protected folder, even if its target does not exist yet.
+/// protected folder, even if its target does not exist yet: writing to the link would create it.
+///
+/// Not by `canonicalize`, which stops at the first part that does not exist, and starts the C
+/// library's allocator, which no other part of a tool call needs.
 pub fn resolve(path: &str) -> Option<String> {
-    resolve_at(Path::new(path), LONGEST_CHAIN).map(|path| path.to_string_lossy().into_owned())
+    let mut real = match path.starts_with('/') {
+        true => PathBuf::new(),
+        false if path.is_empty() => return None,
+        false => std::env::current_dir().ok()?,
+    };
+    let mut parts: Vec<OsString> = reversed(Path::new(path)).collect();
+    let (mut exists, mut links) = (true, 0);
+    while let Some(part) = parts.pop() {
+        if part == ".." {
+            real.pop();
+            // What lies above a part that does not exist may exist.
+            exists = true;
+            continue;
+        }
+        // The root replaces what is there.
+        real.push(&part);
+        if !exists {
+            continue;
+        }
+        let about = real.symlink_metadata();
+        exists = about.is_ok();
+        if about.is_ok_and(|about| about.is_symlink()) {
+            links += 1;
+            if links > MOST_LINKS {
+                return None;
+            }
+            let target = real.read_link().ok()?;
+            real.pop();
+            parts.extend(reversed(&target));
+        }
+    }
+    Some(real.to_string_lossy().into_owned())
 }
 
-/// Resolves the folder first: what is to be written often does not exist, or is no link.
-fn resolve_at(path: &Path, links: usize) -> Option<PathBuf> {
-    let mut parts = path.components();
-    let (name, parent) = match parts.next_back()? {
-        Component::Normal(name) => (name, parts.as_path()),
-        Component::ParentDir => (OsStr::new(".."), parts.as_path()),
-        _ => return path.canonicalize().ok(),
-    };
-    let parent = if parent == Path::new("") { Path::new(".") } else { parent };
-    let folder = parent.canonicalize().ok().or_else(|| resolve_at(parent, links))?;
-    let next = folder.join(name);
-    if name == ".." {
-        return Some(next.canonicalize().unwrap_or(next));
-    }
-    let Ok(target) = next.read_link() else { return Some(next) };
-    // Where the link's target does not exist, writing to the link would create it.
-    let led = || resolve_at(&folder.join(target), links.checked_sub(1)?);
-    next.canonicalize().ok().or_else(led)
+fn reversed(path: &Path) -> impl Iterator<Item = OsString> {
+    path.components()
+        .rev()
+        .filter(|part| *part != Component::CurDir)
+        .map(|part| part.as_os_str().to_owned())
 }
 
 #[cfg(test)]
@@ -203,13 +237,38 @@ mod tests {
         link("file", "d");
         assert_eq!(resolved("d"), expected("file"));
         assert_eq!(resolved("file/x"), expected("file/x"));
-        assert_eq!(resolved("new/../x"), expected("new/../x"));
+        assert_eq!(resolved("new/../x"), expected("x"));
+        assert_eq!(resolved("new/deep/../../d"), expected("file"));
+    }
+
+    #[test]
+    fn what_exists_is_resolved_as_the_kernel_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        fs::write(top.join("a/b/file"), "").unwrap();
+        for (target, name) in [("a/b", "c"), ("../b/../b", "a/up"), ("/", "a/root"), ("c/.", "d")] {
+            std::os::unix::fs::symlink(target, top.join(name)).unwrap();
+        }
+        let mut paths = vec![top.to_owned()];
+        for _ in 0..4 {
+            let parts = ["a", "b", "c", "d", "up", "root", "..", ".", "file", "tmp"];
+            let longer = paths.iter().flat_map(|path| parts.map(|part| path.join(part)));
+            paths = longer.filter(|path| path.exists()).collect();
+            assert!(!paths.is_empty());
+            for path in &paths {
+                let expected = path.canonicalize().unwrap();
+                let resolved = resolve(path.to_str().unwrap());
+                assert_eq!(resolved.as_deref(), expected.to_str(), "{}", path.display());
+            }
+        }
     }
 
     #[test]
     fn a_path_from_the_working_folder_is_resolved_there() {
         let here = std::env::current_dir().unwrap().canonicalize().unwrap();
         let expected = |name: &str| Some(here.join(name).display().to_string());
+        assert_eq!(resolve(""), None);
         for name in ["Cargo.toml", "src", "new", "new/deep"] {
             assert_eq!(resolve(name), expected(name), "{name}");
         }
