@@ -172,13 +172,9 @@ impl<S: StateView> Bound<S> {
         }
         // A single manifest file names one loop for all sessions, but only that loop's own session
         // may touch it.
-        let has_left = || {
-            let whole = file.read().ok().flatten();
-            whole.is_some_and(|whole| {
-                lifecycle::has_left(&call.home, &file, &whole.state, session_id)
-            })
-        };
-        match call.home.single_manifest().is_some() || has_left() || *state.phase() == Phase::Ended
+        match call.home.single_manifest().is_some()
+            || has_left(call, &file)
+            || *state.phase() == Phase::Ended
         {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),
@@ -200,6 +196,7 @@ impl<S: StateView> Bound<S> {
         Ok(file.view()?.unwrap_or(loaded))
     }
 
+    #[inline(never)]
     fn by_its_state(call: &HookCall) -> Result<Option<Bound<S>>> {
         let found = lifecycle::by_its_state(&call.home, &call.input.session_id);
         let Some(file) = found else { return Ok(None) };
@@ -228,6 +225,14 @@ impl<S: StateView> Bound<S> {
     pub fn note(&self, call: &HookCall, decision: &str, why: &str, seen: Value) {
         note(&self.file, call, &self.state.position(), decision, why, seen);
     }
+}
+
+#[inline(never)]
+fn has_left(call: &HookCall, file: &LoopFile) -> bool {
+    let whole = file.read().ok().flatten();
+    whole.is_some_and(|whole| {
+        lifecycle::has_left(&call.home, file, &whole.state, &call.input.session_id)
+    })
 }
 
 /// Writes one line to a loop's journal.

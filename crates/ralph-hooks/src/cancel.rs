@@ -75,6 +75,7 @@ fn end(
 
 /// Answers a tool call of a session whose loop has ended: cuts the turn that the loop drove, and
 /// only that turn. The main conversation is told once; each subagent is told separately.
+#[inline(never)]
 pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, bound);
@@ -102,6 +103,7 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
 
 /// Ends the turn of a loop for a cancel command that the user typed and that the client holds back
 /// until then. The command itself ends the loop: a line in the transcript alone ends none.
+#[inline(never)]
 pub fn cut_for_the_command(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     bound.note(call, "turn cut", "a typed cancel waits for the turn to end", Value::Null);
     if call.input.from_subagent() {
@@ -113,6 +115,7 @@ pub fn cut_for_the_command(call: &HookCall, bound: &Bound<Glance>) -> Result<Rep
 /// Pauses the loop for a cancel typed in mid-turn, in a client that cannot end the turn for it: such a
 /// client gives the words to the model at the next tool call, and no event follows. The loop is paused
 /// and not ended, since a line in the transcript alone ends none.
+#[inline(never)]
 pub fn pause_for_the_words(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     pause(call, &bound.file)?;
     bound.note(call, "paused", TYPED_IN_TURN, Value::Null);

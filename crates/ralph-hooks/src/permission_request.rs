@@ -13,6 +13,7 @@ use ralph_core::protocol::reply::Reply;
 use ralph_core::state::LoopState;
 use ralph_io::client;
 
+#[inline(never)]
 pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_running() {

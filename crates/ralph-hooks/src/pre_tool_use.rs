@@ -3,7 +3,9 @@
 //! The rule is the guard's table in `ralph-core`. The hook runs before every tool, so nearly every
 //! call reads only the state's summary. The whole state is read to grant an agent, to answer a
 //! permission request, and for calls that a planning run or an orchestration does not let through
-//! at once. A denial is recorded with all its inputs; an allowed call does not pay for that.
+//! at once. A denial is recorded with all its inputs; an allowed call does not pay for that. What is
+//! needed seldom is a function that is never inlined: otherwise each call would make room for a whole
+//! state on its stack, and each page of that costs a page fault.
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::HookCall;
@@ -86,11 +88,7 @@ fn typed_meanwhile(call: &HookCall, bound: &Bound<Glance>) -> Result<Option<Type
     let mut waiting = Vec::new();
     let may_hold = |from: u64| transcript::may_hold_queue_rows(transcript, from);
     if turn.is_some_and(|turn| may_hold(turn.transcript_from)) {
-        let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else { return Ok(None) };
-        let of_turn =
-            state.turn.as_ref().and_then(|turn| turn.at.checked_sub(BEFORE_THE_TURN).ok());
-        let since = of_turn.max(state.started_at).unwrap_or(state.created_at);
-        waiting = transcript::typed_requests(transcript, since, &state.scheduled);
+        waiting = typed_requests(transcript, bound)?;
     }
     if waiting.contains(&TypedRequest::Cancel) {
         return Ok(Some(TypedRequest::Cancel));
@@ -101,7 +99,18 @@ fn typed_meanwhile(call: &HookCall, bound: &Bound<Glance>) -> Result<Option<Type
     Ok((pauses && untold && !call.input.from_subagent()).then_some(TypedRequest::Pause))
 }
 
+#[inline(never)]
+fn typed_requests(transcript: &Path, bound: &Bound<Glance>) -> Result<Vec<TypedRequest>> {
+    let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
+        return Ok(Vec::new());
+    };
+    let of_turn = state.turn.as_ref().and_then(|turn| turn.at.checked_sub(BEFORE_THE_TURN).ok());
+    let since = of_turn.max(state.started_at).unwrap_or(state.created_at);
+    Ok(transcript::typed_requests(transcript, since, &state.scheduled))
+}
+
 /// Tells the user, once, that the pause waits for the end of the turn.
+#[inline(never)]
 fn confirm_pause(bound: &Bound<Glance>, reply: Reply) -> Result<Reply> {
     bound.file.update(|state| {
         if let Some(turn) = &mut state.turn {
@@ -158,6 +167,7 @@ struct Denial {
     record: DenialRecord,
 }
 
+#[inline(never)]
 fn note(call: &HookCall, bound: &Bound<Glance>, denial: &Denial) {
     let why = format!("{}: {}", denial.record.rule, denial.reason);
     let position = bound.state.position();

@@ -29,6 +29,11 @@ pub(crate) fn lead(call: &HookCall, bound: &Bound<Glance>, reply: Reply) -> Repl
     if !is_due || !is_for_this_call() {
         return reply;
     }
+    delivered(call, bound, reply)
+}
+
+#[inline(never)]
+fn delivered(call: &HookCall, bound: &Bound<Glance>, reply: Reply) -> Reply {
     let taken = bound.file.update_within(PATIENCE, |state| {
         state.note_event(call.via);
         if let Some(turn) = &mut state.turn {

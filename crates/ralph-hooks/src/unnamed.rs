@@ -13,6 +13,7 @@ use ralph_io::{client, process::clock};
 
 /// The report, if the environment names the session of a live loop and this is the first event to
 /// report in. Leaves the call as it was.
+#[inline(never)]
 pub(crate) fn answer(call: &mut HookCall) -> Option<Reply> {
     // The events whose answer the user sees.
     let is_shown =

@@ -18,6 +18,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The error itself, if there is nothing to answer.
+#[inline(never)]
 pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
     let text = format!("{error:#}");
     let is_unreadable = error.is::<Unreadable>();

@@ -229,7 +229,20 @@ document!(
         tasks::of_text(document, known, now)
     }
 );
-document!(Glance, |view| view.mode.clone(), view.session.as_ref());
+document!(
+    Glance,
+    |view| view.mode.clone(),
+    view.session.as_ref(),
+    fn of_text(
+        document: &Arc<Vec<u8>>,
+        _known: impl FnOnce() -> Option<KnownTasks>,
+        _now: Timestamp,
+    ) -> serde_json::Result<Glance> {
+        let rest = tasks::without_tasks(document);
+        let glance = rest.and_then(|rest| serde_json::from_slice(&rest).ok());
+        glance.map_or_else(|| serde_json::from_slice(document), Ok)
+    }
+);
 document!(Brief, |view| view.mode.clone(), view.session.as_ref());
 
 #[cfg(test)]
@@ -247,6 +260,26 @@ mod tests {
             let ending = whole.ending.map(|ending| ending.kind);
             assert_eq!(glance.ending.map(|ending| ending.kind), ending, "{text}");
         }
+    }
+
+    #[test]
+    fn tasks_are_left_out_where_they_stand_as_we_write_them() {
+        let begin = "{\n  \"phase\": \"paused\",\n  \"task_graph\": [";
+        for (text, is_left_out) in [
+            ("\n    {\n      \"deps\": [\n      ]\n    }\n  ],\n  \"iteration\": 7\n}", true),
+            ("\n    7\n  ],\n  \"iteration\": 7}", true),
+            ("], \"iteration\": 7}", false),
+            ("{\"deps\": [\n  ]}\n  ], \"iteration\": 7}", false),
+        ] {
+            let document = Arc::new(format!("{begin}{text}").into_bytes());
+            let glance = Glance::of_text(&document, || None, Timestamp::UNIX_EPOCH).unwrap();
+            assert_eq!((glance.phase, glance.iteration), (Phase::Paused, 7), "{text}");
+            let rest = tasks::without_tasks(&document);
+            let rest = rest.filter(|rest| serde_json::from_slice::<Glance>(rest).is_ok());
+            assert_eq!(rest.is_some(), is_left_out, "{text}");
+        }
+        let cut = Arc::new(format!("{begin}\n    {{").into_bytes());
+        assert!(Glance::of_text(&cut, || None, Timestamp::UNIX_EPOCH).is_err());
     }
 
     #[test]

@@ -54,6 +54,7 @@ impl LoopFile {
     ///
     /// # Errors
     /// If the file is not ours, is newer than this Ralph, or is broken without a good copy.
+    #[inline(never)]
     pub fn read(&self) -> Result<Option<Loaded>> {
         let loaded: Option<Loaded> = self.view()?;
         if loaded.as_ref().is_some_and(|loaded| loaded.state.bounds.is_some()) {
@@ -175,6 +176,9 @@ impl LoopFile {
     }
 
     /// As `update`, for a caller that cannot wait that long for the lock.
+    ///
+    /// Never inlined: room for a whole state would be made on the stack of callers that seldom come here.
+    #[inline(never)]
     pub fn update_within<T>(
         &self,
         patience: Duration,
