@@ -7,7 +7,7 @@ use ralph_core::text::redact;
 use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
-use ralph_io::{client, process::ancestry, process::clock, store::digest, store::lifecycle};
+use ralph_io::{client, process::ancestry, process::clock, store::lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
@@ -276,7 +276,7 @@ pub fn keep<R: Serialize>(
         why: redact::by_shape(why),
         position: position.to_owned(),
         prompt_id: call.input.prompt_id.clone(),
-        input: digest::of_bytes(&call.raw),
+        input: call.digest().to_owned(),
         seen,
         record,
         took_us: u64::try_from(call.began.elapsed().as_micros()).unwrap_or(u64::MAX),

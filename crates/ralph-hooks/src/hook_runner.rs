@@ -17,7 +17,7 @@ use ralph_core::state::Registration;
 use ralph_core::text::sanitize;
 use ralph_io::client::stdin::{self, Appetite};
 use ralph_io::store::home::Home;
-use ralph_io::{client, project, store::idle};
+use ralph_io::{client, project, store::digest, store::idle};
 use std::cell::{OnceCell, RefCell};
 use std::io::Write;
 use std::ops::Range;
@@ -54,6 +54,8 @@ pub struct HookCall {
     pub outgoing: RefCell<Vec<Outgoing>>,
     /// Whether the event comes from the client of the session's loop. Empty until first checked.
     pub believed: OnceCell<bool>,
+    /// The digest of `raw`; see [`HookCall::digest`].
+    pub digest: OnceCell<String>,
 }
 
 impl HookCall {
@@ -63,6 +65,11 @@ impl HookCall {
             Some(place) => Some(LastMessage::Json(&self.raw[place.clone()])),
             None => self.input.last_assistant_message.as_deref().map(LastMessage::Text),
         }
+    }
+
+    /// The digest of the payload, by which the journal names it.
+    pub fn digest(&self) -> &str {
+        self.digest.get_or_init(|| digest::of_bytes(&self.raw))
     }
 
     /// The project that the event is about if the loop names none. The conversation's shell may
@@ -216,6 +223,7 @@ fn call(name: &str) -> Result<HookCall> {
         began,
         outgoing: RefCell::default(),
         believed: OnceCell::new(),
+        digest: OnceCell::new(),
     })
 }
 
@@ -251,6 +259,7 @@ pub(crate) mod tests {
             began: Instant::now(),
             outgoing: RefCell::default(),
             believed: OnceCell::from(true),
+            digest: OnceCell::new(),
         }
     }
 

@@ -196,6 +196,8 @@ fn gather(
     // Git takes the longest part of a stop, so it runs while the rest is gathered.
     let status = begin_fingerprint(&root, &bound.state);
     if bound.state.is_running() {
+        // Now, beside git: a message of a megabyte takes a while.
+        call.digest();
         // Under the lock, only rows that came meanwhile are left to count.
         count(&mut bound.state, &call.input.transcript_path);
     }
