@@ -28,9 +28,9 @@ const UNITS: [&str; 4] = ["instructions", "system calls", "page faults", "bytes 
 /// The event, the tasks of its loop if it has one, and bars in the order of [`UNITS`]: some tenth above what was counted. For
 /// page faults it is a quarter: builds of the same code with other neighbours differ by as much.
 const BARS: [(Event, usize, [u64; UNITS.len()]); 7] = [
-    (Event::Write, 8, [260_000, 56, 45, 6_500]),
-    (Event::Question, 8, [340_000, 46, 45, 5_500]),
-    (Event::Written, 8, [680_000, 100, 94, 17_500]),
+    (Event::Write, 8, [230_000, 50, 31, 6_500]),
+    (Event::Question, 8, [305_000, 46, 33, 5_500]),
+    (Event::Written, 8, [630_000, 100, 86, 17_500]),
     (STOP, 8, [2_020_000, 235, 118, 475_000]),
     (STOP, 1_000, [2_200_000, 290, 230, 1_210_000]),
     (LONG_STOP, 8, [5_100_000, 260, 440, 1_600_000]),

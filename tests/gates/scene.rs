@@ -96,7 +96,10 @@ impl Scene {
                 // Of a long payload, other code reads the strings.
                 let writes = [1_000, 200_000].map(|length| payloads::pre_write(project, length));
                 let writes = writes.map(|write| (write, ""));
-                writes.into_iter().chain([(payloads::pre_ask(project), "{")]).collect()
+                let command = "cd crates && cargo test --workspace 2>&1 | tail -n 20";
+                let others =
+                    [(payloads::pre_ask(project), "{"), (payloads::pre_bash(project, command), "")];
+                writes.into_iter().chain(others).collect()
             }
             "ralph-stop-hook" => {
                 let transcript = self.live.transcript();

@@ -58,7 +58,8 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
 pub(crate) fn hooks_with_symbols() -> anyhow::Result<Built> {
     let target = static_target();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
-    let named = ["--config", "profile.release.strip=false", "--target-dir", "target/symbols"];
+    let keep = format!("target.{target}.rustflags=[\"-C\", \"strip=none\"]");
+    let named = ["--config", keep.as_str(), "--target-dir", "target/symbols"];
     let args =
         ["--release", "--config", config, "--target", &target, "-p", "ralph-hooks", "--bins"];
     let executables = build(&[&args[..], &named].concat())?;

@@ -28,6 +28,12 @@ pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
     line(tool_call(project, "PreToolUse", "AskUserQuestion", json!({"questions": [question]})))
 }
 
+/// The agent wants to run a command.
+#[allow(dead_code, reason = "only the gates look at the code that reads a command")]
+pub(crate) fn pre_bash(project: &Path, command: &str) -> Vec<u8> {
+    line(tool_call(project, "PreToolUse", "Bash", json!({"command": command})))
+}
+
 /// The agent has written a file to which no check applies.
 pub(crate) fn post_write(project: &Path) -> Vec<u8> {
     let (path, content) = (project.join("notes.txt"), source(1_000));
