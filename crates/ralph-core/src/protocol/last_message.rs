@@ -29,7 +29,6 @@ pub fn place(payload: &[u8]) -> Option<Range<usize>> {
     loop {
         end += memchr(b'"', &payload[end..])? + 1;
         if !ends_in_escape(&payload[begin + 1..end - 1]) {
-            std::str::from_utf8(&payload[begin..end]).ok()?;
             return Some(begin..end);
         }
     }
@@ -70,11 +69,11 @@ impl<'a> LastMessage<'a> {
     }
 }
 
-/// Reads a lone surrogate as U+FFFD, the replacement character.
+/// Reads a lone surrogate, and bytes that are no UTF-8, as U+FFFD, the replacement character.
 fn parsed(json: &[u8]) -> String {
     serde_json::from_slice(json).unwrap_or_else(|_| {
         let mut squeezer = Squeezer::new(usize::MAX, usize::MAX);
-        squeezer.feed(json);
+        squeezer.feed(String::from_utf8_lossy(json).as_bytes());
         serde_json::from_slice(&squeezer.finish().bytes).unwrap_or_default()
     })
 }
@@ -141,6 +140,14 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_text_do_not_hide_the_rest() {
+        let json = [b"\"x \xff\\n", TOKEN.as_bytes(), b"\""].concat();
+        let message = LastMessage::Json(&json);
+        assert_eq!(message.text(), format!("x \u{fffd}\n{TOKEN}"));
+        assert_eq!(message.request(TOKEN), CompletionRequest::Made);
+    }
+
+    #[test]
     fn a_word_that_json_writes_in_another_way_is_found() {
         for (json, expected) in [
             (r#""a\nRALPH\u005fCOMPLETE""#, CompletionRequest::Made),
@@ -164,7 +171,6 @@ mod tests {
         ] {
             assert_eq!(place(payload.as_bytes()), None, "{payload}");
         }
-        assert_eq!(place(b"{\"last_assistant_message\":\"\xff\"}"), None);
         assert_eq!(place(b"{\"last_assistant_message\" :\"\"}"), None);
         assert_eq!(place(b"{\"last_assistant_message\": \n\"\"}"), Some(28..30));
     }
