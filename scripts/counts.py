@@ -26,7 +26,8 @@ LAYERS = [
     "project", "views",
 ]
 IDIOMS = {"Args", "Command"}
-TYPE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union|type) (\w+)", re.M)
+# An indented `type` belongs to a trait, which names it.
+TYPE = re.compile(r"^(?:\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) (\w+)", re.M)
 
 
 def without_tests(path, text):

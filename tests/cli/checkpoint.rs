@@ -2,7 +2,7 @@
 
 use crate::world::{Printed, World};
 use jiff::Timestamp;
-use ralph_io::git::checkpoint::{Checkpoint, Snapshot};
+use ralph_io::git::checkpoint::{Checkpoint, TreeSnapshot};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn the_proof_of_two_criteria_and_its_checkpoint_start_git_12_times() {
 /// What the stop hook does at an all-green moment.
 fn keep(world: &World, about: &str, second: i64) -> Checkpoint {
     let at = Timestamp::from_second(1_700_000_000 + second).unwrap();
-    let files = Snapshot::of(&world.path("project")).unwrap().unwrap();
+    let files = TreeSnapshot::of(&world.path("project")).unwrap().unwrap();
     files.keep(&world.loop_id(), about, at).unwrap()
 }
 

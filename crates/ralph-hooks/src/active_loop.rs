@@ -95,24 +95,24 @@ impl Bound {
 
 /// The session is bound to a loop that cannot be used, so the session may only read.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct UnreadableLoop {
     pub why: String,
 }
 
-impl std::fmt::Display for Unreadable {
+impl std::fmt::Display for UnreadableLoop {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.write_str(&self.why)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableLoop {}
 
 impl<S: StateView> Bound<S> {
     /// Finds the loop. Returns `None` if the session has no loop; Ralph then ignores the call.
     ///
     /// # Errors
     /// When the session has an entry, but the entry or the state cannot be trusted or read. The
-    /// error is an [`Unreadable`] if the session certainly belongs to Ralph.
+    /// error is an [`UnreadableLoop`] if the session certainly belongs to Ralph.
     pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
         Bound::look(call).or_else(|error| {
             if error.is::<NotFromClient>() {
@@ -126,7 +126,7 @@ impl<S: StateView> Bound<S> {
             }
             let why = format!("{error:#}");
             match lifecycle::is_bound(&call.home, session_id) {
-                true => Err(Error::new(Unreadable { why })),
+                true => Err(Error::new(UnreadableLoop { why })),
                 false if error.is::<MissingState>() => Ok(None),
                 false => Err(error),
             }

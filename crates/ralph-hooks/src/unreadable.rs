@@ -2,7 +2,7 @@
 //!
 //! A session that does not certainly belong to Ralph gets no answer.
 
-use crate::active_loop::{self, Unreadable};
+use crate::active_loop::{self, UnreadableLoop};
 use crate::hook_runner::HookCall;
 use anyhow::{Error, Result};
 use ralph_core::protocol::event::HookEvent;
@@ -21,7 +21,7 @@ use serde_json::Value;
 #[inline(never)]
 pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
     let text = format!("{error:#}");
-    let is_unreadable = error.is::<Unreadable>();
+    let is_unreadable = error.is::<UnreadableLoop>();
     if !is_unreadable && !lifecycle::is_bound(&call.home, &call.input.session_id) {
         return Err(error);
     }
@@ -82,7 +82,7 @@ pub(crate) fn undecided(why: &str) -> String {
 /// # Errors
 /// The error itself, if it is of another kind or no loop could be ended.
 pub(crate) fn cancel(call: &HookCall, error: Error) -> Result<Reply> {
-    if !error.is::<Unreadable>() {
+    if !error.is::<UnreadableLoop>() {
         return Err(error);
     }
     let how = format!("by the user in this session; its state could not be used: {error:#}");

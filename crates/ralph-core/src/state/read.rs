@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// A member's name: the index of a known name, or an unknown name itself.
-enum Name {
+enum MemberName {
     Known(usize),
     Other(String),
 }
@@ -20,23 +20,23 @@ enum Name {
 struct Among(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Among {
-    type Value = Name;
+    type Value = MemberName;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<MemberName, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for Among {
-    type Value = Name;
+    type Value = MemberName;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("the name of a member")
     }
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
+    fn visit_str<E: Error>(self, name: &str) -> Result<MemberName, E> {
         let known = self.0.iter().position(|known| *known == name);
-        Ok(known.map_or_else(|| Name::Other(name.to_owned()), Name::Known))
+        Ok(known.map_or_else(|| MemberName::Other(name.to_owned()), MemberName::Known))
     }
 }
 
@@ -56,8 +56,8 @@ impl<'de> Deserialize<'de> for LoopState {
                 let mut others = Map::new();
                 while let Some(name) = map.next_key_seed(Among(&["task_graph"]))? {
                     match name {
-                        Name::Known(_) => tasks = map.next_value()?,
-                        Name::Other(name) => drop(others.insert(name, map.next_value()?)),
+                        MemberName::Known(_) => tasks = map.next_value()?,
+                        MemberName::Other(name) => drop(others.insert(name, map.next_value()?)),
                     }
                 }
                 let state = of_members(Members::of(Value::Object(others)).map_err(Error::custom)?);
@@ -114,22 +114,22 @@ impl<'de> Deserialize<'de> for Task {
                 let mut task = Task::default();
                 while let Some(name) = map.next_key_seed(Among(NAMES))? {
                     match name {
-                        Name::Known(0) => task.id = map.next_value()?,
-                        Name::Known(1) => task.name = map.next_value()?,
-                        Name::Known(2) => task.deps = map.next_value()?,
-                        Name::Known(3) => task.status = map.next_value()?,
-                        Name::Known(4) => task.completion_condition = map.next_value()?,
-                        Name::Known(5) => task.files = map.next_value()?,
-                        Name::Known(6) => task.owner = map.next_value()?,
-                        Name::Known(7) => {
+                        MemberName::Known(0) => task.id = map.next_value()?,
+                        MemberName::Known(1) => task.name = map.next_value()?,
+                        MemberName::Known(2) => task.deps = map.next_value()?,
+                        MemberName::Known(3) => task.status = map.next_value()?,
+                        MemberName::Known(4) => task.completion_condition = map.next_value()?,
+                        MemberName::Known(5) => task.files = map.next_value()?,
+                        MemberName::Known(6) => task.owner = map.next_value()?,
+                        MemberName::Known(7) => {
                             let value = map.next_value()?;
                             task.lease_expires_at =
                                 FromJson::from_json(value).map_err(Error::custom)?;
                         }
-                        Name::Known(8) => task.attempts = map.next_value()?,
-                        Name::Known(9) => task.verify = map.next_value()?,
-                        Name::Known(_) => task.result = map.next_value()?,
-                        Name::Other(name) => drop(task.extra.insert(name, map.next_value()?)),
+                        MemberName::Known(8) => task.attempts = map.next_value()?,
+                        MemberName::Known(9) => task.verify = map.next_value()?,
+                        MemberName::Known(_) => task.result = map.next_value()?,
+                        MemberName::Other(name) => drop(task.extra.insert(name, map.next_value()?)),
                     }
                 }
                 Ok(task)

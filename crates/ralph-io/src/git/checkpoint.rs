@@ -65,14 +65,14 @@ impl Checkpoint {
 /// The files of a repository, stored by git without a commit. Git deletes them after two weeks unless
 /// a checkpoint keeps them.
 #[derive(Debug)]
-pub struct Snapshot(ScratchIndex);
+pub struct TreeSnapshot(ScratchIndex);
 
-impl Snapshot {
+impl TreeSnapshot {
     /// Stores the files of the repository that holds `root`; `None` if there is no repository.
-    pub fn of(root: &Path) -> Result<Option<Snapshot>> {
+    pub fn of(root: &Path) -> Result<Option<TreeSnapshot>> {
         let Some(top) = tree::repository_root(root) else { return Ok(None) };
         let work = ScratchIndex::gather(&top, work::Objects::Kept);
-        work.map(|work| Some(Snapshot(work))).context("could not keep a checkpoint")
+        work.map(|work| Some(TreeSnapshot(work))).context("could not keep a checkpoint")
     }
 
     /// Keeps the files as a checkpoint of the loop, and removes old checkpoints. If nothing has changed

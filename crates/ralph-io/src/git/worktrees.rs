@@ -44,7 +44,7 @@ pub enum WorkerWork {
 
 /// Where to find a worker's work.
 #[derive(Debug, Clone, Copy)]
-pub struct Worker<'a> {
+pub struct WorkerPlace<'a> {
     /// Empty if it has no worktree.
     pub worktree: &'a str,
     /// Empty if it has no branch.
@@ -82,7 +82,12 @@ pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
 ///
 /// # Errors
 /// If git fails.
-pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Result<WorkerWork> {
+pub fn held(
+    top: &Path,
+    worker: WorkerPlace<'_>,
+    message: &str,
+    now: Timestamp,
+) -> Result<WorkerWork> {
     let folder = Path::new(worker.worktree);
     if worker.worktree.is_empty() || folder.symlink_metadata().is_err() {
         return of_branch(top, worker);
@@ -98,7 +103,7 @@ pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Re
         .with_context(|| format!("could not read the worktree `{}`", worker.worktree))
 }
 
-fn of_branch(top: &Path, worker: Worker<'_>) -> Result<WorkerWork> {
+fn of_branch(top: &Path, worker: WorkerPlace<'_>) -> Result<WorkerWork> {
     Ok(match tip(top, &heads(worker.branch))? {
         Some(tip) if !worker.branch.is_empty() => WorkerWork::Commit { commit: tip.clone(), tip },
         _ => WorkerWork::Not("its worktree and its branch are gone".to_owned()),

@@ -29,7 +29,7 @@ pub(crate) enum RefineCommand {
     Begin(in_session::Begin),
     /// End that round; standard input is the agent's last message
     #[command(hide = true)]
-    End(in_session::End),
+    End(in_session::EndArgs),
     /// Print a prompt with its variables filled in
     #[command(hide = true)]
     Prompt(prompt::Args),

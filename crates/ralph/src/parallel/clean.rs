@@ -154,7 +154,7 @@ impl Look {
     }
 
     fn holds_what_was_merged(&self, worker: &Worker) -> Result<(bool, String)> {
-        let place = worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
+        let place = worktrees::WorkerPlace { worktree: &worker.worktree, branch: &worker.branch };
         match worktrees::held(&self.top, place, "what is there now", clock::now())? {
             WorkerWork::Not(why) => Ok((false, why)),
             WorkerWork::Commit { tip, .. }

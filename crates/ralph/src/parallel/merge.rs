@@ -212,7 +212,7 @@ impl MergeWork<'_> {
                     return Ok((one(worker, "", MergeOutcome::Nothing), false));
                 }
                 let place =
-                    worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
+                    worktrees::WorkerPlace { worktree: &worker.worktree, branch: &worker.branch };
                 let rest = rules::message_of_rest(worker);
                 match worktrees::held(top, place, &rest, clock::now())? {
                     WorkerWork::Not(why) => {

@@ -48,7 +48,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use worker::AtWork;
+use worker::TaskAtWork;
 
 /// The command that the user typed.
 const COMMAND: &str = "run --shared";
@@ -102,7 +102,7 @@ pub(crate) fn take_part(order: &SharedOrder<'_>, interrupts: &Interrupts) -> Res
 }
 
 /// What the last answered read showed.
-struct Known {
+struct KnownRemote {
     view: View,
     /// This machine's last records that landed, by reference.
     own: BTreeMap<String, ObjectId>,
@@ -120,12 +120,12 @@ struct SharedRun<'a> {
     machine: Name,
     follower: Follower,
     /// Not set before the first answered read.
-    known: Option<Known>,
+    known: Option<KnownRemote>,
     leases: Leases,
     link: Link,
     integrating: Integrating,
     /// By call id.
-    at_work: BTreeMap<String, AtWork>,
+    at_work: BTreeMap<String, TaskAtWork>,
     /// Claims whose last round ended after this moment: the next one begins after a later read.
     unread: BTreeMap<ObjectId, Instant>,
     /// The commit of each finished worker, by its claim.
@@ -210,7 +210,8 @@ impl<'a> LoopOwner<'a> for SharedRun<'a> {
         let exit = engine::over(self.order.here, self.order.file)?;
         let (id, remote) = (self.order.place.space().loop_id(), self.order.place.remote());
         self.runner.screen.tell(&format!("{} to `{remote}`", self.link.figures()));
-        let is_on_branch = |known: &Known| known.branch.as_ref() == Some(&known.view.ledger.branch);
+        let is_on_branch =
+            |known: &KnownRemote| known.branch.as_ref() == Some(&known.view.ledger.branch);
         if self.known.as_ref().is_some_and(is_on_branch) {
             self.say(&format!("The merged work: `git fetch {remote} ralph/{id}`"))?;
         }
@@ -310,7 +311,7 @@ impl SharedRun<'_> {
     }
 }
 
-impl Known {
+impl KnownRemote {
     /// The claims of this machine, each with its task.
     fn claims(&self) -> Vec<(String, ObjectId)> {
         let space_claims = self.view.tasks().filter_map(|(task, standing)| match standing {

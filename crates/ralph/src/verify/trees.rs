@@ -4,7 +4,7 @@
 use anyhow::Result;
 use ralph_core::state::{Green, LoopState, Regression};
 use ralph_io::git::tree_id::{self, Listing, TreeAtStart, TreeScope};
-use ralph_io::{git::checkpoint::Snapshot, process::clock, store::receipts};
+use ralph_io::{git::checkpoint::TreeSnapshot, process::clock, store::receipts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -68,13 +68,16 @@ impl Trees {
 
     /// Reads every file again, while git stores the files for a checkpoint. `None` if a checkpoint of
     /// this tree is recorded, or if git cannot store them.
-    pub(super) fn read_for_checkpoint(&mut self, state: &LoopState) -> Result<Option<Snapshot>> {
+    pub(super) fn read_for_checkpoint(
+        &mut self,
+        state: &LoopState,
+    ) -> Result<Option<TreeSnapshot>> {
         if self.is_recorded(state) {
             return self.read_again().map(|()| None);
         }
         let root = self.root.clone();
         thread::scope(|scope| {
-            let stored = scope.spawn(|| Snapshot::of(&root).ok().flatten());
+            let stored = scope.spawn(|| TreeSnapshot::of(&root).ok().flatten());
             self.read_again()?;
             Ok(stored.join().ok().flatten())
         })
@@ -148,7 +151,11 @@ impl Trees {
 
     /// Records the current tree, on which all criteria hold. Returns `None` if it is the last
     /// recorded one, or if its listing could not be saved.
-    pub(super) fn checkpoint(&self, state: &LoopState, stored: Option<Snapshot>) -> Option<Green> {
+    pub(super) fn checkpoint(
+        &self,
+        state: &LoopState,
+        stored: Option<TreeSnapshot>,
+    ) -> Option<Green> {
         if self.is_recorded(state) {
             return None;
         }
@@ -156,7 +163,7 @@ impl Trees {
         let (now, id) = (clock::now(), &state.loop_id);
         let about = format!("all criteria hold at {}", state.position());
         // Proof does not depend on this: a repository that cannot be written gets no checkpoint.
-        let stored = stored.or_else(|| Snapshot::of(&self.root).ok().flatten());
+        let stored = stored.or_else(|| TreeSnapshot::of(&self.root).ok().flatten());
         let taken = stored.and_then(|stored| stored.keep(id, &about, now).ok());
         let reference = taken.map(|taken| taken.reference).unwrap_or_default();
         Some(Green { reference, tree: self.now.id(), at: now })

@@ -37,7 +37,7 @@ impl Begin {
 
 /// The open round.
 #[derive(Debug, clap::Args)]
-pub(crate) struct End {
+pub(crate) struct EndArgs {
     #[command(flatten)]
     which: RefinementArg,
 }
@@ -114,7 +114,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
+pub(super) fn end(here: &Here, args: &EndArgs) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, stands) =
         session::one(&place, args.which.name.as_deref(), |session| session.round.is_some())?;

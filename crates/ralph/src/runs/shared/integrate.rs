@@ -88,7 +88,7 @@ impl IntegrateOrder {
         let top = tree::repository_root(&root).context("the project is in no repository")?;
         self.place.records().bring_to(&top, &self.references)?;
         let bench = Bench::set(&top, &bench(&state), self.branch.as_str())?;
-        let criteria = Criteria::of(&file, &state, &Progress)?;
+        let criteria = Criteria::of(&file, &state, &MergeProgress)?;
         if !criteria.not_run.is_empty() {
             bail!("{}", criteria.not_run);
         }
@@ -265,9 +265,9 @@ fn listed(files: &[String]) -> String {
 }
 
 /// Tells the run which criterion runs.
-struct Progress;
+struct MergeProgress;
 
-impl Watcher for Progress {
+impl Watcher for MergeProgress {
     fn begins(&self, criterion: &Criterion) {
         let what = format!("{} {}", criterion.id, criterion.decided_by());
         // A run that is gone ends this process.

@@ -2,7 +2,7 @@
 
 use super::claims::nonce;
 use super::integrate::{self, Decision, FinishedWork, IntegrateOrder};
-use super::{Known, SharedRun};
+use super::{KnownRemote, SharedRun};
 use anyhow::Result;
 use ralph_core::tasks::shared::hand_in::Append;
 use ralph_core::tasks::shared::integrate::{Candidate, Integration, integration};
@@ -289,7 +289,7 @@ fn verdict(decision: &Decision) -> (Option<LedgerRecord>, Option<ObjectId>) {
     }
 }
 
-impl Known {
+impl KnownRemote {
     /// The branch follows the ledger, unless a person has added to it.
     fn branch_due(&self) -> Option<BranchUpdate> {
         let tip = &self.view.ledger.branch;

@@ -2,7 +2,7 @@
 //! jittered and reported.
 
 use super::exchange::{self, ExchangeAnswer, ExchangeOrder};
-use super::{Known, SharedRun};
+use super::{KnownRemote, SharedRun};
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::shared::budget;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// What the machine knows about its talk with the remote.
 pub(super) struct Link {
     /// The exchange that runs.
-    running: Option<Running>,
+    running: Option<RunningExchange>,
     /// When the last answered read ended.
     answered: Option<Instant>,
     /// When the machine reads next.
@@ -60,7 +60,7 @@ pub(super) struct Link {
     has_told_bound: bool,
 }
 
-struct Running {
+struct RunningExchange {
     began: Instant,
     /// Not set until the process has answered.
     answer: Option<ExchangeAnswer>,
@@ -184,12 +184,12 @@ impl SharedRun<'_> {
         exchange.locked = self.link.locked.map(|since| since.elapsed()).unwrap_or_default();
         let order = self.exchange_order(exchange);
         self.runner.start_helper(exchange::COMMAND, exchange::COMMAND, &order)?;
-        self.link.running = Some(Running { began: now, answer: None });
+        self.link.running = Some(RunningExchange { began: now, answer: None });
         Ok(true)
     }
 
     pub(super) fn exchange_order(&self, exchange: Exchange) -> ExchangeOrder {
-        let lease = self.known.as_ref().map_or(Duration::MAX, Known::lease);
+        let lease = self.known.as_ref().map_or(Duration::MAX, KnownRemote::lease);
         let longest_call = lease::longest_call(lease);
         ExchangeOrder { place: self.order.place.clone(), exchange, longest_call }
     }
@@ -294,7 +294,7 @@ impl SharedRun<'_> {
             Some(branch) => !records.contains(&view.ledger.branch, branch)?,
             None => false,
         };
-        let before = self.known.replace(Known { view, own, pending, branch, has_commits });
+        let before = self.known.replace(KnownRemote { view, own, pending, branch, has_commits });
         self.tell_news(before.map(|known| known.view));
         self.link.has_just_lost = false;
         for sent in &report.sent {
@@ -324,7 +324,7 @@ impl SharedRun<'_> {
                 Settled::StaleLock | Settled::Read | Settled::Again => {}
             }
         }
-        let claims = self.known.as_ref().map(Known::claims).unwrap_or_default();
+        let claims = self.known.as_ref().map(KnownRemote::claims).unwrap_or_default();
         if claims.is_empty() {
             self.link.renewed = None;
         } else if report.sent.iter().any(|one| self.is_renewal(one)) || self.link.renewed.is_none()

@@ -29,7 +29,7 @@ use std::time::Instant;
 pub(super) const MOST_ROUNDS: usize = 3;
 
 /// A worker whose client this run holds.
-pub(super) struct AtWork {
+pub(super) struct TaskAtWork {
     pub(super) claim: ObjectId,
     /// True once the claim was found lost, and the worker was ended for that.
     pub(super) is_lost: bool,
@@ -98,7 +98,7 @@ impl SharedRun<'_> {
         let order = RoundOrder::new(round, &self.order.client.policy(), &held_by_client(&below.0));
         let name = state.task_graph.iter().find(|one| one.id == task);
         self.runner.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
-        let at_work = AtWork {
+        let at_work = TaskAtWork {
             task: task.to_owned(),
             claim: claim.clone(),
             is_lost: false,
@@ -215,7 +215,7 @@ impl SharedRun<'_> {
 
 /// All the work of a worker as one commit, or why it cannot be had.
 pub(super) fn work_of(here: &Here, worker: &Worker) -> Result<Result<ObjectId, String>> {
-    let place = worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
+    let place = worktrees::WorkerPlace { worktree: &worker.worktree, branch: &worker.branch };
     let top = top(here);
     // The same files give the same commit, whenever it is asked for.
     Ok(match worktrees::held(&top, place, &message_of_rest(worker), worker.at)? {
