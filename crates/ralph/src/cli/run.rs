@@ -120,7 +120,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
     }
     let request = LoopRequest { task: Some(task), options, parallel: None };
     let asked = StartRequest {
-        mode: Mode::Plain,
+        mode: Mode::default(),
         home: &here.home,
         request: &request,
         session_id: "",

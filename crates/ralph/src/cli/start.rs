@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         return repeat(&state);
     }
     let begun = begin::begin(&StartRequest {
-        mode: Mode::Plain,
+        mode: Mode::default(),
         home: &here.home,
         request: &request,
         session_id: &session,
