@@ -91,7 +91,10 @@ fuzz_target!(|data: &[u8]| {
     if known {
         // What is refused alone is refused in company, and inside another shell.
         assert_eq!(rule(&format!("true\n{text}")), Some(refused), "after another command");
-        let inside = format!("bash -c {}", quoted(&text));
-        assert_eq!(rule(&inside), Some(refused), "{inside}");
+        // Bash would take such a text for an option, and run none of it.
+        if !text.starts_with(['-', '+']) {
+            let inside = format!("bash -c {}", quoted(&text));
+            assert_eq!(rule(&inside), Some(refused), "{inside}");
+        }
     }
 });
