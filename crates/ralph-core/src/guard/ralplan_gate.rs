@@ -144,13 +144,16 @@ fn own_name(name: &str) -> &str {
 fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
     let root = gate.project_root.trim_end_matches('/');
     let plans = format!("{root}/.omc/plans/");
+    let has = |path: &str, dots: &str| path.split('/').any(|part| part == dots);
     let is_below = |path: &str| {
-        let dots = path.split('/').any(|part| matches!(part, "." | ".."));
-        path.strip_prefix(&plans).is_some_and(|rest| !rest.is_empty()) && !dots
+        path.strip_prefix(&plans).is_some_and(|rest| !rest.is_empty())
+            && !has(path, ".")
+            && !has(path, "..")
     };
-    let path = call.input.path();
+    // With `..` behind a link, the client and the kernel may mean two files.
+    let is_plain = call.input.path().is_some_and(|path| !has(path, ".."));
     // Through a link the project may have two names, so only the resolved path counts.
-    root.starts_with('/') && path.is_some() && call.resolved.is_some_and(is_below)
+    root.starts_with('/') && is_plain && call.resolved.is_some_and(is_below)
 }
 
 /// The denial for a skill whose text is not the one that Ralph ships: it may run anything when it

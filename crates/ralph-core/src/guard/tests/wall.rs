@@ -265,6 +265,7 @@ fn a_plan_is_where_its_path_leads_to() {
     check(plan, Some("/elsewhere/.omc/plans/a.md"), "mutation");
     check(plan, None, "mutation");
     check(plan, Some("/project/.omc/plans/../../src/a.rs"), "mutation");
+    check("/project/src/away/../plans/a.md", Some(plan), "mutation");
     check("/project/.omc/plans", Some("/project/.omc/plans"), "mutation");
     check("/project/.omc/plans/", Some("/project/.omc/plans/"), "mutation");
     check(
