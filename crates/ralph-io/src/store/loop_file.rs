@@ -54,6 +54,7 @@ impl LoopFile {
     ///
     /// # Errors
     /// If the file is not ours, is newer than this Ralph, or is broken without a good copy.
+    // Otherwise callers that seldom come here would make room for a whole state on their stack.
     #[inline(never)]
     pub fn read(&self) -> Result<Option<Loaded>> {
         let loaded: Option<Loaded> = self.view()?;
@@ -176,8 +177,7 @@ impl LoopFile {
     }
 
     /// As `update`, for a caller that cannot wait that long for the lock.
-    ///
-    /// Never inlined: room for a whole state would be made on the stack of callers that seldom come here.
+    // As `read`.
     #[inline(never)]
     pub fn update_within<T>(
         &self,
