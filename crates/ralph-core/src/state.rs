@@ -6,7 +6,6 @@
 pub mod signals;
 
 mod bounds;
-mod brief;
 mod environment;
 mod glance;
 mod limit_flag;
@@ -26,7 +25,6 @@ mod words;
 mod worker;
 
 pub use bounds::Bounds;
-pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
 pub use environment::Environment;
 pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
 pub use limit_flag::LimitFlag;

@@ -2,7 +2,7 @@
 //! document.
 
 use super::{
-    Brief, ClientProcess, EndingKind, KnownTasks, LoopState, Mode, Phase, PlanPhase, Registration,
+    ClientProcess, EndingKind, KnownTasks, LoopState, Mode, Phase, PlanPhase, Registration,
     SCHEMA_VERSION, tasks,
 };
 use jiff::Timestamp;
@@ -243,7 +243,6 @@ document!(
         glance.map_or_else(|| serde_json::from_slice(document), Ok)
     }
 );
-document!(Brief, |view| view.mode.clone(), view.session.as_ref());
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,8 @@
 //! It uses only the state, so a criterion counts as in its last run.
 
 use super::phrases::{self, spaced};
-use crate::state::{Brief, EndingTone, Mode, Phase};
+use crate::state::{Criterion, EndingTone, LoopState, Mode, Phase, StateView, TaskDigest};
+use crate::tasks::graph;
 use crate::text::plural::{lasted, rounded, tokens, used_dollars};
 use crate::text::sanitize;
 use jiff::Timestamp;
@@ -33,7 +34,7 @@ pub enum Tone {
 }
 
 /// The parts of the line; the first has our name.
-pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
+pub fn parts(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
     let mut parts = vec![head(state, now)];
     let mut add = |text: String, tone| {
         if !text.is_empty() {
@@ -43,22 +44,14 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
     if let Some(blocked) = &state.blocked {
         add(format!("needs you: {}", short(&blocked.what)), Tone::Waits);
     }
-    add(of("tasks", state.tasks.done, state.tasks.total), Tone::Plain);
-    let criteria = state.criteria;
-    let all_hold = criteria.total > 0 && criteria.held == criteria.total;
-    let tone = if all_hold { Tone::Good } else { Tone::Plain };
-    let proven = of("criteria", criteria.held - criteria.reviewed, criteria.total);
-    add(
-        match criteria.reviewed {
-            0 => proven,
-            reviewed => format!("{proven}, {reviewed} reviewed"),
-        },
-        tone,
-    );
+    let tasks = graph::digest(&state.task_graph, now);
+    add(of("tasks", tasks.summary.done, tasks.summary.total), Tone::Plain);
+    let (text, tone) = criteria(&state.acceptance_criteria);
+    add(text, tone);
     if state.ending.is_some() {
         return parts;
     }
-    add(task(state, now), Tone::Plain);
+    add(task(&tasks), Tone::Plain);
     if let Some(began) = state.started_at {
         let used = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
         let most = state.limits.max_minutes;
@@ -78,21 +71,21 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
 }
 
 /// The name and the position.
-fn head(state: &Brief, now: Timestamp) -> StatuslinePart {
+fn head(state: &LoopState, now: Timestamp) -> StatuslinePart {
     // Consensus planning counts rejections; other modes count iterations.
-    let (what, position) = match &state.ralplan {
+    let (what, position) = match state.ralplan() {
         Some(plan) => (
             format!(" planning {}", spaced(plan.phase.as_str())),
             format!("{}/{}", plan.iteration, plan.max_iterations),
         ),
-        None if state.mode == Mode::default() => {
+        None if state.mode.word() == Mode::default() => {
             (String::new(), format!("{}/{}", state.iteration, state.max_iterations))
         }
         None => {
             (format!(" {}", mode(state)), format!("{}/{}", state.iteration, state.max_iterations))
         }
     };
-    let (text, tone) = match (&state.phase, state.ended()) {
+    let (text, tone) = match (&state.phase, state.ending.as_ref().map(|ending| &ending.kind)) {
         (_, Some(kind)) => {
             let tone = match kind.tone() {
                 EndingTone::Good => Tone::Good,
@@ -115,23 +108,34 @@ fn head(state: &Brief, now: Timestamp) -> StatuslinePart {
 }
 
 /// The name of the mode, followed by the id of the orchestration, if there is one.
-fn mode(state: &Brief) -> String {
-    let id = state.session.as_ref().map_or("", |session| session.id.as_str());
-    format!("{} {}", short(state.mode.as_str()), short(id)).trim_end().to_owned()
+fn mode(state: &LoopState) -> String {
+    let id = state.orchestrated().unwrap_or_default();
+    format!("{} {}", short(state.mode.word().as_str()), short(id)).trim_end().to_owned()
 }
 
 fn of(what: &str, done: usize, total: usize) -> String {
     if total == 0 { String::new() } else { format!("{what} {done}/{total}") }
 }
 
+/// The criteria that held in their last run or review.
+fn criteria(all: &[Criterion]) -> (String, Tone) {
+    let held = all.iter().filter(|one| one.verified && one.receipt.is_some());
+    let (reviewed, proven): (Vec<_>, Vec<_>) = held.partition(|one| one.review.is_some());
+    let all_hold = reviewed.len() + proven.len() == all.len();
+    let text = of("criteria", proven.len(), all.len());
+    let text = match reviewed.len() {
+        0 => text,
+        n => format!("{text}, {n} reviewed"),
+    };
+    (text, if all_hold { Tone::Good } else { Tone::Plain })
+}
+
 /// The first claimed task, and the number of the others.
-fn task(state: &Brief, now: Timestamp) -> String {
-    let holds = |until: Option<Timestamp>| until.is_none_or(|until| until > now);
-    let mut claimed = state.tasks.claimed.iter().filter(|task| holds(task.until));
-    let Some(first) = claimed.next() else { return String::new() };
-    let others = match claimed.count() {
-        0 => String::new(),
-        n => format!(" +{n}"),
+fn task(tasks: &TaskDigest) -> String {
+    let (first, others) = match (&tasks.current, tasks.summary.in_progress) {
+        (None, _) | (_, 0) => return String::new(),
+        (Some(first), 1) => (first, String::new()),
+        (Some(first), n) => (first, format!(" +{}", n - 1)),
     };
     format!("{} {}{others}", short(&first.id), short(&first.name))
 }
@@ -151,10 +155,9 @@ fn short(text: &str) -> String {
 }
 
 /// How long ago the loop ended.
-fn ago(state: &Brief, now: Timestamp) -> String {
-    let at = state.ending.as_ref().and_then(|ending| ending.at);
-    let ago = at.map(|at| format!(", {} ago", lasted(now.duration_since(at).as_secs())));
-    ago.unwrap_or_default()
+fn ago(state: &LoopState, now: Timestamp) -> String {
+    let at = state.ending.as_ref().map(|ending| ending.at);
+    at.map(|at| format!(", {} ago", lasted(now.duration_since(at).as_secs()))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -168,7 +171,7 @@ mod tests {
 
     #[track_caller]
     fn check(state: Value, expected: &str) {
-        let state: Brief = serde_json::from_value(state).unwrap();
+        let state: LoopState = serde_json::from_value(state).unwrap();
         let texts: Vec<String> = parts(&state, at(12)).into_iter().map(|part| part.text).collect();
         assert_eq!(texts.join(" | "), expected);
     }
