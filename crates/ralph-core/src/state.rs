@@ -6,11 +6,13 @@
 pub mod signals;
 
 mod bounds;
+mod criterion;
 mod environment;
 mod glance;
-mod limit_flag;
+mod limits;
 mod mode;
 mod orchestration;
+mod pause;
 mod pinned;
 mod plan_file;
 mod progress;
@@ -18,27 +20,35 @@ mod ralplan;
 mod read;
 mod receipt;
 mod refine;
+mod registration;
 mod review;
+mod session;
+mod task;
 mod tasks;
 mod tokens;
 mod words;
 mod worker;
 
 pub use bounds::Bounds;
+pub use criterion::{Criterion, Green, REVIEW_PREFIX};
 pub use environment::Environment;
 pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
-pub use limit_flag::LimitFlag;
+pub use limits::{LimitFlag, Limits};
 pub use mode::ModeState;
 pub use orchestration::{OrchestrationCall, OrchestrationState};
+pub use pause::{Blocked, Ending, LoopError, Pause};
 pub use pinned::{Frozen, PinnedPart, TestFile};
 pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
 pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
 pub use receipt::{Accepted, CriterionRunner, REVIEWED, Receipt, Regression};
 pub use refine::RefineState;
+pub use registration::Registration;
 pub use review::{
     Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
 };
+pub use session::{Bound, BuildRound, ClientProcess, DrivenTurn};
+pub use task::Task;
 pub use tasks::{KnownTasks, StateText, TaskDigest, TaskList, TaskSummary};
 pub use tokens::{Source, Tokens, Usage};
 pub(crate) use words::words;
@@ -48,11 +58,9 @@ pub use words::{
 };
 pub use worker::Worker;
 
-use crate::text::from_json::{FromJson, Members, Mistake, from_json, mistake};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The schema version that this code writes.
@@ -60,9 +68,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The default token that requests completion.
 pub const COMPLETION_TOKEN: &str = "RALPH_COMPLETE";
-
-/// What stands before the question where `--ac` names a reviewed criterion.
-pub const REVIEW_PREFIX: &str = "review:";
 
 /// Members that this version does not know.
 pub type Extra = BTreeMap<String, Value>;
@@ -377,417 +382,6 @@ impl LoopState {
     }
 }
 
-/// A place where hooks are registered, in ascending rank. If one event starts a hook more than
-/// once, only the highest-ranking copy that the loop has seen counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Registration {
-    /// The hook got no registration name.
-    Unnamed,
-    /// A skill's front matter.
-    Skill,
-    /// A plugin's `hooks.json`.
-    Plugin,
-    /// A settings file.
-    Settings,
-}
-
-impl Registration {
-    /// All variants, in ascending rank.
-    pub const ALL: [Registration; 4] =
-        [Registration::Unnamed, Registration::Skill, Registration::Plugin, Registration::Settings];
-
-    /// The word that a registration passes as the last argument.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Registration::Unnamed => "unnamed",
-            Registration::Skill => "skill",
-            Registration::Plugin => "plugin",
-            Registration::Settings => "settings",
-        }
-    }
-
-    /// The registration that started an executable, from its last argument.
-    pub fn from_argument(argument: Option<&str>) -> Registration {
-        match argument {
-            Some("settings") => Registration::Settings,
-            Some("plugin") => Registration::Plugin,
-            Some("skill") => Registration::Skill,
-            _ => Registration::Unnamed,
-        }
-    }
-}
-
-impl FromJson for Registration {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        let word = String::from_json(value)?;
-        let known = Registration::ALL.into_iter().find(|via| via.as_str() == word);
-        known.map_or_else(|| mistake("a way to register"), Ok)
-    }
-}
-
-/// Why a loop is paused, and since when.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Pause {
-    /// Why the loop paused.
-    pub cause: PauseCause,
-    /// When the loop paused.
-    pub at: Timestamp,
-    /// Details for people.
-    pub detail: String,
-    /// True once the user has been told in the session.
-    pub told: bool,
-    /// True if the user was at the keyboard: they left the session, or their prompt revealed the
-    /// pause.
-    #[serde(skip_serializing_if = "is_false")]
-    pub attended: bool,
-}
-
-from_json!(Pause { cause, at, detail, told, attended });
-
-/// How and when a loop ended.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Ending {
-    /// The kind of ending.
-    pub kind: EndingKind,
-    /// When the loop ended.
-    pub at: Timestamp,
-    /// Details for people.
-    pub detail: String,
-    /// For `stalled`: the sign of the stall.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Signal>,
-}
-
-from_json!(Ending { kind, at, detail, cause });
-
-/// An error in a loop.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct LoopError {
-    /// When the error occurred.
-    pub at: Timestamp,
-    /// The error, for people.
-    pub message: String,
-}
-
-impl FromJson for LoopError {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        // The original pattern documents an empty list, and its loops wrote plain strings.
-        if let Value::String(message) = value {
-            return Ok(LoopError { message, ..LoopError::default() });
-        }
-        let mut members = Members::of(value)?;
-        let mut read = LoopError::default();
-        members.take("at", &mut read.at)?;
-        members.take("message", &mut read.message)?;
-        Ok(read)
-    }
-}
-
-impl TryFrom<Value> for LoopError {
-    type Error = Mistake;
-
-    fn try_from(value: Value) -> Result<Self, Mistake> {
-        FromJson::from_json(value)
-    }
-}
-
-/// Limits besides `max_iterations`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Limits {
-    /// Elapsed time since the start, in minutes.
-    pub max_minutes: u64,
-    /// Input and output tokens together; `null` means no limit.
-    pub max_tokens: Option<u64>,
-    /// Cost in US dollars, as headless clients report it; absent means no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_cost: Option<f64>,
-    /// Workers that may run at once, whatever the session requests.
-    pub max_workers: u32,
-    /// Members that this version does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-from_json!(Limits { max_minutes, max_tokens, max_cost, max_workers; extra });
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            max_minutes: 480,
-            max_tokens: None,
-            max_cost: None,
-            max_workers: 4,
-            extra: Extra::new(),
-        }
-    }
-}
-
-/// A session that a loop was bound to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Bound {
-    /// Claude Code's session id.
-    pub session_id: String,
-    /// When the loop left the session.
-    pub until: Timestamp,
-    /// Why the loop left it: `cleared`, `adopted` …
-    pub why: String,
-}
-
-from_json!(Bound { session_id, until, why });
-
-/// The turn that a loop drives: our last reply in it was to continue. A user prompt with another id
-/// reveals that the turn was cut.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct DrivenTurn {
-    /// The client's id of the prompt that started the turn; empty if unknown.
-    pub prompt_id: String,
-    /// When the reply was given.
-    pub at: Timestamp,
-    /// True once the main conversation has used a tool since that reply.
-    #[serde(skip_serializing_if = "is_false")]
-    pub worked: bool,
-    /// True if the user typed the prompt, and no stop has continued the turn since.
-    #[serde(skip_serializing_if = "is_false")]
-    pub typed: bool,
-    /// True once the user has read that a pause waits for the end of the turn.
-    #[serde(skip_serializing_if = "is_false")]
-    pub pause_told: bool,
-    /// Offset in bytes in the session's transcript before which no row is of this turn; 0 if unknown.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub transcript_from: u64,
-}
-
-from_json!(DrivenTurn { prompt_id, at, worked, typed, pause_told, transcript_from });
-
-impl DrivenTurn {
-    /// A turn in which no tool has been used yet.
-    pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
-        DrivenTurn { prompt_id: prompt_id.into(), at, ..DrivenTurn::default() }
-    }
-
-    /// A turn that begins with a prompt of the user.
-    pub fn typed(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
-        DrivenTurn { typed: true, ..DrivenTurn::new(prompt_id, at) }
-    }
-}
-
-/// A session that `ralph run` or `ralph build` started for one round.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct BuildRound {
-    /// The task's id; empty if all tasks are closed and only criteria remain.
-    pub task: String,
-    /// Number of the round, from 1.
-    pub number: u32,
-    /// Fingerprint of the work tree when the round began; absent without git.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tree: Option<String>,
-    /// Ids of the tasks that were done when the round began: what it may finish is judged by its
-    /// change.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub done: Vec<String>,
-}
-
-from_json!(BuildRound { task, number, tree, done });
-
-/// A client process. The start time distinguishes it from another process with a reused id.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct ClientProcess {
-    /// Process id.
-    pub pid: u32,
-    /// Start time as the system counts it; empty where unavailable.
-    pub started: String,
-}
-
-from_json!(ClientProcess { pid, started });
-
-impl ClientProcess {
-    /// Stands for a client whose session has ended: no process has the id 0.
-    pub fn gone() -> ClientProcess {
-        ClientProcess { pid: 0, started: String::new() }
-    }
-}
-
-/// One condition that must hold for the work to be done.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Criterion {
-    /// `AC-1`, `AC-T` …
-    pub id: String,
-    /// The condition in words.
-    pub description: String,
-    /// Written by Ralph from a receipt; a value set by hand is ignored.
-    pub verified: bool,
-    /// The command that proves the criterion; empty for a reviewed criterion.
-    pub verification_command: String,
-    /// The question that a reviewer answers about the work tree, where no command can prove the
-    /// criterion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub review: Option<String>,
-    /// Paths that the command depends on; empty means the whole tree.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-    /// The last run of the command.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
-    /// Number of tests in the first counted run. A later run with fewer tests does not hold until a
-    /// person accepts it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tests_expected: Option<u64>,
-    /// True once a known test runner has reported tests, counted or not; a later run must report
-    /// some too.
-    #[serde(skip_serializing_if = "is_false")]
-    pub tests_reported: bool,
-    /// Number of skipped tests in the first counted run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tests_skipped: Option<u64>,
-    /// Changes to the meaning of the command that may weaken it compared with what the user agreed
-    /// to, as of the last check.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub meaning_changed: Vec<String>,
-    /// Exceptions that a person accepted: `failures` in the summary of a success, `no_summary` of a
-    /// known runner.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub accepted: Vec<String>,
-    /// True if the criterion held before the work began and so proves nothing about the work.
-    #[serde(skip_serializing_if = "is_false")]
-    pub held_before: bool,
-    /// Id of the tree on which the criterion last held.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_on: Option<String>,
-    /// Set while the criterion fails after it had held.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turned_red: Option<Regression>,
-    /// Members that this version does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
-
-impl Criterion {
-    /// A criterion without a receipt was never run, whatever its document says.
-    fn believed(mut self) -> Criterion {
-        self.verified &= self.receipt.is_some();
-        self
-    }
-
-    /// True if something can decide whether the criterion holds: a command, or a reviewer.
-    pub fn is_decidable(&self) -> bool {
-        self.review.is_some() || !self.verification_command.trim().is_empty()
-    }
-
-    /// What decides whether the criterion holds, as `--ac` takes it: a command, or
-    /// `review: QUESTION`.
-    pub fn decided_by(&self) -> Cow<'_, str> {
-        match &self.review {
-            Some(question) => Cow::Owned(format!("{REVIEW_PREFIX} {question}")),
-            None => Cow::Borrowed(&self.verification_command),
-        }
-    }
-
-    /// The same between backticks, if it is a command.
-    pub fn decided_by_quoted(&self) -> String {
-        match self.review {
-            Some(_) => self.decided_by().into_owned(),
-            None => format!("`{}`", self.verification_command),
-        }
-    }
-
-    /// True if a person accepted this exception.
-    pub fn accepts(&self, what: Accepted) -> bool {
-        self.accepted.iter().any(|word| word == what.as_str())
-    }
-}
-
-/// A time at which all criteria held.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Green {
-    /// The checkpoint's ref; empty if none could be made.
-    pub reference: String,
-    /// Id of the tree.
-    pub tree: String,
-    /// When all criteria held.
-    pub at: Timestamp,
-}
-
-from_json!(Green { reference, tree, at });
-
-/// What a person must do before the work can continue, as reported by the model.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-pub struct Blocked {
-    /// The action needed, in words.
-    pub what: String,
-    /// When the model reported it.
-    pub at: Timestamp,
-}
-
-from_json!(Blocked { what, at });
-
-/// A task of the work.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Task {
-    /// `T-1` …
-    pub id: String,
-    /// The task in words.
-    pub name: String,
-    /// Ids of the tasks that must be done first.
-    pub deps: Vec<String>,
-    /// The status of the task.
-    pub status: TaskStatus,
-    /// How to tell that the task is done.
-    pub completion_condition: String,
-    /// Files that the task will change.
-    pub files: Vec<String>,
-    /// Commands that must succeed before the task counts as done.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub verify: Vec<String>,
-    /// Who has claimed the task.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// When the claim expires.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease_expires_at: Option<Timestamp>,
-    /// How many times the task was claimed.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub attempts: u32,
-    /// The result, or the reason for a failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<String>,
-    /// Members that this version does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl Default for Task {
-    fn default() -> Self {
-        Task {
-            id: String::new(),
-            name: String::new(),
-            deps: Vec::new(),
-            status: TaskStatus::Pending,
-            completion_condition: String::new(),
-            files: Vec::new(),
-            verify: Vec::new(),
-            owner: None,
-            lease_expires_at: None,
-            attempts: 0,
-            result: None,
-            extra: Extra::new(),
-        }
-    }
-}
-
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -799,6 +393,8 @@ fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::from_json::FromJson;
+    use serde::Deserialize;
     use serde_json::json;
 
     #[test]

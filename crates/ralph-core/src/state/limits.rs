@@ -1,4 +1,41 @@
-//! The flags that limit a loop, with their ranges. Settings and plans keep to the same ranges.
+//! The limits of a loop besides its iterations, and the flags that set them, with their ranges.
+//! Settings and plans keep to the same ranges.
+
+use super::Extra;
+use crate::text::from_json::from_json;
+use serde::{Deserialize, Serialize};
+
+/// Limits besides `max_iterations`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Limits {
+    /// Elapsed time since the start, in minutes.
+    pub max_minutes: u64,
+    /// Input and output tokens together; `null` means no limit.
+    pub max_tokens: Option<u64>,
+    /// Cost in US dollars, as headless clients report it; absent means no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// Workers that may run at once, whatever the session requests.
+    pub max_workers: u32,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+from_json!(Limits { max_minutes, max_tokens, max_cost, max_workers; extra });
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_minutes: 480,
+            max_tokens: None,
+            max_cost: None,
+            max_workers: 4,
+            extra: Extra::new(),
+        }
+    }
+}
 
 /// A flag whose value is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

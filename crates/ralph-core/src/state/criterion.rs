@@ -1,0 +1,116 @@
+//! One condition of "done", and the last time that all of them held.
+
+use super::{Accepted, Extra, Receipt, Regression, is_false};
+use crate::text::from_json::from_json;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What stands before the question where `--ac` names a reviewed criterion.
+pub const REVIEW_PREFIX: &str = "review:";
+
+/// One condition that must hold for the work to be done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Criterion {
+    /// `AC-1`, `AC-T` …
+    pub id: String,
+    /// The condition in words.
+    pub description: String,
+    /// Written by Ralph from a receipt; a value set by hand is ignored.
+    pub verified: bool,
+    /// The command that proves the criterion; empty for a reviewed criterion.
+    pub verification_command: String,
+    /// The question that a reviewer answers about the work tree, where no command can prove the
+    /// criterion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
+    /// Paths that the command depends on; empty means the whole tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The last run of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
+    /// Number of tests in the first counted run. A later run with fewer tests does not hold until a
+    /// person accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests_expected: Option<u64>,
+    /// True once a known test runner has reported tests, counted or not; a later run must report
+    /// some too.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tests_reported: bool,
+    /// Number of skipped tests in the first counted run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests_skipped: Option<u64>,
+    /// Changes to the meaning of the command that may weaken it compared with what the user agreed
+    /// to, as of the last check.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meaning_changed: Vec<String>,
+    /// Exceptions that a person accepted: `failures` in the summary of a success, `no_summary` of a
+    /// known runner.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
+    /// True if the criterion held before the work began and so proves nothing about the work.
+    #[serde(skip_serializing_if = "is_false")]
+    pub held_before: bool,
+    /// Id of the tree on which the criterion last held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_on: Option<String>,
+    /// Set while the criterion fails after it had held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turned_red: Option<Regression>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
+
+impl Criterion {
+    /// A criterion without a receipt was never run, whatever its document says.
+    fn believed(mut self) -> Criterion {
+        self.verified &= self.receipt.is_some();
+        self
+    }
+
+    /// True if something can decide whether the criterion holds: a command, or a reviewer.
+    pub fn is_decidable(&self) -> bool {
+        self.review.is_some() || !self.verification_command.trim().is_empty()
+    }
+
+    /// What decides whether the criterion holds, as `--ac` takes it: a command, or
+    /// `review: QUESTION`.
+    pub fn decided_by(&self) -> Cow<'_, str> {
+        match &self.review {
+            Some(question) => Cow::Owned(format!("{REVIEW_PREFIX} {question}")),
+            None => Cow::Borrowed(&self.verification_command),
+        }
+    }
+
+    /// The same between backticks, if it is a command.
+    pub fn decided_by_quoted(&self) -> String {
+        match self.review {
+            Some(_) => self.decided_by().into_owned(),
+            None => format!("`{}`", self.verification_command),
+        }
+    }
+
+    /// True if a person accepted this exception.
+    pub fn accepts(&self, what: Accepted) -> bool {
+        self.accepted.iter().any(|word| word == what.as_str())
+    }
+}
+
+/// A time at which all criteria held.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Green {
+    /// The checkpoint's ref; empty if none could be made.
+    pub reference: String,
+    /// Id of the tree.
+    pub tree: String,
+    /// When all criteria held.
+    pub at: Timestamp,
+}
+
+from_json!(Green { reference, tree, at });
