@@ -3,20 +3,28 @@
 //! Each step leaves a state that the next hook can handle: for example, a manifest entry may point
 //! at a loop that was just archived, and is followed to the archive.
 
+mod find;
+mod give_up;
+mod in_place;
+
+use find::follow;
+pub use find::{
+    all, all_loaded, by_id, by_its_state, ended, is_bound, is_one_lost, of_project, of_session,
+    read, read_by_id,
+};
+pub use give_up::{GivenUp, LoopOwnership, give_up};
+pub use in_place::{in_place, is_in_place, read_named, take_in};
+
 use crate::project;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::store::loop_file::{Loaded, LoopFile};
+use crate::store::loop_file::LoopFile;
 use crate::store::manifest::{self, ManifestKey};
-use crate::{
-    process::clock, project::trusted_read, store::archive, store::atomic, store::digest,
-    store::journal, store::notice,
-};
+use crate::{process::clock, store::archive, store::atomic, store::journal, store::notice};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
-use ralph_core::state::{EndingKind, LoopState, Phase, SCHEMA_VERSION, StateView};
-use ralph_core::tasks::plan;
+use ralph_core::state::{LoopState, Phase};
 use serde::Serialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -31,255 +39,6 @@ const TO_START: Duration = Duration::from_secs(6);
 /// When a session ends, the client kills its hooks after 1.5 seconds, and these hooks archive what
 /// was left. What does not fit in that time is archived by the session's next hook.
 const TO_PUT_AWAY: Duration = Duration::from_secs(1);
-
-/// The loop that a session is bound to.
-///
-/// # Errors
-/// If the manifest entry cannot be trusted.
-pub fn of_session(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
-    let Some(key) = ManifestKey::session(session_id) else { return Ok(None) };
-    let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
-    Ok(Some(follow(home, &path)))
-}
-
-/// The live loop whose own state names this session, for a session without a usable manifest entry.
-pub fn by_its_state(home: &Home, session_id: &str) -> Option<LoopFile> {
-    home.check().ok()?;
-    let is_its = |state: &LoopState| {
-        state.is_of(session_id) && state.is_live() && state.strangeness().is_none()
-    };
-    all(home).into_iter().find_map(|(file, state)| is_its(&state.ok()?).then_some(file))
-}
-
-/// True if this session is certainly bound to a loop of ours, however damaged: it has an entry of
-/// its own or, if all sessions share one, a state of ours names the session.
-pub fn is_bound(home: &Home, session_id: &str) -> bool {
-    let Some(key) = ManifestKey::session(session_id) else { return false };
-    if home.single_manifest().is_none() {
-        return manifest::is_there(home, &key);
-    }
-    let shared = manifest::read(home, &key).ok().flatten().map(LoopFile::at);
-    shared.and_then(|file| file.salvage()).is_some_and(|state| state.is_of(session_id))
-        || by_its_state(home, session_id).is_some()
-}
-
-/// True if a session's entry is unusable, or names a loop of which nothing exists.
-pub fn is_one_lost(home: &Home) -> bool {
-    let is_lost = |path: &Path| {
-        let file = follow(home, path);
-        !file.path().starts_with(home.archive()) && matches!(file.read(), Ok(None))
-    };
-    let entries = manifest::sessions(home);
-    entries.into_iter().any(|(_, path)| path.map_or(true, |path| is_lost(&path)))
-}
-
-/// True for a state that a single manifest names and that is outside Ralph's own folders: another
-/// tool may have written it.
-pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
-    home.single_manifest().is_some()
-        && is_put_away(home, file)
-        && !file.path().starts_with(home.archive())
-}
-
-/// Reads a state. A foreign state without a loop id gets one, which is the same wherever it is
-/// read.
-///
-/// # Errors
-/// As for [`LoopFile::read`].
-pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
-    let mut loaded = file.read()?;
-    if let Some(loaded) = &mut loaded
-        && loaded.state.loop_id.is_empty()
-        && is_in_place(home, file)
-    {
-        loaded.state.loop_id = id_in_place(file, &loaded.state);
-    }
-    Ok(loaded)
-}
-
-/// Adopts a foreign state: adds what other tools do not write, and treats nothing that it claims as
-/// evidence. If it names no project, it gets this one.
-///
-/// # Errors
-/// As for [`LoopFile::update`].
-pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
-    file.update(|state| {
-        if state.loop_id.is_empty() {
-            plan::taken_in(state);
-            state.loop_id = id_in_place(file, state);
-            // Its minutes count from now, as after `ralph adopt`.
-            state.started_at.get_or_insert_with(clock::now);
-        }
-        if state.project_root.is_empty() {
-            state.project_root = project.to_string_lossy().into_owned();
-        }
-    })?;
-    Ok(())
-}
-
-/// Deterministic, so that the id can be shown before it is written.
-fn id_in_place(file: &LoopFile, state: &LoopState) -> String {
-    let digest = digest::of_bytes(file.path().as_os_str().as_encoded_bytes());
-    let salt = &digest[digest.len() - 4..];
-    format!("{}-{salt}", second(state.created_at))
-}
-
-/// A loop that the user gave up although its state was unusable.
-#[derive(Debug)]
-pub struct GivenUp {
-    /// Where its remains are now.
-    pub file: LoopFile,
-    /// The record of its end, with all that could still be read.
-    pub state: LoopState,
-}
-
-/// Ends a loop with an unusable state at the user's request. Archives what exists of it, with a
-/// state that records how it ended, and frees its session. If only permissions were wrong, it
-/// repairs them and leaves the loop to be ended as usual. Returns `None` in that case, and if there
-/// is no such loop.
-///
-/// # Errors
-/// If the disk cannot be written, or the files belong to another user.
-pub fn give_up(home: &Home, whose: &LoopOwnership<'_>, how: &str) -> Result<Option<GivenUp>> {
-    let (session_id, folder) = match whose {
-        LoopOwnership::Session(id) | LoopOwnership::Typed(id, _) => (Some((*id).to_owned()), None),
-        LoopOwnership::Loop(id) => {
-            ManifestKey::session(id)
-                .with_context(|| format!("`{}` is not a loop id", id.escape_debug()))?;
-            let folder = home.loops().join(id);
-            let state = folder.join("state.json");
-            let of_it = sessions_of(home, &state);
-            (of_it, Some(folder))
-        }
-    };
-    let key = session_id.as_deref().and_then(ManifestKey::session);
-    if key.as_ref().is_none_or(|key| !manifest::is_there(home, key))
-        && folder.as_ref().is_none_or(|folder| folder.symlink_metadata().is_err())
-    {
-        return Ok(None);
-    }
-    manifest::take_from_others(home, key.as_ref());
-    // Two copies of a hook may be asked at the same moment, but the loop must end once.
-    let _ending = lock_starts(home)?;
-    let named = key.as_ref().and_then(|key| manifest::read(home, key).ok().flatten());
-    let state_path = folder.map(|folder| folder.join("state.json")).or_else(|| named.clone());
-    let file = match &state_path {
-        Some(path) => Some(LoopFile::at(path)),
-        None => session_id.as_deref().and_then(|id| by_its_state(home, id)),
-    };
-    if let Some(file) = &file {
-        trusted_read::take_from_others(file.folder());
-        let usable = |state: &LoopState| {
-            state.strangeness().is_none()
-                && session_id.as_deref().is_none_or(|id| state.is_of(id))
-                && !matches!(state.phase, Phase::Planned)
-        };
-        if file.read().ok().flatten().is_some_and(|loaded| usable(&loaded.state)) {
-            let is_named = named.as_deref() == Some(file.path());
-            if let (false, Some(key)) = (is_named, &key) {
-                rebind(home, key, file)?;
-            }
-            return Ok(None);
-        }
-        // The entry points elsewhere, but the session's own loop exists.
-        let its_own = session_id.as_deref().and_then(|id| by_its_state(home, id));
-        if let (Some(its_own), Some(key)) = (its_own, &key) {
-            rebind(home, key, &its_own)?;
-            return Ok(None);
-        }
-    }
-    let at = clock::now();
-    let mut state = file.as_ref().and_then(LoopFile::salvage).unwrap_or_default();
-    let stands = |file: &LoopFile| file.folder().symlink_metadata().is_ok_and(|at| at.is_dir());
-    // A link may lead anywhere, so nothing is written through it.
-    let (in_place, astray) = match file.filter(|file| !is_put_away(home, file)) {
-        Some(file) if stands(&file) => (Some(file), None),
-        other => (None, other),
-    };
-    let of_path = state_path.as_deref().and_then(|path| path.parent()?.file_name()?.to_str());
-    if state.loop_id.is_empty() || ManifestKey::session(&state.loop_id).is_none() {
-        state.loop_id = of_path.map_or_else(|| loop_id(at, 0), str::to_owned);
-    }
-    if let Some(id) = session_id {
-        state.session_id = id;
-    }
-    if state.created_at == Timestamp::UNIX_EPOCH || state.created_at == Timestamp::default() {
-        state.created_at = at;
-    }
-    // This Ralph writes the state now, whichever version wrote it before.
-    state.schema_version = SCHEMA_VERSION;
-    state.end(EndingKind::Cancelled, how, at);
-    if let LoopOwnership::Typed(_, prompt_id) = whose {
-        state.cancelled_by_prompt = Some((*prompt_id).to_owned());
-    }
-    let archived = match in_place {
-        Some(file) => {
-            file.set_aside()?;
-            let _ = std::fs::rename(file.path(), file.path().with_extension("json.unreadable"));
-            file.create(&state)?;
-            archive::put_away(home, &file, &state.loop_id, at)?
-        }
-        None => archive::make(home, &state, at)?,
-    };
-    if let Some(astray) = astray {
-        let _ = std::fs::rename(astray.folder(), archived.folder().join("loop-folder"));
-    }
-    let is_typed = matches!(whose, LoopOwnership::Typed(..));
-    // The second copy of a hook that is registered twice finds the ending there, and has nothing to
-    // add.
-    let is_bound = is_typed && bind(home, &archived, &state.session_id).is_ok();
-    if let Some(key) = key.as_ref().filter(|_| !is_bound) {
-        manifest::discard(home, key, archived.folder())?;
-        if is_typed {
-            bind(home, &archived, &state.session_id)?;
-        }
-    }
-    let _ = point_projects_at(home, &archived, &state);
-    Ok(Some(GivenUp { file: archived, state }))
-}
-
-/// Makes a damaged entry point at its loop again.
-fn rebind(home: &Home, key: &ManifestKey, file: &LoopFile) -> Result<()> {
-    manifest::discard(home, key, file.folder())?;
-    manifest::write(home, key, file.path())
-}
-
-/// Selects the loop to give up.
-#[derive(Debug, Clone, Copy)]
-pub enum LoopOwnership<'a> {
-    /// The loop that this session is bound to.
-    Session(&'a str),
-    /// The same, at the prompt with this id, typed in the session.
-    Typed(&'a str, &'a str),
-    /// The loop with this id.
-    Loop(&'a str),
-}
-
-/// The session whose entry names this state.
-fn sessions_of(home: &Home, state: &Path) -> Option<String> {
-    let entries = manifest::sessions(home);
-    entries
-        .into_iter()
-        .find(|(_, path)| path.as_ref().is_ok_and(|at| at == state))
-        .map(|(id, _)| id)
-}
-
-/// The project's planned or most recent loop.
-pub fn of_project(home: &Home, folder: &Path) -> Result<Option<LoopFile>> {
-    let key = ManifestKey::project(&project::identity(folder));
-    let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
-    Ok(Some(follow(home, &path)))
-}
-
-/// The state file at a path, or in the archive if its loop was moved there.
-fn follow(home: &Home, path: &Path) -> LoopFile {
-    if !path.exists()
-        && let Some(archived) = archive::find(home, path)
-    {
-        return archived;
-    }
-    LoopFile::at(path)
-}
 
 /// Locks out other starts between the check for existing loops and the creation of one.
 ///
@@ -452,82 +211,6 @@ pub fn note<R: Serialize>(
     })
 }
 
-/// All loops that have not ended, in folder order; an unreadable one comes with its error.
-pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
-    all_loaded(home).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
-}
-
-/// As [`all`], with the files as read, for a caller that then changes the states.
-pub fn all_loaded(home: &Home) -> Vec<(LoopFile, Result<Loaded>)> {
-    let Ok(folders) = std::fs::read_dir(home.loops()) else { return Vec::new() };
-    let mut files: Vec<LoopFile> = folders
-        .filter_map(|entry| Some(LoopFile::at(entry.ok()?.path().join("state.json"))))
-        .collect();
-    files.sort_by(|a, b| a.path().cmp(b.path()));
-    files
-        .into_iter()
-        .filter_map(|file| match file.read() {
-            Ok(None) => None,
-            Ok(Some(loaded)) => Some((file, Ok(loaded))),
-            Err(error) => Some((file, Err(error))),
-        })
-        .collect()
-}
-
-/// All ended loops, oldest first; an unreadable one comes with its error.
-pub fn ended(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
-    archive::folders(home)
-        .into_iter()
-        .map(|folder| LoopFile::at(folder.join("state.json")))
-        .filter_map(|file| match file.read() {
-            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded.state))),
-            Err(error) => Some((file, Err(error))),
-        })
-        .collect()
-}
-
-/// Finds a loop's state file by its id, live or archived.
-pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
-    // Reject an id that could leave the folder, as for a session.
-    ManifestKey::session(loop_id)?;
-    let path = home.loops().join(loop_id).join("state.json");
-    if path.exists() {
-        return Some(LoopFile::at(path));
-    }
-    archive::find(home, &path).or_else(|| {
-        let file = in_place(home)?;
-        let loaded = read_named(home, &file).ok().flatten()?;
-        (loaded.state.loop_id == loop_id).then_some(file)
-    })
-}
-
-/// The foreign state that a single manifest names, if it is outside Ralph's folders.
-pub fn in_place(home: &Home) -> Option<LoopFile> {
-    // Every session has the same entry then, so any id will do.
-    home.single_manifest()?;
-    of_session(home, "any").ok().flatten().filter(|file| is_in_place(home, file))
-}
-
-/// Finds and reads a loop by its id, live or archived.
-///
-/// # Errors
-/// If the state cannot be read.
-pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded)>> {
-    by_id(home, loop_id).map_or(Ok(None), |file| read(home, file))
-}
-
-/// Reads a state file, even if another process is archiving it.
-///
-/// # Errors
-/// If the state cannot be read.
-pub fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
-    if let Some(loaded) = read_named(home, &file)? {
-        return Ok(Some((file, loaded)));
-    }
-    let Some(moved) = archive::find(home, file.path()) else { return Ok(None) };
-    Ok(moved.read()?.map(|loaded| (moved, loaded)))
-}
-
 /// Makes this the loop that the project's entry names.
 pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Result<()> {
     let identity = project::identity(Path::new(project_root));
@@ -591,6 +274,7 @@ fn second(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::state::EndingKind;
 
     struct Place {
         _folder: tempfile::TempDir,
