@@ -6,6 +6,8 @@
 mod begin;
 pub(crate) mod events;
 pub(crate) mod keep;
+mod settle;
+mod shown;
 
 pub(crate) use begin::{
     ReadyRun, RunOptions, alone, announcement, ask_for_review, needs, nobody_works, note_start,
@@ -14,26 +16,16 @@ pub(crate) use begin::{
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
-use crate::command::journal::note;
 use crate::command::plan_import;
-use crate::command::screen::visible;
-use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
+use crate::runs::client::{ClientRound, RoundOutcome};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
-use crate::runs::options::{ClientOptions, TOLD};
+use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
-use crate::runs::review::{self, Reviewed};
-use crate::runs::screen::Whole;
 use crate::runs::worker::RoundOrder;
-use anyhow::{Context, Result, bail};
-use events::{Answer, criteria};
-use jiff::Timestamp;
-use ralph_core::evidence::completion_feedback;
-use ralph_core::evidence::receipt::{self, Proof};
+use anyhow::Result;
+use events::Answer;
 use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
-use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
-use ralph_core::stop::{self, progress};
-use ralph_core::tasks::graph;
-use ralph_core::text::plural::{counted, dollars, lasted, tokens};
+use ralph_core::state::{EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::{delegate, signals};
@@ -44,6 +36,8 @@ use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
 use ralph_io::{process::clock, process::random, store::journal, store::notice};
 use serde_json::json;
+use settle::Settled;
+use shown::used;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -129,24 +123,6 @@ struct EndedRound {
     is_hooked: bool,
 }
 
-/// What follows a run of the criteria.
-enum Settled {
-    /// The loop has ended.
-    Over,
-    /// A criterion does not hold.
-    Open,
-    /// The review found something to fix.
-    Reviewed,
-    /// The review could not be made.
-    Rest(BuildEnd),
-}
-
-impl Settled {
-    fn is_over(&self) -> bool {
-        matches!(self, Settled::Over)
-    }
-}
-
 /// A round that has begun.
 struct Begun {
     label: String,
@@ -161,55 +137,6 @@ impl<'a> Builder<'a> {
         let runner = ClientRunner::one(here, interrupts, order.command)?;
         let plan = engine::last_state(order.here, order.file)?.plan_file;
         Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false })
-    }
-
-    /// Runs the criteria before the first round. Returns the end of the run if that is it: all of them
-    /// hold and no task is open, or the review could not be made.
-    fn prove_first(&mut self) -> Result<Option<BuildEnd>> {
-        let state = self.order.file.read().map_err(bad_state)?;
-        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(None) };
-        // A run that was killed may have left a box open. Before the criteria run: a receipt holds for
-        // the tree as it then is.
-        plan_import::tick(&state, &[]);
-        if state.acceptance_criteria.is_empty() || state.ending.is_some() {
-            return Ok(None);
-        }
-        let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
-        let is_over = match !state.task_graph.is_empty() && is_open {
-            true => self.prove().map(|_| false)?,
-            false => match self.settle()? {
-                Settled::Rest(end) => return Ok(Some(end)),
-                settled => settled.is_over(),
-            },
-        };
-        let state = engine::last_state(self.runner.here, self.order.file)?;
-        match is_over {
-            true => {
-                self.runner.screen.tell(&format!("{}; no round is needed", holding(&state)));
-            }
-            // Without tasks, the line about the whole run says the same.
-            false if state.task_graph.is_empty() => {}
-            false => self.runner.screen.tell(&holding(&state)),
-        }
-        self.order.answer.event("criteria", &state, criteria(&state))?;
-        Ok(is_over.then_some(RunEnd::Over))
-    }
-
-    /// The end of the run once all requested rounds are done. Criteria that only have to run need
-    /// no further round.
-    fn after_its_rounds(&self) -> Result<BuildEnd> {
-        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
-            return Ok(RunEnd::Over);
-        };
-        let summary = graph::summary(&loaded.state.task_graph, clock::now());
-        if summary.all_done() && loaded.state.ending.is_none() {
-            match self.settle()? {
-                Settled::Over => return Ok(RunEnd::Over),
-                Settled::Rest(end) => return Ok(end),
-                Settled::Open | Settled::Reviewed => {}
-            }
-        }
-        Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
 
     /// Binds the loop to the round, or returns the reason why there is no round.
@@ -280,96 +207,6 @@ impl<'a> Builder<'a> {
         if let Some(round) = &mut state.round {
             round.tree.clone_from(&self.tree);
         }
-    }
-
-    /// Runs the criteria that are due, in a process of their own, which can take on the recorded
-    /// environment. `None` if the user ended it.
-    fn prove(&self) -> Result<Option<Proof>> {
-        let (interrupts, began) = (self.runner.interrupts, clock::now());
-        let proof = delegate::prove_unless_ended(self.order.file, A_DAY, interrupts)?;
-        if let Some(proof) = &proof
-            && proof.trees.is_empty()
-            && !proof.problem.is_empty()
-        {
-            bail!("could not run the criteria: {}", proof.problem);
-        }
-        self.tell_attempts(began)?;
-        Ok(proof)
-    }
-
-    /// Reports what the commands that were started since then tried outside of the bounds.
-    fn tell_attempts(&self, since: Timestamp) -> Result<()> {
-        let (here, file) = (self.runner.here, self.order.file);
-        let Some(loaded) = file.read().map_err(bad_state)? else { return Ok(()) };
-        let mut state = loaded.state;
-        state.acceptance_criteria.retain(|one| {
-            let started = one.receipt.as_ref().and_then(|receipt| receipt.started_at);
-            started.is_some_and(|started| started >= since)
-        });
-        let lines = completion_feedback::out_of_bounds(&state);
-        for line in &lines {
-            self.runner.screen.tell(&visible(line));
-        }
-        if !lines.is_empty() {
-            let told = bounded(&lines.join(" "), TOLD);
-            note(here, file, &state, (self.runner.words.command, "criteria run"), &told);
-        }
-        Ok(())
-    }
-
-    /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
-    /// remains.
-    fn settle(&self) -> Result<Settled> {
-        let Some(mut proof) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
-        loop {
-            let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
-            let due = state.and_then(|state| rules::review::due(&state, &proof));
-            let Some(number) = due else { break };
-            if let Some(settled) = self.review(number)? {
-                return Ok(settled);
-            }
-            // A file may have changed meanwhile.
-            let Some(again) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
-            proof = again;
-        }
-        let now = clock::now();
-        let settled =
-            self.order.file.update(|state| (rules::settle(state, &proof, now), state.clone()));
-        let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
-        if is_settled {
-            engine::put_away(self.runner.here, self.order.file, &state)?;
-            return Ok(Settled::Over);
-        }
-        Ok(Settled::Open)
-    }
-
-    /// Has the changes reviewed. `None` if nothing that it found is in the way of the end.
-    fn review(&self, number: u32) -> Result<Option<Settled>> {
-        let (here, file) = (self.runner.here, self.order.file);
-        self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
-        let client = self.order.client;
-        let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
-        if let Reviewed::Clean(told) | Reviewed::Tasks(told) | Reviewed::Spent(told) = &reviewed {
-            self.runner.screen.tell(told);
-            let state = engine::last_state(here, file)?;
-            let round = state.reviews.last().map(|round| json!({"review": round}));
-            self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
-        }
-        Ok(match reviewed {
-            Reviewed::Clean(_) => None,
-            Reviewed::Tasks(_) => Some(Settled::Reviewed),
-            Reviewed::Spent(_) => {
-                let now = clock::now();
-                file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
-                engine::put_away(here, file, &engine::last_state(here, file)?)?;
-                Some(Settled::Over)
-            }
-            Reviewed::Failed(why) => {
-                let why = format!("the changes could not be reviewed: {why}");
-                Some(Settled::Rest(RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram)))
-            }
-            Reviewed::Interrupted => Some(Settled::Rest(interrupted())),
-        })
     }
 
     /// Ends the round, and judges what it finished. The loop may have ended in it.
@@ -460,100 +297,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Runs the criteria after a round for the goal, and counts the round. Returns what holds now.
-    fn count_goal_round(&mut self) -> Result<String> {
-        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
-            return Ok(String::new());
-        };
-        let (work, tree) = (progress::print_of_work(&loaded.state, clock::now()), self.tree());
-        match self.settle()? {
-            Settled::Over => return Ok("all criteria hold".to_owned()),
-            Settled::Reviewed => {
-                return Ok("all criteria hold; the review found something to fix".to_owned());
-            }
-            Settled::Rest(end) => {
-                let why = end.why().to_owned();
-                self.runner.stop(end);
-                return Ok(why);
-            }
-            Settled::Open => {}
-        }
-        let (tree_after, now) = (self.tree(), clock::now());
-        let counted = self.order.file.update(|state| {
-            let trees = (work.as_str(), tree.as_deref(), tree_after.as_deref());
-            rules::count_goal_round(state, trees, now);
-            state.clone()
-        });
-        let Some(state) = counted.map_err(bad_state)? else { return Ok(String::new()) };
-        engine::put_away(self.runner.here, self.order.file, &state)?;
-        Ok(holding(&state))
-    }
-
-    /// Updates the line about the whole run.
-    fn show(&self) -> Result<()> {
-        let Some(loaded) = self.order.file.read().map_err(bad_state)? else { return Ok(()) };
-        let state = loaded.state;
-        let summary = graph::summary(&state.task_graph, clock::now());
-        let (n_done, n_tasks, words) = match summary.total {
-            0 => {
-                let criteria = &state.acceptance_criteria;
-                let n_hold = criteria.iter().filter(|criterion| criterion.verified).count();
-                (n_hold, criteria.len(), holding(&state))
-            }
-            total => (summary.done, total, format!("{}/{total} tasks done", summary.done)),
-        };
-        // The hooks count as well, and earlier runs are in the state alone.
-        let (tokens, cost) = (state.usage.total().max(self.runner.tokens()), state.usage.cost);
-        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens, cost });
-        Ok(())
-    }
-
-    /// The number of the last round that may begin, as far as it is known: the user's bound, that of
-    /// the loop, or one round for each open task.
-    fn most_rounds(&self, state: &LoopState) -> u32 {
-        let summary = graph::summary(&state.task_graph, clock::now());
-        let open = u32::try_from(summary.total - summary.done).unwrap_or(u32::MAX);
-        let earlier = self.number.saturating_sub(1);
-        let more = match (self.order.rounds, open) {
-            (0, 0) => state.max_iterations.saturating_sub(state.iteration),
-            (0, open) => open,
-            (most, _) => return most,
-        };
-        earlier.saturating_add(more).max(self.number)
-    }
-
     fn tree(&self) -> Option<String> {
         tree::fingerprint(&self.runner.here.root, self.plan.as_ref()).ok().flatten()
-    }
-
-    /// Prints the events of a round that is over.
-    fn report(&self, session: &str, ended: &EndedRound, came: &RoundResult) -> Result<()> {
-        if self.order.answer == Answer::Text {
-            return Ok(());
-        }
-        let state = engine::last_state(self.runner.here, self.order.file)?;
-        let outcome = match &came.outcome {
-            RoundOutcome::Finished { is_error: false, .. } => "finished",
-            RoundOutcome::Finished { .. } => "failed",
-            RoundOutcome::RateLimited { .. } => "rate_limited",
-            RoundOutcome::Overloaded { .. } => "overloaded",
-            RoundOutcome::Crashed { .. } => "crashed",
-            RoundOutcome::Ended => "interrupted",
-        };
-        let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
-        let members = json!({"round": self.number, "session": session, "task": ended.task,
-            "outcome": outcome, "changed": has_changed, "seconds": came.duration.as_secs(),
-            "tokens": came.tokens.total(), "cost": came.cost, "what": ended.told});
-        self.order.answer.event("round ended", &state, members)?;
-        for id in &ended.finished {
-            let task = state.task_graph.iter().find(|task| task.id == *id);
-            let note = task.and_then(|task| task.result.as_deref());
-            self.order.answer.event("task done", &state, json!({"task": id, "note": note}))?;
-        }
-        if !state.acceptance_criteria.is_empty() {
-            self.order.answer.event("criteria", &state, criteria(&state))?;
-        }
-        Ok(())
     }
 
     fn could_not_start(&self, session: &str) {
@@ -648,39 +393,6 @@ impl<'a> Owner<'a> for Builder<'a> {
     }
 }
 
-/// `1 of 2 criteria hold`; empty without criteria. Names those that only a person can accept.
-fn holding(state: &LoopState) -> String {
-    let criteria = &state.acceptance_criteria;
-    let (n_hold, n_reviewed) = receipt::count_met(criteria);
-    let holding = match criteria.len() {
-        0 => return String::new(),
-        total if n_reviewed > 0 => {
-            format!(
-                "{n_hold} of {} hold, {n_reviewed} reviewed",
-                counted(total, "criterion", "criteria")
-            )
-        }
-        1 => format!("{n_hold} of 1 criterion holds"),
-        total => format!("{n_hold} of {} hold", counted(total, "criterion", "criteria")),
-    };
-    let passed = |one: &&Criterion| one.receipt.as_ref().is_some_and(|receipt| receipt.passed);
-    let changed = criteria.iter().filter(|one| !one.verified && !one.meaning_changed.is_empty());
-    let changed: Vec<&str> = changed.filter(passed).map(|one| one.id.as_str()).collect();
-    match changed.as_slice() {
-        [] => holding,
-        changed => format!(
-            "{holding}; {} runs something else than you agreed to, `ralph criteria accept` takes it",
-            changed.join(", ")
-        ),
-    }
-}
-
-/// `12 s, 48 k tokens, $0.31`.
-fn used(came: &RoundResult) -> String {
-    let seconds = i64::try_from(came.duration.as_secs()).unwrap_or(i64::MAX);
-    format!("{}, {}{}", lasted(seconds), tokens(came.tokens.total()), dollars(came.cost))
-}
-
 impl<'a> LoopOwner<'a> for Builder<'a> {
     fn file(&self) -> &'a LoopFile {
         self.order.file
@@ -712,11 +424,6 @@ impl<'a> LoopOwner<'a> for Builder<'a> {
     fn say(&mut self, text: &str) -> Result<()> {
         self.order.answer.say(text)
     }
-}
-
-/// The user has ended the run while criteria ran or reviewers read.
-fn interrupted() -> BuildEnd {
-    RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted)
 }
 
 fn stuck(state: &LoopState) -> String {

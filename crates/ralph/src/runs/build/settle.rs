@@ -1,0 +1,217 @@
+//! Runs the criteria between rounds and the review once they hold, and ends the loop if nothing remains.
+
+use super::shown::holding;
+use super::{A_DAY, BuildEnd, Builder};
+use crate::command::exit::{Exit, bad_state};
+use crate::command::journal::note;
+use crate::command::plan_import;
+use crate::command::screen::visible;
+use crate::runs::build::events::criteria;
+use crate::runs::engine::{self, RunEnd};
+use crate::runs::options::TOLD;
+use crate::runs::review::{self, Reviewed};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use ralph_core::evidence::completion_feedback;
+use ralph_core::evidence::receipt::Proof;
+use ralph_core::modes::build as rules;
+use ralph_core::state::PauseCause;
+use ralph_core::stop::{self, progress};
+use ralph_core::tasks::graph;
+use ralph_core::text::truncate::bounded;
+use ralph_hooks::delegate;
+use ralph_io::process::clock;
+use serde_json::json;
+
+/// What follows a run of the criteria.
+pub(super) enum Settled {
+    /// The loop has ended.
+    Over,
+    /// A criterion does not hold.
+    Open,
+    /// The review found something to fix.
+    Reviewed,
+    /// The review could not be made.
+    Rest(BuildEnd),
+}
+
+impl Settled {
+    fn is_over(&self) -> bool {
+        matches!(self, Settled::Over)
+    }
+}
+
+impl Builder<'_> {
+    /// Runs the criteria before the first round. Returns the end of the run if that is it: all of them
+    /// hold and no task is open, or the review could not be made.
+    pub(super) fn prove_first(&mut self) -> Result<Option<BuildEnd>> {
+        let state = self.order.file.read().map_err(bad_state)?;
+        let Some(state) = state.map(|loaded| loaded.state) else { return Ok(None) };
+        // A run that was killed may have left a box open. Before the criteria run: a receipt holds for
+        // the tree as it then is.
+        plan_import::tick(&state, &[]);
+        if state.acceptance_criteria.is_empty() || state.ending.is_some() {
+            return Ok(None);
+        }
+        let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
+        let is_over = match !state.task_graph.is_empty() && is_open {
+            true => self.prove().map(|_| false)?,
+            false => match self.settle()? {
+                Settled::Rest(end) => return Ok(Some(end)),
+                settled => settled.is_over(),
+            },
+        };
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        match is_over {
+            true => {
+                self.runner.screen.tell(&format!("{}; no round is needed", holding(&state)));
+            }
+            // Without tasks, the line about the whole run says the same.
+            false if state.task_graph.is_empty() => {}
+            false => self.runner.screen.tell(&holding(&state)),
+        }
+        self.order.answer.event("criteria", &state, criteria(&state))?;
+        Ok(is_over.then_some(RunEnd::Over))
+    }
+
+    /// The end of the run once all requested rounds are done. Criteria that only have to run need
+    /// no further round.
+    pub(super) fn after_its_rounds(&self) -> Result<BuildEnd> {
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
+            return Ok(RunEnd::Over);
+        };
+        let summary = graph::summary(&loaded.state.task_graph, clock::now());
+        if summary.all_done() && loaded.state.ending.is_none() {
+            match self.settle()? {
+                Settled::Over => return Ok(RunEnd::Over),
+                Settled::Rest(end) => return Ok(end),
+                Settled::Open | Settled::Reviewed => {}
+            }
+        }
+        Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
+    }
+
+    /// Runs the criteria that are due, in a process of their own, which can take on the recorded
+    /// environment. `None` if the user ended it.
+    fn prove(&self) -> Result<Option<Proof>> {
+        let (interrupts, began) = (self.runner.interrupts, clock::now());
+        let proof = delegate::prove_unless_ended(self.order.file, A_DAY, interrupts)?;
+        if let Some(proof) = &proof
+            && proof.trees.is_empty()
+            && !proof.problem.is_empty()
+        {
+            bail!("could not run the criteria: {}", proof.problem);
+        }
+        self.tell_attempts(began)?;
+        Ok(proof)
+    }
+
+    /// Reports what the commands that were started since then tried outside of the bounds.
+    fn tell_attempts(&self, since: Timestamp) -> Result<()> {
+        let (here, file) = (self.runner.here, self.order.file);
+        let Some(loaded) = file.read().map_err(bad_state)? else { return Ok(()) };
+        let mut state = loaded.state;
+        state.acceptance_criteria.retain(|one| {
+            let started = one.receipt.as_ref().and_then(|receipt| receipt.started_at);
+            started.is_some_and(|started| started >= since)
+        });
+        let lines = completion_feedback::out_of_bounds(&state);
+        for line in &lines {
+            self.runner.screen.tell(&visible(line));
+        }
+        if !lines.is_empty() {
+            let told = bounded(&lines.join(" "), TOLD);
+            note(here, file, &state, (self.runner.words.command, "criteria run"), &told);
+        }
+        Ok(())
+    }
+
+    /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
+    /// remains.
+    pub(super) fn settle(&self) -> Result<Settled> {
+        let Some(mut proof) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+        loop {
+            let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+            let due = state.and_then(|state| rules::review::due(&state, &proof));
+            let Some(number) = due else { break };
+            if let Some(settled) = self.review(number)? {
+                return Ok(settled);
+            }
+            // A file may have changed meanwhile.
+            let Some(again) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+            proof = again;
+        }
+        let now = clock::now();
+        let settled =
+            self.order.file.update(|state| (rules::settle(state, &proof, now), state.clone()));
+        let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
+        if is_settled {
+            engine::put_away(self.runner.here, self.order.file, &state)?;
+            return Ok(Settled::Over);
+        }
+        Ok(Settled::Open)
+    }
+
+    /// Has the changes reviewed. `None` if nothing that it found is in the way of the end.
+    fn review(&self, number: u32) -> Result<Option<Settled>> {
+        let (here, file) = (self.runner.here, self.order.file);
+        self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
+        let client = self.order.client;
+        let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
+        if let Reviewed::Clean(told) | Reviewed::Tasks(told) | Reviewed::Spent(told) = &reviewed {
+            self.runner.screen.tell(told);
+            let state = engine::last_state(here, file)?;
+            let round = state.reviews.last().map(|round| json!({"review": round}));
+            self.order.answer.event("reviewed", &state, round.unwrap_or_default())?;
+        }
+        Ok(match reviewed {
+            Reviewed::Clean(_) => None,
+            Reviewed::Tasks(_) => Some(Settled::Reviewed),
+            Reviewed::Spent(_) => {
+                let now = clock::now();
+                file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+                engine::put_away(here, file, &engine::last_state(here, file)?)?;
+                Some(Settled::Over)
+            }
+            Reviewed::Failed(why) => {
+                let why = format!("the changes could not be reviewed: {why}");
+                Some(Settled::Rest(RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram)))
+            }
+            Reviewed::Interrupted => Some(Settled::Rest(interrupted())),
+        })
+    }
+
+    /// Runs the criteria after a round for the goal, and counts the round. Returns what holds now.
+    pub(super) fn count_goal_round(&mut self) -> Result<String> {
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else {
+            return Ok(String::new());
+        };
+        let (work, tree) = (progress::print_of_work(&loaded.state, clock::now()), self.tree());
+        match self.settle()? {
+            Settled::Over => return Ok("all criteria hold".to_owned()),
+            Settled::Reviewed => {
+                return Ok("all criteria hold; the review found something to fix".to_owned());
+            }
+            Settled::Rest(end) => {
+                let why = end.why().to_owned();
+                self.runner.stop(end);
+                return Ok(why);
+            }
+            Settled::Open => {}
+        }
+        let (tree_after, now) = (self.tree(), clock::now());
+        let counted = self.order.file.update(|state| {
+            let trees = (work.as_str(), tree.as_deref(), tree_after.as_deref());
+            rules::count_goal_round(state, trees, now);
+            state.clone()
+        });
+        let Some(state) = counted.map_err(bad_state)? else { return Ok(String::new()) };
+        engine::put_away(self.runner.here, self.order.file, &state)?;
+        Ok(holding(&state))
+    }
+}
+
+/// The user has ended the run while criteria ran or reviewers read.
+fn interrupted() -> BuildEnd {
+    RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted)
+}

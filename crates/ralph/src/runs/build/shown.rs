@@ -1,0 +1,118 @@
+//! What a person and a program are told of the rounds.
+
+use super::events::{Answer, criteria};
+use super::{Builder, EndedRound};
+use crate::command::exit::bad_state;
+use crate::runs::client::{RoundOutcome, RoundResult};
+use crate::runs::engine;
+use crate::runs::screen::Whole;
+use anyhow::Result;
+use ralph_core::evidence::receipt;
+use ralph_core::state::{Criterion, LoopState};
+use ralph_core::tasks::graph;
+use ralph_core::text::plural::{counted, dollars, lasted, tokens};
+use ralph_io::process::clock;
+use serde_json::json;
+
+impl Builder<'_> {
+    /// Updates the line about the whole run.
+    pub(super) fn show(&self) -> Result<()> {
+        let Some(loaded) = self.order.file.read().map_err(bad_state)? else { return Ok(()) };
+        let state = loaded.state;
+        let summary = graph::summary(&state.task_graph, clock::now());
+        let (n_done, n_tasks, words) = match summary.total {
+            0 => {
+                let criteria = &state.acceptance_criteria;
+                let n_hold = criteria.iter().filter(|criterion| criterion.verified).count();
+                (n_hold, criteria.len(), holding(&state))
+            }
+            total => (summary.done, total, format!("{}/{total} tasks done", summary.done)),
+        };
+        // The hooks count as well, and earlier runs are in the state alone.
+        let (tokens, cost) = (state.usage.total().max(self.runner.tokens()), state.usage.cost);
+        self.runner.screen.whole(&Whole { n_done, n_tasks, words, tokens, cost });
+        Ok(())
+    }
+
+    /// The number of the last round that may begin, as far as it is known: the user's bound, that of
+    /// the loop, or one round for each open task.
+    pub(super) fn most_rounds(&self, state: &LoopState) -> u32 {
+        let summary = graph::summary(&state.task_graph, clock::now());
+        let open = u32::try_from(summary.total - summary.done).unwrap_or(u32::MAX);
+        let earlier = self.number.saturating_sub(1);
+        let more = match (self.order.rounds, open) {
+            (0, 0) => state.max_iterations.saturating_sub(state.iteration),
+            (0, open) => open,
+            (most, _) => return most,
+        };
+        earlier.saturating_add(more).max(self.number)
+    }
+
+    /// Prints the events of a round that is over.
+    pub(super) fn report(
+        &self,
+        session: &str,
+        ended: &EndedRound,
+        came: &RoundResult,
+    ) -> Result<()> {
+        if self.order.answer == Answer::Text {
+            return Ok(());
+        }
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        let outcome = match &came.outcome {
+            RoundOutcome::Finished { is_error: false, .. } => "finished",
+            RoundOutcome::Finished { .. } => "failed",
+            RoundOutcome::RateLimited { .. } => "rate_limited",
+            RoundOutcome::Overloaded { .. } => "overloaded",
+            RoundOutcome::Crashed { .. } => "crashed",
+            RoundOutcome::Ended => "interrupted",
+        };
+        let has_changed = self.tree.as_ref().zip(self.tree()).map(|(one, now)| *one != now);
+        let members = json!({"round": self.number, "session": session, "task": ended.task,
+            "outcome": outcome, "changed": has_changed, "seconds": came.duration.as_secs(),
+            "tokens": came.tokens.total(), "cost": came.cost, "what": ended.told});
+        self.order.answer.event("round ended", &state, members)?;
+        for id in &ended.finished {
+            let task = state.task_graph.iter().find(|task| task.id == *id);
+            let note = task.and_then(|task| task.result.as_deref());
+            self.order.answer.event("task done", &state, json!({"task": id, "note": note}))?;
+        }
+        if !state.acceptance_criteria.is_empty() {
+            self.order.answer.event("criteria", &state, criteria(&state))?;
+        }
+        Ok(())
+    }
+}
+
+/// `1 of 2 criteria hold`; empty without criteria. Names those that only a person can accept.
+pub(super) fn holding(state: &LoopState) -> String {
+    let criteria = &state.acceptance_criteria;
+    let (n_hold, n_reviewed) = receipt::count_met(criteria);
+    let holding = match criteria.len() {
+        0 => return String::new(),
+        total if n_reviewed > 0 => {
+            format!(
+                "{n_hold} of {} hold, {n_reviewed} reviewed",
+                counted(total, "criterion", "criteria")
+            )
+        }
+        1 => format!("{n_hold} of 1 criterion holds"),
+        total => format!("{n_hold} of {} hold", counted(total, "criterion", "criteria")),
+    };
+    let passed = |one: &&Criterion| one.receipt.as_ref().is_some_and(|receipt| receipt.passed);
+    let changed = criteria.iter().filter(|one| !one.verified && !one.meaning_changed.is_empty());
+    let changed: Vec<&str> = changed.filter(passed).map(|one| one.id.as_str()).collect();
+    match changed.as_slice() {
+        [] => holding,
+        changed => format!(
+            "{holding}; {} runs something else than you agreed to, `ralph criteria accept` takes it",
+            changed.join(", ")
+        ),
+    }
+}
+
+/// `12 s, 48 k tokens, $0.31`.
+pub(super) fn used(came: &RoundResult) -> String {
+    let seconds = i64::try_from(came.duration.as_secs()).unwrap_or(i64::MAX);
+    format!("{}, {}{}", lasted(seconds), tokens(came.tokens.total()), dollars(came.cost))
+}
