@@ -356,6 +356,14 @@ impl LoopState {
         }
     }
 
+    /// As [`LoopState::resume`], with the limits counted from zero again.
+    pub fn resume_anew(&mut self, now: Timestamp) {
+        self.resume();
+        self.iteration = 0;
+        self.started_at = Some(now);
+        self.usage.forget();
+    }
+
     /// Takes the text that is due with a tool call of the conversation.
     pub fn take_details(&mut self) -> String {
         if !self.details_due.is_empty() {

@@ -251,9 +251,18 @@ pub(crate) fn blocked(
         state.blocked = None;
         return None;
     };
-    state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
     state.progress.signal = Signal::Blocked;
-    Some(StopVerdict::LetGo(AllowReason::Blocked))
+    Some(wait_for_person(state, blocked.what, seen.now))
+}
+
+/// Pauses the loop until a person has done what stands in `why`, and lets the turn end.
+pub(crate) fn wait_for_person(
+    state: &mut LoopState,
+    why: impl Into<String>,
+    now: Timestamp,
+) -> StopVerdict {
+    state.pause(PauseCause::BlockedOnHuman, why, now);
+    StopVerdict::LetGo(AllowReason::Blocked)
 }
 
 /// The rules of a plain loop.

@@ -14,6 +14,7 @@ use crate::state::{
 use crate::stop::progress::stops;
 use crate::stop::{
     AllowReason, Routed, RouterStep, StopInputs, StopVerdict, all_hold, end, needs_proof, used_up,
+    wait_for_person,
 };
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
@@ -95,7 +96,7 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
 /// The rule at a stop, unless the user's wish or a running agent already lets the turn end.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     let Some(routed) = &seen.session else {
-        return rest(
+        return wait_for_person(
             state,
             "the router did not answer; `ralph session next` shows the reason",
             seen.now,
@@ -122,24 +123,16 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
         let next = bounded(routed.says.lines().next().unwrap_or_default(), 200);
         let detail =
             format!("no file of the orchestration changed at {}; next: {next}", stops(limit));
-        return rest(state, &detail, seen.now);
+        return wait_for_person(state, &detail, seen.now);
     }
     state.iteration += 1;
     state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
     StopVerdict::GoOn
 }
 
-fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
-    state.pause(PauseCause::BlockedOnHuman, why, now);
-    StopVerdict::LetGo(AllowReason::Blocked)
-}
-
 /// Continues an orchestration for the user. Limits count from zero again.
 pub fn take_up(state: &mut LoopState, now: Timestamp) {
-    state.resume();
-    state.iteration = 0;
-    state.started_at = Some(now);
-    state.usage.forget();
+    state.resume_anew(now);
     if let Some(session) = state.orchestration_mut() {
         (session.told_at, session.still) = (String::new(), 0);
     }

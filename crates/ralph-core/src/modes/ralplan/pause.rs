@@ -7,11 +7,9 @@
 
 use super::{NextPlanStep, next, position, short};
 use crate::protocol::reply::REASON_LIMIT;
-use crate::state::{
-    DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, RalplanState, Registration,
-};
+use crate::state::{DrivenTurn, EndingKind, LoopState, PlanPhase, RalplanState, Registration};
 use crate::stop::progress::stops;
-use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up, wait_for_person};
 use crate::text::hex::hex;
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
@@ -51,25 +49,17 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
         }
     } else if still >= limit {
         let detail = format!("the planning made no progress at {}", stops(limit));
-        return rest(state, &detail, now);
+        return wait_for_person(state, &detail, now);
     } else if let Some((_, detail)) = bound {
-        return rest(state, &format!("the planning {detail}"), now);
+        return wait_for_person(state, &format!("the planning {detail}"), now);
     }
     state.iteration += 1;
     StopVerdict::GoOn
 }
 
-fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
-    state.pause(PauseCause::BlockedOnHuman, why, now);
-    StopVerdict::LetGo(AllowReason::Blocked)
-}
-
 /// Continues a planning for the user. Limits count from zero again.
 pub fn take_up(state: &mut LoopState, now: Timestamp) {
-    state.resume();
-    state.iteration = 0;
-    state.started_at = Some(now);
-    state.usage.forget();
+    state.resume_anew(now);
     if let Some(plan) = state.ralplan_mut() {
         (plan.told_at, plan.still) = (String::new(), 0);
     }
@@ -192,6 +182,7 @@ mod tests {
     use super::super::step::tests::{awaiting, planning, reject_once};
     use super::*;
     use crate::modes::mode;
+    use crate::state::PauseCause;
     use crate::state::Phase;
     use crate::stop::decide;
     use crate::text::token::CompletionRequest;

@@ -5,9 +5,9 @@
 
 use super::MOST_IN_FOREGROUND;
 use crate::modes::parallel::Grant;
-use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, RefineState, Signal};
+use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, RefineState, Signal};
 use crate::stop::progress::stops;
-use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
+use crate::stop::{StopInputs, StopVerdict, used_up, wait_for_person};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use std::fmt::Write;
@@ -78,8 +78,7 @@ pub fn full(refining: &RefineState) -> String {
 /// and the criteria play no part in it.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
-        state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
-        return StopVerdict::LetGo(AllowReason::Blocked);
+        return wait_for_person(state, blocked.what, seen.now);
     }
     let (done, limit) = (state.iteration, state.stall_limit);
     let over = match (used_up(state, seen.now), state.refining_mut()) {
@@ -173,6 +172,7 @@ pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> Strin
 mod tests {
     use super::*;
     use crate::state::{Blocked, Phase};
+    use crate::stop::AllowReason;
     use jiff::Timestamp;
 
     fn state(open: u32, done: u32, n_calls: usize) -> LoopState {
