@@ -65,20 +65,26 @@ impl Checkpoint {
 /// The files of a repository, stored by git without a commit. Git deletes them after two weeks unless
 /// a checkpoint keeps them.
 #[derive(Debug)]
-pub struct TreeSnapshot(ScratchIndex);
+pub struct TreeSnapshot {
+    work: ScratchIndex,
+    /// The checkpoints that all loops had meanwhile.
+    earlier: Vec<Checkpoint>,
+}
 
 impl TreeSnapshot {
     /// Stores the files of the repository that holds `root`; `None` if there is no repository.
     pub fn of(root: &Path) -> Result<Option<TreeSnapshot>> {
         let Some(top) = tree::repository_root(root) else { return Ok(None) };
-        let work = ScratchIndex::gather(&top, work::Objects::Kept);
-        work.map(|work| Some(TreeSnapshot(work))).context("could not keep a checkpoint")
+        let gather = || ScratchIndex::gather(&top, work::Objects::Kept);
+        let (earlier, work) = work::beside(|| list(&top, None), gather);
+        let snapshot = work.and_then(|work| Ok(TreeSnapshot { work, earlier: earlier? }));
+        snapshot.map(Some).context("could not keep a checkpoint")
     }
 
     /// Keeps the files as a checkpoint of the loop, and removes old checkpoints. If nothing has changed
     /// since the loop's newest checkpoint, returns that one.
-    pub fn keep(&self, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
-        keep(&self.0, loop_id, about, now).context("could not keep a checkpoint")
+    pub fn keep(self, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
+        keep(&self.work, self.earlier, loop_id, about, now).context("could not keep a checkpoint")
     }
 }
 
@@ -98,11 +104,16 @@ pub fn head(root: &Path) -> Option<String> {
     git::line(command.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])).ok()
 }
 
-/// Commits the gathered tree and points the loop's next ref at it.
-fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
+/// Commits the gathered tree and points the loop's next ref at it. `all` are the checkpoints of all loops.
+fn keep(
+    work: &ScratchIndex,
+    mut all: Vec<Checkpoint>,
+    loop_id: &str,
+    about: &str,
+    now: Timestamp,
+) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
     for attempt in 0..ATTEMPTS {
-        let all = list(work.root(), None)?;
         let own = all.iter().filter(|checkpoint| checkpoint.loop_id() == loop_id);
         let newest = own.max_by_key(|checkpoint| checkpoint.number);
         if let Some(newest) = newest.filter(|newest| newest.tree == work.tree()) {
@@ -125,6 +136,8 @@ fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Resu
             let _ = prune(work.root(), loop_id, all, (CHECKPOINTS, LONGEST_KEPT), now);
             return Ok(kept);
         }
+        // Another process was faster.
+        all = list(work.root(), None)?;
     }
     bail!("could not find a free number below `{REFS}{loop_id}/`")
 }

@@ -6,7 +6,7 @@
 
 use super::look::{is_ours, top};
 use super::work::{Objects, ScratchIndex};
-use super::{Checkpoint, comparing, keep};
+use super::{Checkpoint, comparing, keep, list};
 use crate::git::tree_id::readable;
 use crate::{git, process::clock};
 use anyhow::{Context, Result};
@@ -46,7 +46,7 @@ pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
     let work = ScratchIndex::gather(&top(root)?, Objects::Kept)
         .context("could not save the present state; nothing was restored")?;
     let about = format!("before restoring {number}");
-    let before = keep(&work, checkpoint.loop_id(), &about, clock::now())
+    let before = keep(&work, list(work.root(), None)?, checkpoint.loop_id(), &about, clock::now())
         .context("could not save the present state; nothing was restored")?;
     let listed = differences(&work, checkpoint)?;
     let changes: Vec<RestoreChange<'_>> = parse(&listed);

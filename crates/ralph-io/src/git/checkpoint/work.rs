@@ -10,8 +10,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 /// The pathspecs that make git skip our own folders; `progress::is_ours` decides the same for a
 /// path.
@@ -82,8 +84,17 @@ impl ScratchIndex {
         }
         let mut work = ScratchIndex::copy(root, objects, filters)?;
         work.is_whole = work.add_all()?;
-        work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
+        let (tree, litter) = beside(|| work.write_tree(), || work.litter());
+        let litter = litter?;
+        work.tree = match litter.is_empty() {
+            true => tree?,
+            false => work.remove(litter).and_then(|()| work.write_tree())?,
+        };
         Ok(work)
+    }
+
+    fn write_tree(&self) -> Result<String> {
+        git::line(self.command().args(["write-tree", "--missing-ok"]))
     }
 
     /// Copies the user's index, and clears the bits that tell git not to check a file.
@@ -221,7 +232,6 @@ impl ScratchIndex {
         }
         let added = git::answer(&mut command)?;
         self.add_submodules()?;
-        self.leave_out_litter()?;
         Ok(added.0)
     }
 
@@ -238,17 +248,29 @@ impl ScratchIndex {
         git::output(command.stdin(self.input("submodules", &paths)?)).map(drop)
     }
 
-    /// Removes from the index what a killed client left in the working tree.
-    fn leave_out_litter(&self) -> Result<()> {
-        let left = litter::added(&self.root, &mut self.command())?;
-        if left.is_empty() {
-            return Ok(());
-        }
+    /// The files in the index that a killed client left in the working tree.
+    fn litter(&self) -> Result<Vec<Vec<u8>>> {
+        litter::added(&self.root, &mut self.command())
+    }
+
+    fn remove(&self, paths: Vec<Vec<u8>>) -> Result<()> {
         let mut command = self.command();
         command.args(["update-index", "--force-remove", "-z", "--stdin"]);
-        let paths: Vec<u8> = left.into_iter().flat_map(|path| [path, vec![0]].concat()).collect();
-        git::output(command.stdin(self.input("litter", &paths)?)).map(drop)
+        let paths: Vec<u8> = paths.into_iter().flat_map(|path| [path, vec![0]].concat()).collect();
+        git::output(command.stdin(self.input("removed", &paths)?)).map(drop)
     }
+}
+
+/// Runs both at the same time. The start of a git takes longer than its work in a small repository.
+pub(super) fn beside<A: Send, B>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B,
+) -> (A, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
+    })
 }
 
 /// Makes Ralph the author and committer.
