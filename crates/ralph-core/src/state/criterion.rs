@@ -73,11 +73,6 @@ impl Criterion {
         self
     }
 
-    /// True if something can decide whether the criterion holds: a command, or a reviewer.
-    pub fn is_decidable(&self) -> bool {
-        self.review.is_some() || !self.verification_command.trim().is_empty()
-    }
-
     /// What decides whether the criterion holds, as `--ac` takes it: a command, or
     /// `review: QUESTION`.
     pub fn decided_by(&self) -> Cow<'_, str> {
