@@ -50,6 +50,22 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     file.sync_data()
 }
 
+/// As [`write()`], without a sync, for a file that knows itself when it is damaged: after a power cut it may
+/// be gone or torn.
+pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
 /// Writes the bytes, given in parts, to the file at `spare`, syncs it, and exchanges the two names, so that `path`
 /// holds the new bytes and `spare` the old ones. Both must be in the same folder.
 ///

@@ -117,7 +117,7 @@ impl Trees {
     pub(super) fn remember(&self, paths: &[String]) -> Result<()> {
         let tree = within(&self.now, paths);
         let path = self.folder.join(tree.id());
-        if path.exists() { Ok(()) } else { tree.save(&path) }
+        if path.exists() { Ok(()) } else { tree.save_unsynced(&path) }
     }
 
     /// The first files that changed since an earlier tree; empty if that tree was not saved.

@@ -11,11 +11,9 @@ use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::names::Names;
 use super::read::{PathContent, Read};
 use crate::project::trusted_read;
+use crate::store::atomic;
 use rustix::fs::Stat;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 const MARK: &[u8] = b"ralph-digests-1\n";
@@ -154,7 +152,8 @@ pub(crate) fn count(bytes: &[u8], root: &Path) -> Option<usize> {
 pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: &CacheUpdate<'_>) {
     let Some(path) = path else { return };
     if seen.is_worth_writing(before) {
-        let _ = write(path, &seen.render(root));
+        // A torn one does not match its checksum and is not used.
+        let _ = atomic::write_unsynced(path, &seen.render(root));
     }
 }
 
@@ -191,21 +190,6 @@ impl CacheUpdate<'_> {
         }
         end(bytes)
     }
-}
-
-/// Not synced to disk: after a crash, a torn cache does not match its checksum and is not used.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let written = options
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
 }
 
 #[cfg(test)]

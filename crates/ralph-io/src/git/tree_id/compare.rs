@@ -39,6 +39,17 @@ impl Listing {
 
     /// Writes the listing to a private file.
     pub fn save(&self, path: &Path) -> Result<()> {
+        atomic::write(path, &self.sealed())
+    }
+
+    /// As [`Listing::save`], without waiting for the disk: after a power cut, what the listing explained
+    /// stays unexplained.
+    pub fn save_unsynced(&self, path: &Path) -> Result<()> {
+        let written = atomic::write_unsynced(path, &self.sealed());
+        written.with_context(|| format!("could not write `{}`", path.display()))
+    }
+
+    fn sealed(&self) -> Vec<u8> {
         let mut bytes = begin(MARK);
         put(&mut bytes, &self.base);
         bytes.extend((self.len() as u64).to_le_bytes());
@@ -49,7 +60,7 @@ impl Listing {
             bytes.extend(record.digest);
             last = name;
         }
-        atomic::write(path, &end(bytes))
+        end(bytes)
     }
 
     /// Reads what [`Listing::save`] wrote; `None` if there is no such file.
