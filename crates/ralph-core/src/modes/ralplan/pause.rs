@@ -51,7 +51,7 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
         let detail = format!("the planning made no progress at {}", stops(limit));
         return wait_for_person(state, &detail, now);
     } else if let Some((_, detail)) = bound {
-        return wait_for_person(state, &format!("the planning {detail}"), now);
+        return wait_for_person(state, format!("the planning {detail}"), now);
     }
     state.iteration += 1;
     StopVerdict::GoOn
