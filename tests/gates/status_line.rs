@@ -40,11 +40,12 @@ fn a_status_line_takes_less_than_5_ms() {
     });
 }
 
+/// With a thousand tasks of which nothing is known, as before the first stop: all are read.
 #[test]
-fn a_status_line_runs_at_most_12_million_instructions() {
+fn a_status_line_runs_at_most_20_million_instructions() {
     gate("instructions of a status line", || {
         let counted = valgrind::instructions(&scene().status_line()?)?;
-        at_most("ralph statusline", "instructions", counted, 12_000_000);
+        at_most("ralph statusline", "instructions", counted, 20_000_000);
         Ok(())
     });
 }
