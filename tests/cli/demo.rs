@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// A home and a folder for temporary files, both empty, and the executables in a folder of their
 /// own, where a test may replace them.
-struct Place {
+struct DemoFolder {
     root: TempDir,
 }
 
@@ -23,12 +23,12 @@ const HOOKS: [&str; 5] = [
     "ralph-session-context",
 ];
 
-impl Place {
-    fn new() -> Place {
+impl DemoFolder {
+    fn new() -> DemoFolder {
         // Beside the executables, so that they can be linked: to run a copy that was just written
         // fails while another thread of the tests is starting a child.
         let parent = executables().parent().unwrap();
-        let place = Place { root: tempfile::tempdir_in(parent).unwrap() };
+        let place = DemoFolder { root: tempfile::tempdir_in(parent).unwrap() };
         for folder in ["bin", "home", "tmp"] {
             fs::create_dir(place.at(folder)).unwrap();
         }
@@ -68,7 +68,7 @@ fn is_empty(folder: &Path) -> bool {
 
 #[test]
 fn the_account_tells_the_loop_from_its_start_to_its_end() {
-    let run = Place::new().demo(&[]).exits(0);
+    let run = DemoFolder::new().demo(&[]).exits(0);
     let mut rest = run.stdout.as_str();
     for part in [
         "person /ralph \"make greet.sh greet\" --max-iterations 5",
@@ -105,7 +105,7 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
 
 #[test]
 fn the_account_fits_a_plain_terminal() {
-    let run = Place::new().demo(&[]).exits(0);
+    let run = DemoFolder::new().demo(&[]).exits(0);
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(lines.len() < 40, "{} lines", lines.len());
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{run:?}");
@@ -114,7 +114,7 @@ fn the_account_fits_a_plain_terminal() {
 
 #[test]
 fn nothing_is_left_behind_and_the_home_is_not_touched() {
-    let place = Place::new();
+    let place = DemoFolder::new();
     place.demo(&[]).exits(0);
     assert!(is_empty(&place.at("tmp")));
     assert!(is_empty(&place.at("home")));
@@ -122,7 +122,7 @@ fn nothing_is_left_behind_and_the_home_is_not_touched() {
 
 #[test]
 fn what_is_kept_holds_the_archived_loop() {
-    let place = Place::new();
+    let place = DemoFolder::new();
     let run = place.demo(&["--keep"]).exits(0);
     let kept = run.stdout.lines().find_map(|line| line.strip_prefix("Kept in ")).unwrap();
     let name = run.stdout.lines().find_map(|line| line.strip_prefix("ralph_archive_")).unwrap();
@@ -139,7 +139,7 @@ fn a_hook_that_lets_everything_go_makes_it_fail() {
         ("ralph-pre-tool-use", "expected a denial"),
         ("ralph-stop-hook", "expected a turn that goes on"),
     ] {
-        let place = Place::new();
+        let place = DemoFolder::new();
         place.let_everything_go(hook);
         let run = place.demo(&[]).exits(1);
         assert!(run.stdout.contains("let it go"), "{hook}: {run:?}");
@@ -151,7 +151,7 @@ fn a_hook_that_lets_everything_go_makes_it_fail() {
 
 #[test]
 fn a_missing_hook_is_named() {
-    let place = Place::new();
+    let place = DemoFolder::new();
     fs::remove_file(place.at("bin/ralph-stop-hook")).unwrap();
     let run = place.demo(&[]).exits(4);
     assert!(run.stderr.contains("could not find ralph-stop-hook in"), "{run:?}");

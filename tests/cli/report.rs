@@ -5,6 +5,6 @@ mod command;
 mod kept;
 mod page;
 mod pictures;
-mod place;
+mod project;
 mod refined;
 mod story;

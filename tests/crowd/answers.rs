@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What a process said.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum ProcessAnswer {
     /// The turn goes on; the iteration that the text for the model names.
     WentOn(u64),
     /// The person is told something, or the model is.
@@ -24,7 +24,7 @@ pub(crate) enum Said {
 
 /// Reads an answer; panics where it is none that its reader understands.
 #[track_caller]
-pub(crate) fn said(answer: &Answer) -> Said {
+pub(crate) fn said(answer: &Answer) -> ProcessAnswer {
     for word in ["panic", "internal error", "RUST_BACKTRACE"] {
         assert!(!answer.err.contains(word), "{answer:?}");
     }
@@ -32,30 +32,30 @@ pub(crate) fn said(answer: &Answer) -> Said {
 }
 
 #[track_caller]
-fn by_command(answer: &Answer) -> Said {
+fn by_command(answer: &Answer) -> ProcessAnswer {
     if answer.err.contains("has held") {
-        return Said::GaveUp(answer.err.clone());
+        return ProcessAnswer::GaveUp(answer.err.clone());
     }
     match answer.code {
-        Some(0) => Said::Done(answer.out.clone()),
-        Some(1) => Said::No(answer.err.clone()),
+        Some(0) => ProcessAnswer::Done(answer.out.clone()),
+        Some(1) => ProcessAnswer::No(answer.err.clone()),
         _ => panic!("neither yes nor no: {answer:?}"),
     }
 }
 
 #[track_caller]
-fn by_hook(answer: &Answer) -> Said {
+fn by_hook(answer: &Answer) -> ProcessAnswer {
     assert_eq!(answer.code, Some(0), "{answer:?}");
     if answer.out.is_empty() && !answer.err.is_empty() {
         let err = &answer.err;
         assert!(err.starts_with(&format!("{}: ", answer.name)), "{answer:?}");
         assert!(err.ends_with('\n') && err.lines().count() == 1, "{answer:?}");
         assert!(err.contains("has held"), "no complaint was to be expected: {answer:?}");
-        return Said::GaveUp(err.clone());
+        return ProcessAnswer::GaveUp(err.clone());
     }
     assert_eq!(answer.err, "", "{answer:?}");
     if answer.out.is_empty() {
-        return Said::Nothing;
+        return ProcessAnswer::Nothing;
     }
     assert_eq!(answer.out.lines().count(), 1, "{answer:?}");
     let reply: Value =
@@ -63,19 +63,19 @@ fn by_hook(answer: &Answer) -> Said {
     understood(&reply).unwrap_or_else(|| panic!("not understood: {answer:?}"))
 }
 
-fn understood(reply: &Value) -> Option<Said> {
+fn understood(reply: &Value) -> Option<ProcessAnswer> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let specific = &reply["hookSpecificOutput"];
     if specific["permissionDecision"] == "deny" {
-        return Some(Said::Denied);
+        return Some(ProcessAnswer::Denied);
     }
     if specific["hookEventName"] == "Stop" {
-        return iteration(specific["additionalContext"].as_str()?).map(Said::WentOn);
+        return iteration(specific["additionalContext"].as_str()?).map(ProcessAnswer::WentOn);
     }
     // What a loop that was continued, started, paused or ended has to say.
     let places = [&reply["systemMessage"], &reply["stopReason"], &reply["reason"]];
     let spoken = places.into_iter().find_map(text);
-    spoken.or_else(|| text(&specific["additionalContext"])).map(Said::Spoke)
+    spoken.or_else(|| text(&specific["additionalContext"])).map(ProcessAnswer::Spoke)
 }
 
 /// `Ralph 7/1000: …`
@@ -89,7 +89,7 @@ pub(crate) fn iterations(answers: &[Answer]) -> Vec<u64> {
     let mut all: Vec<u64> = answers
         .iter()
         .filter_map(|answer| match said(answer) {
-            Said::WentOn(iteration) => Some(iteration),
+            ProcessAnswer::WentOn(iteration) => Some(iteration),
             _ => None,
         })
         .collect();
@@ -100,7 +100,7 @@ pub(crate) fn iterations(answers: &[Answer]) -> Vec<u64> {
 /// The answers in which the person is told that the loop has ended in this way.
 pub(crate) fn announcements(answers: &[Answer], ending: &str) -> usize {
     let tells = |answer: &&Answer| match said(answer) {
-        Said::Spoke(text) => text.contains(announcement(ending)),
+        ProcessAnswer::Spoke(text) => text.contains(announcement(ending)),
         _ => false,
     };
     answers.iter().filter(tells).count()

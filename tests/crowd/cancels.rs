@@ -1,6 +1,6 @@
 //! A person ends the loop while its stops are on their way.
 
-use crate::answers::{self, Said, said};
+use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
 use crate::endings::{archive, stops};
 use crate::one_loop::{check_wait, looping};
@@ -75,7 +75,8 @@ fn check_cancelled_once(world: &World, mut answers: Vec<Answer>) {
     answers.push(calls::alone(stops(world, 1, "after the end").remove(0)));
     answers.iter().for_each(check_wait);
     let stops: Vec<&Answer> = answers.iter().filter(|answer| answer.is("stop")).collect();
-    let told = stops.iter().filter(|answer| matches!(said(answer), Said::Spoke(_))).count();
+    let told =
+        stops.iter().filter(|answer| matches!(said(answer), ProcessAnswer::Spoke(_))).count();
     assert!(told <= 1, "{stops:?}");
     assert_eq!(world.ending(), "cancelled");
     assert!(!world.has_entry());

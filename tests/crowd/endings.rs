@@ -1,6 +1,6 @@
 //! Many stops that could each end the loop: it ends once, and is told of once.
 
-use crate::answers::{self, Said, said};
+use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
 use crate::one_loop::check_wait;
 use crate::size::size;
@@ -66,7 +66,11 @@ pub(crate) fn check_ended_once(world: &World, mut answers: Vec<Answer>, ending: 
         check_wait(answer);
         let may = matches!(
             said(answer),
-            Said::WentOn(_) | Said::Nothing | Said::GaveUp(_) | Said::Done(_) | Said::No(_)
+            ProcessAnswer::WentOn(_)
+                | ProcessAnswer::Nothing
+                | ProcessAnswer::GaveUp(_)
+                | ProcessAnswer::Done(_)
+                | ProcessAnswer::No(_)
         );
         assert!(
             may || answers::announcements(std::slice::from_ref(answer), ending) == 1,

@@ -1,7 +1,7 @@
 //! A process that was stopped while it held a lock delays the others, each for a bounded time, and
 //! loses nothing: it goes on later, or is killed, and everything is as if it had been slow.
 
-use crate::answers::{self, Said, said};
+use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
 use crate::endings::{archive, stops};
 use crate::held::{self, Held, stopped_at};
@@ -161,10 +161,10 @@ const WRITERS: [&str; 8] =
 fn check_writers_gave_up(answers: &[Answer]) {
     check_gave_up(answers, &[&WRITERS[..], &["cancel"]].concat());
     let find = |what: &str| answers.iter().find(|answer| answer.what == what).unwrap();
-    assert_eq!(said(find("tool")), Said::Denied);
-    assert!(matches!(said(find("compacted")), Said::Spoke(_)));
+    assert_eq!(said(find("tool")), ProcessAnswer::Denied);
+    assert!(matches!(said(find("compacted")), ProcessAnswer::Spoke(_)));
     for reader in ["status", "explain"] {
-        assert!(matches!(said(find(reader)), Said::Done(_)));
+        assert!(matches!(said(find(reader)), ProcessAnswer::Done(_)));
     }
 }
 
@@ -235,7 +235,7 @@ fn check_cancelled(world: &World, n_lines: usize) {
     let first = calls::alone(stops(world, 1, "x").remove(0));
     let second = calls::alone(stops(world, 1, "x").remove(0));
     assert_eq!(answers::announcements(&[first], "cancelled"), 1);
-    assert_eq!(said(&second), Said::Nothing);
+    assert_eq!(said(&second), ProcessAnswer::Nothing);
     assert_eq!(world.ending(), "cancelled");
     assert_eq!(world.archived()[0]["iteration"], 1);
     let lines = written::lines(&archive(world));
@@ -252,7 +252,7 @@ fn completion_before_the_move() {
     let (out, err) = held.go_on();
     assert!(out.contains("Ralph: done, without proof"), "{out}{err}");
     assert!(!world.has_entry());
-    assert_eq!(said(&calls::alone(stops(&world, 1, "x").remove(0))), Said::Nothing);
+    assert_eq!(said(&calls::alone(stops(&world, 1, "x").remove(0))), ProcessAnswer::Nothing);
     assert_eq!(world.ending(), "complete_unverified");
 }
 
@@ -264,7 +264,7 @@ fn verify() {
         Caller::hook(what, &world, "ralph-stop-hook", "settings", &stop(&world, "RALPH_COMPLETE"))
     };
     let refused = answers_beside(vec![(request("stop refused"), 10_000)]);
-    assert_eq!(said(&refused[0]), Said::WentOn(2));
+    assert_eq!(said(&refused[0]), ProcessAnswer::WentOn(2));
     let details = world.state()["details_due"].clone();
     assert!(details.as_str().is_some_and(|text| text.contains("being run already")), "{details}");
     let others = answers_beside(vec![

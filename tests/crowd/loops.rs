@@ -1,6 +1,6 @@
 //! Very many loops on one home, each in a session of its own.
 
-use crate::answers::{self, Said, said};
+use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
 use crate::chance::{self, Chance};
 use crate::size::size;
@@ -125,7 +125,7 @@ impl Many {
         eprintln!("{} starts in {:?}", answers.len(), began.elapsed());
         for answer in &answers {
             assert!(answer.took() < Duration::from_secs(10), "{answer:?}");
-            if matches!(said(answer), Said::Spoke(text) if text.contains(" has held ")) {
+            if matches!(said(answer), ProcessAnswer::Spoke(text) if text.contains(" has held ")) {
                 tally::gave_up();
                 let session =
                     self.sessions.iter().find(|it| answer.what == format!("start {}", it.0));
@@ -172,7 +172,7 @@ impl Many {
                 .iter()
                 .filter(|answer| answer.what.ends_with(&end))
                 .map(|answer| match said(answer) {
-                    Said::WentOn(iteration) => iteration,
+                    ProcessAnswer::WentOn(iteration) => iteration,
                     _ => panic!("{answer:?}"),
                 })
                 .collect();
@@ -221,7 +221,7 @@ impl Many {
                 answers::announcement("cancelled")
             };
             let text = match said(answer) {
-                Said::Spoke(text) | Said::Done(text) => text,
+                ProcessAnswer::Spoke(text) | ProcessAnswer::Done(text) => text,
                 _ => panic!("{answer:?}"),
             };
             assert!(text.contains(ending), "{answer:?}");
@@ -295,7 +295,7 @@ impl Many {
         };
         let elsewhere = self.with(Fate::Runs).len() + self.with(Fate::IsCancelledInTerminal).len();
         assert_eq!(answers::announcements(&stops("first"), "cancelled"), elsewhere);
-        assert!(stops("second").iter().all(|answer| said(answer) == Said::Nothing));
+        assert!(stops("second").iter().all(|answer| said(answer) == ProcessAnswer::Nothing));
         assert_eq!(self.listed("manifest"), N_PROJECTS, "no session is bound any more");
         assert_eq!(self.listed("archive"), self.sessions.len());
     }
@@ -357,7 +357,7 @@ fn count_lines(command: Command, payload: &Value, log: &Path) -> Option<usize> {
 
 #[track_caller]
 fn check_started(answer: &Answer) {
-    let started = matches!(said(answer), Said::Spoke(text) if text.contains(" started"));
+    let started = matches!(said(answer), ProcessAnswer::Spoke(text) if text.contains(" started"));
     assert!(started, "{answer:?}");
 }
 

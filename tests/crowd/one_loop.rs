@@ -1,6 +1,6 @@
 //! Hooks and commands of all kinds at once on one loop, round after round.
 
-use crate::answers::{self, Said, said};
+use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
 use crate::chance::{self, Chance};
 use crate::mix::{self, Round};
@@ -59,7 +59,7 @@ fn rounds(seed: u64, restless: bool) {
         }
         if after.state["phase"] == "paused" {
             let resumed = calls::alone(Caller::terminal("resume", &world, &["resume"]));
-            assert!(matches!(said(&resumed), Said::Done(_)), "{resumed:?}");
+            assert!(matches!(said(&resumed), ProcessAnswer::Done(_)), "{resumed:?}");
         }
     }
 }
@@ -101,19 +101,19 @@ fn check_iterations(before: &Stand, after: &Stand, answers: &[Answer]) {
 fn check_journal(before: &Stand, after: &Stand, answers: &[Answer]) {
     let new = &after.lines[before.lines.len()..];
     let is_written = |answer: &&Answer| {
-        answer.is("stop") || (answer.is("denied") && said(answer) == Said::Denied)
+        answer.is("stop") || (answer.is("denied") && said(answer) == ProcessAnswer::Denied)
     };
     written::check_each(new, &answers.iter().filter(is_written).collect::<Vec<_>>());
-    let count = |kind: &str, wanted: &dyn Fn(&Said) -> bool| {
+    let count = |kind: &str, wanted: &dyn Fn(&ProcessAnswer) -> bool| {
         answers.iter().filter(|answer| answer.is(kind) && wanted(&said(answer))).count()
     };
-    let paused = |said: &Said| matches!(said, Said::Done(text) if text.contains("may finish"));
+    let paused = |said: &ProcessAnswer| matches!(said, ProcessAnswer::Done(text) if text.contains("may finish"));
     assert_eq!(written::count(new, "ralph pause", "paused"), count("pause", &paused));
-    let done = |said: &Said| matches!(said, Said::Done(_));
+    let done = |said: &ProcessAnswer| matches!(said, ProcessAnswer::Done(_));
     assert_eq!(written::count(new, "ralph resume", "resumed"), count("resume", &done));
-    let spoke = |said: &Said| matches!(said, Said::Spoke(_));
+    let spoke = |said: &ProcessAnswer| matches!(said, ProcessAnswer::Spoke(_));
     assert_eq!(written::count(new, "SessionStart", "reminded"), count("compacted", &spoke));
-    let kept = |said: &Said| !matches!(said, Said::GaveUp(_));
+    let kept = |said: &ProcessAnswer| !matches!(said, ProcessAnswer::GaveUp(_));
     assert_eq!(written::count(new, "StopFailure", "paused"), count("failed", &kept));
 }
 
@@ -123,7 +123,7 @@ fn check_journal(before: &Stand, after: &Stand, answers: &[Answer]) {
 fn check_tasks(after: &Stand, answers: &[Answer]) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let tasks = after.state["task_graph"].as_array().cloned().unwrap_or_default();
-    for answer in answers.iter().filter(|answer| matches!(said(answer), Said::Done(_))) {
+    for answer in answers.iter().filter(|answer| matches!(said(answer), ProcessAnswer::Done(_))) {
         let tag = answer.what.split(' ').nth(1).unwrap();
         let found =
             |member: &str, value: &str| tasks.iter().filter(|it| it[member] == value).count();
@@ -146,7 +146,7 @@ pub(crate) fn check_wait(answer: &Answer) {
         _ => 15,
     };
     assert!(answer.took() < Duration::from_secs(seconds), "{answer:?} took {:?}", answer.took());
-    if matches!(said(answer), Said::GaveUp(_)) {
+    if matches!(said(answer), ProcessAnswer::GaveUp(_)) {
         tally::gave_up();
     }
 }
@@ -175,9 +175,11 @@ fn registrations() {
         let (counting, other): (Vec<&Answer>, Vec<&Answer>) =
             answers.iter().partition(|answer| answer.what.ends_with("settings"));
         written::check_each(&after.lines[before.lines.len()..], &counting);
-        assert!(other.iter().all(|answer| said(answer) == Said::Nothing), "{other:?}");
-        let gave_up =
-            counting.iter().filter(|answer| matches!(said(answer), Said::GaveUp(_))).count();
+        assert!(other.iter().all(|answer| said(answer) == ProcessAnswer::Nothing), "{other:?}");
+        let gave_up = counting
+            .iter()
+            .filter(|answer| matches!(said(answer), ProcessAnswer::GaveUp(_)))
+            .count();
         assert_eq!(after.iteration(), before.iteration() + (n_events - gave_up) as u64);
     }
 }

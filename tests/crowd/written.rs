@@ -1,6 +1,6 @@
 //! What the journals hold, beside what was answered.
 
-use crate::answers::{self, Said};
+use crate::answers::{self, ProcessAnswer};
 use crate::calls::Answer;
 use ralph_io::{store::digest, store::journal};
 use std::path::Path;
@@ -29,11 +29,11 @@ pub(crate) fn check_each(lines: &[journal::JournalEntry], answers: &[&Answer]) {
             .map(|line| line.decision.as_str())
             .collect();
         let expected: &[&str] = match answers::said(answer) {
-            Said::WentOn(_) => &["go on"],
-            Said::Denied => &["denied"],
-            Said::GaveUp(_) => &[],
+            ProcessAnswer::WentOn(_) => &["go on"],
+            ProcessAnswer::Denied => &["denied"],
+            ProcessAnswer::GaveUp(_) => &[],
             // A person who was not told of a pause is told at the stop.
-            Said::Nothing | Said::Spoke(_) => &["let go"],
+            ProcessAnswer::Nothing | ProcessAnswer::Spoke(_) => &["let go"],
             other => panic!("{other:?} is not asked about here"),
         };
         assert_eq!(found, expected, "the journal's lines of {answer:?}");

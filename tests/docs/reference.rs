@@ -179,11 +179,11 @@ fn the_settings_in_our_documents_fit_the_schema() {
 }
 
 /// A person's machine with nothing on it but `ralph`, and a repository.
-struct Place(tempfile::TempDir);
+struct ReferenceFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl ReferenceFolder {
+    fn new() -> ReferenceFolder {
+        let place = ReferenceFolder(tempfile::tempdir().unwrap());
         for folder in ["home", "project"] {
             fs::create_dir(place.0.path().join(folder)).unwrap();
         }
@@ -228,7 +228,7 @@ fn collect(folder: &Path, states: &mut Vec<Value>) {
 
 #[test]
 fn states_that_ralph_writes_fit_the_schema_and_it_knows_each_member() {
-    let place = Place::new();
+    let place = ReferenceFolder::new();
     place.ralph(&["start", "--ac", "it is there=test -d .git", "--session", "s-1", "Look"]);
     place.ralph(&["task", "add", "Write it", "--file", "a.txt", "--condition", "it is there"]);
     place.ralph(&["task", "claim", "--owner", "ann", "--lease", "30"]);

@@ -1,10 +1,10 @@
 //! `cargo install`, as the documents have it: two packages into one folder.
 
-use crate::world::{HOOKS, Said, World, repository, said};
+use crate::world::{CommandResult, HOOKS, World, repository, said};
 use std::path::{Path, PathBuf};
 
 /// What cargo itself needs of this machine; the executables are those of the tests, not built anew.
-fn cargo_install(world: &World, package: &str) -> Said {
+fn cargo_install(world: &World, package: &str) -> CommandResult {
     let mut command = world.command(env!("CARGO"));
     let home = |variable: &str, folder: &str| {
         let set = std::env::var_os(variable).map(PathBuf::from);

@@ -1,6 +1,6 @@
 //! What `ralph doctor` says of a home that is well, and of each breakage.
 
-use crate::world::{Said, World, fixture, repository, said};
+use crate::world::{CommandResult, World, fixture, repository, said};
 use ralph_core::protocol::client_version::ClientFeature;
 use serde_json::{Value, json};
 use std::fs;
@@ -34,7 +34,7 @@ fn installed() -> World {
 }
 
 #[track_caller]
-fn fails(world: &World, expected: &str) -> Said {
+fn fails(world: &World, expected: &str) -> CommandResult {
     world.ralph(&["doctor"]).exit(1).says(expected).does_not_say("all is well")
 }
 

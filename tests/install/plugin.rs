@@ -1,17 +1,17 @@
 //! `ralph install --plugin DIR`, the scripts in `bin/` of the repository, and the doctor on a plugin.
 
-use crate::world::{HOOKS, Said, World, repository, said};
+use crate::world::{CommandResult, HOOKS, World, repository, said};
 use ralph_core::protocol::registration::plugin_hooks_json;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-fn make(world: &World) -> Said {
+fn make(world: &World) -> CommandResult {
     world.ralph(&["install", "--plugin", world.path("plugin").to_str().unwrap()])
 }
 
-fn unmake(world: &World) -> Said {
+fn unmake(world: &World) -> CommandResult {
     world.ralph(&["uninstall", "--plugin", world.path("plugin").to_str().unwrap()])
 }
 
@@ -170,7 +170,7 @@ fn the_doctor_names_a_plugin_that_is_not_whole() {
 }
 
 /// One of the scripts in `bin/`, with an event, in a home with or without executables.
-fn script(world: &World, name: &str, event: &str) -> Said {
+fn script(world: &World, name: &str, event: &str) -> CommandResult {
     let mut command = world.command(repository().join("bin").join(name));
     command.arg("plugin").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = command.spawn().unwrap();

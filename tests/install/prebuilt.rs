@@ -1,6 +1,6 @@
 //! `install.sh --prebuilt`: a release from a file or a URL, its checksum, and no Rust.
 
-use crate::world::{HOOKS, Said, World, repository, said};
+use crate::world::{CommandResult, HOOKS, World, repository, said};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -45,7 +45,7 @@ fn file(world: &World) -> String {
 }
 
 /// Runs the script as the document has it: through a pipe, so that no repository is around it.
-fn install_sh(world: &World, args: &[&str]) -> Said {
+fn install_sh(world: &World, args: &[&str]) -> CommandResult {
     let script = fs::File::open(repository().join("install.sh")).unwrap();
     let mut command = world.command("sh");
     command.args(["-s", "--"]).args(args).stdin(Stdio::from(script));

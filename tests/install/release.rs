@@ -1,7 +1,7 @@
 //! `scripts/release` and `scripts/sbom`: what is in an archive, and that it is the same bytes each time.
 
 use crate::executables::executables;
-use crate::world::{HOOKS, Said, World, repository, said};
+use crate::world::{CommandResult, HOOKS, World, repository, said};
 use ralph_core::protocol::registration::plugin_hooks_json;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub(crate) fn script(
     name: &str,
     args: &[&str],
     set: &[(&str, &str)],
-) -> Option<Said> {
+) -> Option<CommandResult> {
     for tool in ["jq", "tar", "gzip", "sha256sum"] {
         if Command::new(tool).arg("--version").output().is_err() {
             eprintln!("SKIPPED: could not start `{tool}`");
@@ -39,7 +39,12 @@ pub(crate) fn script(
 }
 
 /// Packs the executables of a folder into another one, from a temporary folder of its own.
-pub(crate) fn packed(world: &World, bin: &str, out: &str, set: &[(&str, &str)]) -> Option<Said> {
+pub(crate) fn packed(
+    world: &World,
+    bin: &str,
+    out: &str,
+    set: &[(&str, &str)],
+) -> Option<CommandResult> {
     packed_for(world, TARGET, bin, out, set)
 }
 
@@ -50,7 +55,7 @@ pub(crate) fn packed_for(
     bin: &str,
     out: &str,
     set: &[(&str, &str)],
-) -> Option<Said> {
+) -> Option<CommandResult> {
     let bin = world.path(bin).display().to_string();
     let place = world.path(out).display().to_string();
     let tmp = world.path(&format!("tmp-{out}"));

@@ -1,6 +1,6 @@
 //! `install.sh`, with stand-ins for cargo, rustc and rustup.
 
-use crate::world::{HOOKS, Said, World, fixture, repository, said};
+use crate::world::{CommandResult, HOOKS, World, fixture, repository, said};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -29,7 +29,7 @@ fn machine(has_static_target: bool) -> World {
     set.into_iter().fold(world, |world, (name, path)| world.env(name, path.to_str().unwrap()))
 }
 
-fn install_sh(world: &World, args: &[&str]) -> Said {
+fn install_sh(world: &World, args: &[&str]) -> CommandResult {
     said(&world.command(repository().join("install.sh")).args(args).output().unwrap())
 }
 

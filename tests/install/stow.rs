@@ -1,16 +1,16 @@
 //! The dotfiles package, linked by the real `stow`.
 
-use crate::world::{Said, World, said};
+use crate::world::{CommandResult, World, said};
 use serde_json::Value;
 use std::fs;
 
-fn packaged(world: &World) -> Said {
+fn packaged(world: &World) -> CommandResult {
     let package = world.path("dotfiles");
     world.ralph(&["install", "--stow", package.to_str().unwrap()]).exit(0)
 }
 
 /// Runs the real program, or says loudly that it is not there.
-fn stow(world: &World, options: &[&str]) -> Option<Said> {
+fn stow(world: &World, options: &[&str]) -> Option<CommandResult> {
     let mut command = world.command("stow");
     command.args(options).arg("-d").arg(world.path("dotfiles"));
     command.arg("-t").arg(world.path("home")).arg("claude");

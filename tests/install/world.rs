@@ -22,7 +22,7 @@ pub(crate) struct World {
 }
 
 /// What a run printed and how it ended.
-pub(crate) struct Said {
+pub(crate) struct CommandResult {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) code: i32,
@@ -84,21 +84,21 @@ impl World {
         command
     }
 
-    pub(crate) fn ralph(&self, args: &[&str]) -> Said {
+    pub(crate) fn ralph(&self, args: &[&str]) -> CommandResult {
         self.run_in("bin", args)
     }
 
-    pub(crate) fn run_in(&self, folder: &str, args: &[&str]) -> Said {
+    pub(crate) fn run_in(&self, folder: &str, args: &[&str]) -> CommandResult {
         said(&self.command(self.path(folder).join("ralph")).args(args).output().unwrap())
     }
 
     /// As [`World::ralph`], with a terminal as its standard output and error.
-    pub(crate) fn ralph_on_a_terminal(&self, args: &[&str]) -> Said {
+    pub(crate) fn ralph_on_a_terminal(&self, args: &[&str]) -> CommandResult {
         self.ralph_that_is_told("", args)
     }
 
     /// The same, where the user types this.
-    pub(crate) fn ralph_that_is_told(&self, typed: &str, args: &[&str]) -> Said {
+    pub(crate) fn ralph_that_is_told(&self, typed: &str, args: &[&str]) -> CommandResult {
         let line = [&[self.path("bin/ralph").to_str().unwrap()], args].concat().join(" ");
         let mut command = self.command("script");
         command.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::piped());
@@ -151,30 +151,30 @@ impl World {
     }
 }
 
-impl Said {
+impl CommandResult {
     #[track_caller]
-    pub(crate) fn exit(self, code: i32) -> Said {
+    pub(crate) fn exit(self, code: i32) -> CommandResult {
         assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
     #[track_caller]
-    pub(crate) fn says(self, expected: &str) -> Said {
+    pub(crate) fn says(self, expected: &str) -> CommandResult {
         let all = format!("{}{}", self.stdout, self.stderr);
         assert!(all.contains(expected), "no `{expected}` in:\n{all}");
         self
     }
 
     #[track_caller]
-    pub(crate) fn does_not_say(self, unexpected: &str) -> Said {
+    pub(crate) fn does_not_say(self, unexpected: &str) -> CommandResult {
         let all = format!("{}{}", self.stdout, self.stderr);
         assert!(!all.contains(unexpected), "`{unexpected}` in:\n{all}");
         self
     }
 }
 
-pub(crate) fn said(output: &Output) -> Said {
-    Said {
+pub(crate) fn said(output: &Output) -> CommandResult {
+    CommandResult {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         code: output.status.code().unwrap_or(-1),

@@ -1,7 +1,7 @@
 //! Only a run that Ralph makes by itself, in the environment that was recorded when the loop started, is
 //! proof. Each lie here makes `ralph verify` pass where the criterion does not hold.
 
-use crate::world::{Said, World, executable};
+use crate::world::{CommandOutput, World, executable};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -209,7 +209,7 @@ fn make_executable(path: &Path) {
 }
 
 /// The line as the model's shell runs it.
-fn shell(world: &World, line: &str) -> Said {
+fn shell(world: &World, line: &str) -> CommandOutput {
     let folder = Path::new(executable("ralph")).parent().unwrap();
     let mut command = Command::new("bash");
     command.args(["-c", line]).env_clear().envs(&world.env).current_dir(world.project());
@@ -220,7 +220,7 @@ fn shell(world: &World, line: &str) -> Said {
     command.env("D", folder);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    Said { success: output.status.success(), text }
+    CommandOutput { success: output.status.success(), text }
 }
 
 /// True for a program that runs in a world.

@@ -43,17 +43,17 @@ mod workshop;
 
 use std::process::ExitCode;
 
-use options::{Asked, Options};
+use options::{BenchOrder, Options};
 
 fn main() -> anyhow::Result<ExitCode> {
     match options::from_args(std::env::args().skip(1))? {
-        Asked::Measure(options) => measure(&options),
-        Asked::Help => {
+        BenchOrder::Measure(options) => measure(&options),
+        BenchOrder::Help => {
             println!("{}", options::HELP);
             Ok(ExitCode::SUCCESS)
         }
         // `cargo test --all-targets` also starts benches, to check that they start.
-        Asked::Nothing => {
+        BenchOrder::Nothing => {
             println!("not measuring: run by `cargo bench -p ralph --bench hooks`");
             Ok(ExitCode::SUCCESS)
         }

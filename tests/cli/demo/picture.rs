@@ -2,7 +2,7 @@
 //!
 //! A dark card with a border of its own: it is read on a light page and on a dark one.
 
-use super::Place;
+use super::DemoFolder;
 use ralph_test_support::{PATIENCE, Run};
 use std::fmt::Write;
 use std::fs;
@@ -19,7 +19,7 @@ const BAR: usize = 34;
 const SHOWN_ID: &str = "20260131-120000-1a2b";
 
 /// The demo on a terminal, from what the person types to how the loop ends.
-fn account(place: &Place) -> Vec<String> {
+fn account(place: &DemoFolder) -> Vec<String> {
     let mut command = Command::new("script");
     let line = format!("'{}' demo", place.at("bin/ralph").display());
     command.args(["-q", "-e", "-c", &line, "/dev/null"]).current_dir(place.root.path()).env_clear();
@@ -99,7 +99,7 @@ fn escaped(text: &str) -> String {
 
 #[test]
 fn the_picture_is_what_the_demo_prints() {
-    let drawn = picture(&account(&Place::new()));
+    let drawn = picture(&account(&DemoFolder::new()));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/demo.svg");
     if std::env::var_os("RALPH_UPDATE").is_some() {
         fs::write(&path, &drawn).unwrap();
@@ -113,7 +113,7 @@ fn the_picture_is_what_the_demo_prints() {
 
 #[test]
 fn the_picture_shows_a_refusal_a_proof_and_an_end_and_fits() {
-    let lines = account(&Place::new());
+    let lines = account(&DemoFolder::new());
     for words in ["refuses", "proves it", "complete: both criteria hold", SHOWN_ID] {
         assert!(lines.iter().any(|line| line.contains(words)), "{words}: {lines:#?}");
     }

@@ -1,13 +1,13 @@
 //! The command: which loop is meant, where its report goes, and what it never writes over.
 
-use super::place::Place;
+use super::project::ReportProject;
 use super::story::{ID, Story};
 use std::fs;
 use std::os::unix::fs::symlink;
 
 #[test]
 fn a_page_replaces_a_page_and_nothing_else() {
-    let place = Place::with(&Story::told());
+    let place = ReportProject::with(&Story::told());
     let page = fs::read_to_string(place.page()).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(fs::read_to_string(place.page()).unwrap(), page, "a second one takes its place");
@@ -29,7 +29,7 @@ fn a_page_replaces_a_page_and_nothing_else() {
 
 #[test]
 fn a_link_stays_one_and_what_is_no_file_is_left_alone() {
-    let place = Place::with(&Story::told());
+    let place = ReportProject::with(&Story::told());
     let page = place.page();
     let link = place.at("project/link.html");
     symlink(&page, &link).unwrap();
@@ -54,7 +54,7 @@ fn a_link_stays_one_and_what_is_no_file_is_left_alone() {
 
 #[test]
 fn a_live_loop_has_a_report_and_says_that_it_is_not_over() {
-    let place = Place::new();
+    let place = ReportProject::new();
     place.done(&["start", "--session", "S", "--ac", "it is=test -e it", "Make it"]);
     fs::write(place.at("project/it"), "").unwrap();
     for arguments in [&["report"][..], &["report", "--session", "S"]] {
@@ -73,22 +73,23 @@ fn a_live_loop_has_a_report_and_says_that_it_is_not_over() {
 
 #[test]
 fn who_names_nothing_that_is_there_is_told_what_is() {
-    let place = Place::new();
+    let place = ReportProject::new();
     let none = "ralph: there is no loop in `[ROOT]/project`; type `/ralph \"TASK\"` in Claude Code to \
                 start one";
     assert_eq!(place.refused(&["report"]), (1, format!("{none}\n")));
-    place.done(&["session", "new", "--id", Place::SESSION, "Build a door"]);
-    let hint = format!("{none}; for an orchestration: `ralph report --id {}`\n", Place::SESSION);
+    place.done(&["session", "new", "--id", ReportProject::SESSION, "Build a door"]);
+    let hint =
+        format!("{none}; for an orchestration: `ralph report --id {}`\n", ReportProject::SESSION);
     assert_eq!(place.refused(&["report"]), (1, hint));
     assert_eq!(place.refused(&["report", "--id", "../../etc"]).0, 1);
     assert_eq!(place.refused(&["report", "no-such-loop"]).0, 1);
-    let said = place.done(&["report", "--id", Place::SESSION]);
+    let said = place.done(&["report", "--id", ReportProject::SESSION]);
     assert!(said.starts_with("### Ralph: ⏳ in progress\n"), "{said}");
 }
 
 #[test]
 fn what_it_reports_on_is_not_changed() {
-    let place = Place::with(&Story::told());
+    let place = ReportProject::with(&Story::told());
     let folder = place.at("ralph/archive");
     let seen = || -> Vec<(String, Vec<u8>)> {
         let loops = fs::read_dir(&folder).unwrap().map(|one| one.unwrap().path());

@@ -1,6 +1,6 @@
 //! What a report says, word for word, as it is kept in `kept/`; `RALPH_UPDATE_REPORTS=1` writes it anew.
 
-use super::place::Place;
+use super::project::ReportProject;
 use super::refined::{NAME, Refined};
 use super::story::{ID, Story};
 use std::fs;
@@ -29,7 +29,7 @@ fn elements(page: &str) -> String {
 
 #[track_caller]
 fn check_both(name: &str, story: &Story) {
-    let place = Place::with(story);
+    let place = ReportProject::with(story);
     check(&format!("{name}.md"), &place.done(&["report", ID]));
     check(&format!("{name}.html"), &elements(&place.done(&["report", ID, "--html", "-"])));
 }
@@ -46,17 +46,17 @@ fn a_loop_that_was_given_up() {
 
 #[test]
 fn an_orchestrated_session() {
-    let place = Place::with_session();
-    check("session.md", &place.done(&["report", "--id", Place::SESSION]));
+    let place = ReportProject::with_session();
+    check("session.md", &place.done(&["report", "--id", ReportProject::SESSION]));
     check(
         "session.html",
-        &elements(&place.done(&["report", "--id", Place::SESSION, "--html", "-"])),
+        &elements(&place.done(&["report", "--id", ReportProject::SESSION, "--html", "-"])),
     );
 }
 
 #[test]
 fn a_refinement() {
-    let place = Place::with_refinement(&Refined::told());
+    let place = ReportProject::with_refinement(&Refined::told());
     check("refinement.md", &place.done(&["report", "--refine", NAME]));
     let page = place.done(&["report", "--refine", NAME, "--html", "-"]);
     check("refinement.html", &elements(&page));

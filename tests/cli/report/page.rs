@@ -1,7 +1,7 @@
 //! The page as a person sees it: in a real browser, light and dark, on a wide screen, on a telephone, and printed.
 
 use super::browser::Browser;
-use super::place::Place;
+use super::project::ReportProject;
 use super::refined::Refined;
 use super::story::Story;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn check_printed(browser: &mut Browser, page: &Path) {
 #[test]
 fn a_finished_loop_can_be_read_on_any_screen() {
     let Some(mut browser) = Browser::start() else { return };
-    let place = Place::with(&Story::told());
+    let place = ReportProject::with(&Story::told());
     let page = place.page();
     let looks = check(&mut browser, &page, 9);
     assert_eq!(looks[0]["after"], 10);
@@ -54,7 +54,7 @@ fn a_finished_loop_can_be_read_on_any_screen() {
 #[test]
 fn a_loop_that_was_given_up_shows_its_tasks_by_form_and_colour() {
     let Some(mut browser) = Browser::start() else { return };
-    let place = Place::with(&Story::given_up());
+    let place = ReportProject::with(&Story::given_up());
     let looks = check(&mut browser, &place.page(), 9);
     assert!(looks.iter().all(|look| look["kinds"].as_u64().unwrap() >= 4), "{looks:?}");
 }
@@ -63,7 +63,7 @@ fn a_loop_that_was_given_up_shows_its_tasks_by_form_and_colour() {
 #[test]
 fn texts_that_nobody_should_write_are_shown_as_they_are() {
     let Some(mut browser) = Browser::start() else { return };
-    let place = Place::with(&Story::hostile());
+    let place = ReportProject::with(&Story::hostile());
     let page = place.page();
     check(&mut browser, &page, 9);
     check_printed(&mut browser, &page);
@@ -76,9 +76,9 @@ fn texts_that_nobody_should_write_are_shown_as_they_are() {
 #[test]
 fn an_orchestrated_session_can_be_read_on_any_screen() {
     let Some(mut browser) = Browser::start() else { return };
-    let place = Place::with_session();
+    let place = ReportProject::with_session();
     let page = place.at("page.html");
-    place.done(&["report", "--id", Place::SESSION, "--html", page.to_str().unwrap()]);
+    place.done(&["report", "--id", ReportProject::SESSION, "--html", page.to_str().unwrap()]);
     let looks = check(&mut browser, &page, 3);
     assert_eq!(looks[0]["after"], 3);
 }
@@ -87,7 +87,7 @@ fn an_orchestrated_session_can_be_read_on_any_screen() {
 fn a_refinement_can_be_read_on_any_screen() {
     let Some(mut browser) = Browser::start() else { return };
     for refined in [Refined::told(), Refined::of_tasks(), Refined::hostile()] {
-        let place = Place::with_refinement(&refined);
+        let place = ReportProject::with_refinement(&refined);
         let page = place.page_of_refinement();
         check(&mut browser, &page, 0);
         check_printed(&mut browser, &page);
@@ -104,7 +104,7 @@ fn a_refinement_can_be_read_on_any_screen() {
 #[test]
 fn the_demos_loop_has_a_page() {
     let Some(mut browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = ReportProject::new();
     let scratch = demo(&place);
     let archive = scratch.join("home/ralph/archive");
     let folder = fs::read_dir(archive).unwrap().next().unwrap().unwrap().file_name();
@@ -127,7 +127,7 @@ fn the_demos_loop_has_a_page() {
 }
 
 /// The folder of a demo that was kept, within the place.
-fn demo(place: &Place) -> PathBuf {
+fn demo(place: &ReportProject) -> PathBuf {
     fs::create_dir(place.at("tmp")).unwrap();
     let mut command = Command::new(crate::executables::executables().join("ralph"));
     command.args(["demo", "--keep"]).env_clear().current_dir(place.at("project"));

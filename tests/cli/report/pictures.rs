@@ -2,7 +2,7 @@
 //! other pictures, so they are not compared; that they are there, and small, is.
 
 use super::browser::Browser;
-use super::place::Place;
+use super::project::ReportProject;
 use super::story::Story;
 use std::fs;
 use std::io::Write;
@@ -29,7 +29,7 @@ fn the_pictures_of_the_guide_are_there_and_small() {
         let path = folder.join(name);
         if update {
             let mut browser = Browser::start().expect("a picture needs a browser");
-            let place = Place::with(&story());
+            let place = ReportProject::with(&story());
             browser.open(&place.page(), 1_080, scheme);
             fs::create_dir_all(&folder).unwrap();
             let height = browser.ask(SHOWN).as_u64().unwrap();

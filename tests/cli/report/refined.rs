@@ -1,7 +1,7 @@
 //! A refinement as it could have been, decided by the rules themselves: a plan that settles after eight rounds, of
 //! which one was cut, one was set aside, and one did not say what it did. Each moment is fixed.
 
-use super::place::Place;
+use super::project::ReportProject;
 use super::story::{ID, Story};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::refine::measure::{ArtefactChange, BeadChange, PlanChange};
@@ -124,7 +124,7 @@ impl Refined {
     }
 
     /// Puts it where a project's refinements are kept.
-    pub(crate) fn keep_in(&self, place: &Place) {
+    pub(crate) fn keep_in(&self, place: &ReportProject) {
         let mut document = RefineDocument::default();
         document.put(NAME, self.session.clone()).unwrap();
         fs::create_dir_all(place.at("project/.claude")).unwrap();
@@ -138,17 +138,17 @@ impl Refined {
     }
 }
 
-impl Place {
+impl ReportProject {
     /// With a refinement of the project's.
-    pub(crate) fn with_refinement(refined: &Refined) -> Place {
-        let place = Place::new();
+    pub(crate) fn with_refinement(refined: &Refined) -> ReportProject {
+        let place = ReportProject::new();
         refined.keep_in(&place);
         place
     }
 
     /// With the loop of a conversation that made the first three rounds, and all that came later.
-    pub(crate) fn with_conversation(refined: &Refined) -> Place {
-        let place = Place::with_refinement(refined);
+    pub(crate) fn with_conversation(refined: &Refined) -> ReportProject {
+        let place = ReportProject::with_refinement(refined);
         let mut story = Story::given_up();
         let session = &refined.session;
         let state = &mut story.state;
@@ -181,7 +181,7 @@ impl Place {
 
 #[test]
 fn a_refinement_is_named_where_there_is_no_loop() {
-    let place = Place::with_refinement(&Refined::told());
+    let place = ReportProject::with_refinement(&Refined::told());
     let (exit, said) = place.refused(&["report"]);
     assert_eq!(exit, 1);
     assert!(said.ends_with("; for a refinement: `ralph report --id limits`\n"), "{said}");
@@ -199,7 +199,7 @@ fn a_refinement_is_named_where_there_is_no_loop() {
 #[test]
 fn what_is_over_has_the_same_report_whatever_is_restored_later() {
     let refined = Refined::told();
-    let place = Place::with_refinement(&refined);
+    let place = ReportProject::with_refinement(&refined);
     let before = place.done(&["report", "--refine", NAME, "--html", "-"]);
     let kept = Refinements::of(&Home::at(place.at("ralph")), &place.at("project"));
     let at = refined.session.ended_at.unwrap() + SignedDuration::from_hours(1);
@@ -210,7 +210,7 @@ fn what_is_over_has_the_same_report_whatever_is_restored_later() {
 
 #[test]
 fn one_that_is_not_over_says_so_and_how_it_goes_on() {
-    let place = Place::with_refinement(&Refined::of_tasks());
+    let place = ReportProject::with_refinement(&Refined::of_tasks());
     let said = place.done(&["report", "--refine", NAME]);
     assert!(said.starts_with("### Ralph: ⚠️ interrupted\n"), "{said}");
     assert!(said.contains("**Why:** round 2 was cut: its client was ended by signal 9"), "{said}");
@@ -232,7 +232,7 @@ fn one_that_is_not_over_says_so_and_how_it_goes_on() {
 #[test]
 fn the_loop_of_a_conversation_shows_the_rounds_that_it_has_seen() {
     let refined = Refined::told();
-    let place = Place::with_conversation(&refined);
+    let place = ReportProject::with_conversation(&refined);
     let said = place.done(&["report", ID]);
     assert!(said.contains("| ▫️ **1** changed | 9 | 48 lines in 6 sections |"), "{said}");
     assert!(said.contains("| ⚠️ **3** cut | cut | not known |"), "{said}");

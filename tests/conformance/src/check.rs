@@ -84,7 +84,7 @@ impl From<Written> for Expected {
 
 /// What came, as far as it can be seen from outside.
 #[derive(Debug)]
-pub(crate) struct Came<'a> {
+pub(crate) struct ActualAnswer<'a> {
     pub(crate) answer: &'a Answer,
     /// Whether a loop of this session is still there; none where nobody can tell.
     pub(crate) live: Option<bool>,
@@ -94,7 +94,7 @@ pub(crate) struct Came<'a> {
 }
 
 /// Why what came is not what was expected; none if it is.
-pub(crate) fn difference(expected: &Expected, came: &Came<'_>) -> Option<String> {
+pub(crate) fn difference(expected: &Expected, came: &ActualAnswer<'_>) -> Option<String> {
     let answer = came.answer;
     if let Some(fault) = &answer.fault {
         return Some(format!("the hook's answer is at fault: {fault}"));
@@ -124,7 +124,7 @@ pub(crate) fn difference(expected: &Expected, came: &Came<'_>) -> Option<String>
     slow.map(|most| format!("took {} ms, more than {most} ms", came.took.as_millis()))
 }
 
-fn is(word: Word, came: &Came<'_>) -> bool {
+fn is(word: Word, came: &ActualAnswer<'_>) -> bool {
     let decision = came.answer.decision;
     match word {
         Word::GoesOn => decision == Decision::GoesOn,
@@ -146,7 +146,7 @@ fn words(words: &[Word]) -> String {
     named.collect::<Vec<_>>().join(" or ")
 }
 
-fn described(came: &Came<'_>) -> String {
+fn described(came: &ActualAnswer<'_>) -> String {
     let what = match (came.answer.decision, came.answer.silent, came.live) {
         (Decision::GoesOn, ..) => "goes_on",
         (Decision::Denies, ..) => "denies",

@@ -1,7 +1,7 @@
 //! Plays one case against one implementation, step by step, up to the first difference.
 
 use crate::case::Case;
-use crate::check::{self, Came, Expected};
+use crate::check::{self, ActualAnswer, Expected};
 use crate::implementation::{Implementation, Start};
 use crate::judge::{self, Answer, Decision};
 use crate::step::{Event, Repeat, Step, Transcript, Twice, Types};
@@ -111,7 +111,7 @@ fn compare(world: &World<'_>, expected: &Expected, answer: &Answer, took: Durati
     let kind = expected.ended_as.as_ref();
     let ending_words = kind.and_then(|kind| world.implementation.endings.get(kind));
     let ending_words = ending_words.map(String::as_str);
-    let came = Came { answer, live: world.live(), took, ending_words };
+    let came = ActualAnswer { answer, live: world.live(), took, ending_words };
     check::difference(&expected, &came).map_or(Ok(()), |why| bail!(why))
 }
 

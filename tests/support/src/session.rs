@@ -310,20 +310,20 @@ impl World {
     }
 
     /// Runs the command line as the model would, in this session's shell.
-    pub fn ralph(&self, args: &[&str]) -> Said {
+    pub fn ralph(&self, args: &[&str]) -> CommandOutput {
         let mut command = Command::new(executable("ralph"));
         command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
-        Said::by(command)
+        CommandOutput::by(command)
     }
 
     /// Runs the command line as the user would, in another terminal.
-    pub fn elsewhere(&self, args: &[&str]) -> Said {
+    pub fn elsewhere(&self, args: &[&str]) -> CommandOutput {
         let mut command = Command::new(executable("ralph"));
         command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
         for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
             command.env_remove(variable);
         }
-        Said::by(command)
+        CommandOutput::by(command)
     }
 
     /// Writes the user's settings. Facts about the project are off unless `text` has a `[context]`
@@ -445,16 +445,16 @@ impl Drop for World {
 
 /// The result of a `ralph` command, with standard output and standard error as one text.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     pub success: bool,
     pub text: String,
 }
 
-impl Said {
-    fn by(mut command: Command) -> Said {
+impl CommandOutput {
+    fn by(mut command: Command) -> CommandOutput {
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
-        Said { success: output.status.success(), text: String::from_utf8(text).unwrap() }
+        CommandOutput { success: output.status.success(), text: String::from_utf8(text).unwrap() }
     }
 }
 

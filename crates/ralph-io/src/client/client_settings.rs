@@ -275,11 +275,11 @@ mod tests {
     use serde_json::json;
     use std::fs;
 
-    struct Place(tempfile::TempDir);
+    struct TestFolders(tempfile::TempDir);
 
-    impl Place {
-        fn new() -> Place {
-            let place = Place(tempfile::tempdir().unwrap());
+    impl TestFolders {
+        fn new() -> TestFolders {
+            let place = TestFolders(tempfile::tempdir().unwrap());
             fs::create_dir_all(place.root().join("project/.claude")).unwrap();
             fs::create_dir(place.root().join("config")).unwrap();
             place
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_a_project_allows_counts_only_where_it_is_trusted() {
-        let place = Place::new();
+        let place = TestFolders::new();
         place.write("project/.claude/settings.json", &allowing("project", "plan"));
         place.write("project/.claude/settings.local.json", &allowing("local", "bypassPermissions"));
         place.write("config/settings.json", &allowing("user", "acceptEdits"));
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn only_the_persons_own_file_skips_all_permissions() {
-        let place = Place::new();
+        let place = TestFolders::new();
         place.trust(&place.root().join("project"));
         place.write("project/.claude/settings.json", &allowing("project", "bypassPermissions"));
         assert_eq!(place.read().default_mode, None);
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_sandbox_lets_ralph_out_if_any_file_says_so_and_the_strongest_switches_it() {
-        let place = Place::new();
+        let place = TestFolders::new();
         assert_eq!(place.settings().sandbox_lets_ralph_out(), None);
         place.write("config/settings.json", &json!({"sandbox": {"enabled": true}}));
         assert_eq!(place.settings().sandbox_lets_ralph_out(), Some(false));
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_strongest_file_says_what_work_trees_begin_from() {
-        let place = Place::new();
+        let place = TestFolders::new();
         assert_eq!(place.settings().worktree_base(), None);
         let says = |value: &str| json!({"worktree": {"baseRef": value, "sparsePaths": []}});
         let mut found = Vec::new();
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn no_files_say_nothing_and_a_broken_one_is_named() {
-        let place = Place::new();
+        let place = TestFolders::new();
         assert_eq!(place.read(), Permissions::default());
         fs::write(place.root().join("config/settings.json"), "{").unwrap();
         let problems = place.read().problems.join("");

@@ -276,14 +276,14 @@ mod tests {
     use super::*;
     use ralph_core::state::EndingKind;
 
-    struct Place {
+    struct TestLoop {
         _folder: tempfile::TempDir,
         home: Home,
         state: LoopState,
         file: LoopFile,
     }
 
-    fn running_loop() -> Place {
+    fn running_loop() -> TestLoop {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let mut state = LoopState {
@@ -294,7 +294,7 @@ mod tests {
             ..LoopState::default()
         };
         let file = create(&home, &mut state).unwrap();
-        Place { _folder: folder, home, state, file }
+        TestLoop { _folder: folder, home, state, file }
     }
 
     #[test]

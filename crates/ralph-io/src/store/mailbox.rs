@@ -423,19 +423,19 @@ mod tests {
 
     const ROOM: usize = 4_000;
 
-    struct Place {
+    struct TestMailbox {
         _folder: tempfile::TempDir,
         mailbox: Mailbox,
     }
 
-    fn mailbox() -> Place {
+    fn mailbox() -> TestMailbox {
         let folder = tempfile::tempdir().unwrap();
         let file = LoopFile::at(folder.path().join("state.json"));
         let mailbox = Mailbox::of(&file, &LoopState::default());
-        Place { _folder: folder, mailbox }
+        TestMailbox { _folder: folder, mailbox }
     }
 
-    impl Place {
+    impl TestMailbox {
         fn send(&self, text: &str) -> String {
             self.mailbox.send(SignalKind::Steer, text).unwrap()
         }

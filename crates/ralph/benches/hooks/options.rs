@@ -20,14 +20,14 @@ pub(crate) struct Options {
     pub(crate) executables: Option<PathBuf>,
 }
 
-pub(crate) enum Asked {
+pub(crate) enum BenchOrder {
     Measure(Options),
     Help,
     Nothing,
 }
 
 /// Cargo itself adds `--bench` when the bench should measure.
-pub(crate) fn from_args(args: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
+pub(crate) fn from_args(args: impl Iterator<Item = String>) -> anyhow::Result<BenchOrder> {
     let mut options = Options { rounds: 200, full: false, only: String::new(), executables: None };
     let mut to_measure = false;
     let mut args = args;
@@ -40,11 +40,11 @@ pub(crate) fn from_args(args: impl Iterator<Item = String>) -> anyhow::Result<As
             "--full" => options.full = true,
             "--only" => options.only = value()?,
             "--executables" => options.executables = Some(PathBuf::from(value()?)),
-            "--help" => return Ok(Asked::Help),
+            "--help" => return Ok(BenchOrder::Help),
             _ => bail!("unknown option `{arg}`\n{HELP}"),
         }
     }
-    Ok(if to_measure { Asked::Measure(options) } else { Asked::Nothing })
+    Ok(if to_measure { BenchOrder::Measure(options) } else { BenchOrder::Nothing })
 }
 
 fn rounds(text: &str) -> anyhow::Result<u32> {

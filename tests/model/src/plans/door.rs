@@ -108,11 +108,11 @@ fn may_call(world: &mut World, role: Role, prompt: Prompt) -> bool {
 }
 
 /// What the guard depends on here, but for words.
-type Seen = (bool, bool, Loop, Who, &'static str, &'static str, bool);
+type RulingKey = (bool, bool, Loop, Who, &'static str, &'static str, bool);
 
 thread_local! {
     /// The guard is asked once for each: it is a function, and reading shell takes its time.
-    static RULINGS: RefCell<HashMap<Seen, bool>> = RefCell::new(HashMap::new());
+    static RULINGS: RefCell<HashMap<RulingKey, bool>> = RefCell::new(HashMap::new());
 }
 
 fn allows(world: &World, who: Who, tool: &'static str, text: &'static str, ours: bool) -> bool {
@@ -128,7 +128,7 @@ fn allows(world: &World, who: Who, tool: &'static str, text: &'static str, ours:
     ruling
 }
 
-fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) -> bool {
+fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): RulingKey) -> bool {
     let said = Some(text.to_owned());
     let nothing = ToolInput::default;
     let input = match tool {

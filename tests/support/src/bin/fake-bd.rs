@@ -14,18 +14,18 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// What is printed, to which stream, and the exit code.
-struct Said {
+struct BdAnswer {
     stdout: Option<Value>,
     stderr: String,
     code: u8,
 }
 
-fn done(stdout: Value) -> Said {
-    Said { stdout: Some(stdout), stderr: String::new(), code: 0 }
+fn done(stdout: Value) -> BdAnswer {
+    BdAnswer { stdout: Some(stdout), stderr: String::new(), code: 0 }
 }
 
-fn failed(stderr: String) -> Said {
-    Said { stdout: None, stderr, code: 1 }
+fn failed(stderr: String) -> BdAnswer {
+    BdAnswer { stdout: None, stderr, code: 1 }
 }
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ impl Store {
         self.folder.join("issues.jsonl")
     }
 
-    fn answer(&self, words: &[String]) -> Said {
+    fn answer(&self, words: &[String]) -> BdAnswer {
         let call = Call::of(words);
         if let Some(unknown) = call.unknown() {
             return failed(format!("Error: unknown flag: --{unknown}\n"));
@@ -125,7 +125,7 @@ impl Store {
         writeln!(file.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    fn carry_out(&self, call: &Call, beads: &mut [Value]) -> Said {
+    fn carry_out(&self, call: &Call, beads: &mut [Value]) -> BdAnswer {
         let names: Vec<&str> = call.names.iter().map(String::as_str).collect();
         match names.as_slice() {
             ["list"] => done(listed(call, beads, &self.word("quirk"))),
@@ -258,7 +258,7 @@ fn ready(call: &Call, beads: &[Value]) -> Value {
 }
 
 /// The other bead itself stands where lists have a record.
-fn shown(ids: &[&str], beads: &[Value]) -> Said {
+fn shown(ids: &[&str], beads: &[Value]) -> BdAnswer {
     let found: Vec<Value> = ids
         .iter()
         .filter_map(|id| find(beads, id))
@@ -277,16 +277,16 @@ fn shown(ids: &[&str], beads: &[Value]) -> Said {
     let missing = ids.iter().filter(|id| find(beads, id).is_none());
     let stderr: String = missing.map(|id| format!("Issue {id} not found\n")).collect();
     match found.is_empty() {
-        true => Said {
+        true => BdAnswer {
             stdout: Some(json!({"error": "no issues found matching the provided IDs"})),
             stderr,
             code: 1,
         },
-        false => Said { stdout: Some(Value::Array(found)), stderr, code: 0 },
+        false => BdAnswer { stdout: Some(Value::Array(found)), stderr, code: 0 },
     }
 }
 
-fn update(call: &Call, id: &str, beads: &mut [Value], quirk: &str) -> Said {
+fn update(call: &Call, id: &str, beads: &mut [Value], quirk: &str) -> BdAnswer {
     let Some(bead) = beads.iter_mut().find(|bead| text(bead, "id") == id) else {
         return failed(format!("Issue {id} not found\n"));
     };
@@ -327,7 +327,7 @@ fn update(call: &Call, id: &str, beads: &mut [Value], quirk: &str) -> Said {
     done(json!([row]))
 }
 
-fn close(call: &Call, id: &str, beads: &mut [Value]) -> Said {
+fn close(call: &Call, id: &str, beads: &mut [Value]) -> BdAnswer {
     let blocked = find(beads, id).is_some_and(|bead| is_blocked(bead, beads));
     if blocked {
         return failed(format!("cannot close blocked issue: {id}\n"));
@@ -344,12 +344,12 @@ fn close(call: &Call, id: &str, beads: &mut [Value]) -> Said {
     done(json!([bead]))
 }
 
-fn depend(step: &str, id: &str, on: &str, beads: &mut [Value]) -> Said {
+fn depend(step: &str, id: &str, on: &str, beads: &mut [Value]) -> BdAnswer {
     let waits = find(beads, on).is_some_and(|other| {
         dependencies(other).iter().any(|dependency| text(dependency, "depends_on_id") == id)
     });
     if step == "add" && (waits || id == on) {
-        return Said {
+        return BdAnswer {
             stdout: Some(json!({"error": "adding dependency would create a cycle"})),
             stderr: String::new(),
             code: 1,

@@ -5,7 +5,7 @@ use super::*;
 const EXECUTOR: Caller<'static> = Caller::Subagent("Ralph-v2-Executor");
 const WORDS: &str = "the words of the rule";
 
-struct Seen {
+struct RoutedCall {
     standing: LoopActivity,
     agent: Caller<'static>,
     artefact: Option<Result<(), &'static str>>,
@@ -14,11 +14,11 @@ struct Seen {
 
 const NEXT: &str = "Next: call `Ralph-v2-Executor` (EXECUTE, task-1).";
 
-fn seen(agent: Caller<'static>) -> Seen {
-    Seen { standing: LoopActivity::Running, agent, artefact: None, next_call: Err(WORDS) }
+fn seen(agent: Caller<'static>) -> RoutedCall {
+    RoutedCall { standing: LoopActivity::Running, agent, artefact: None, next_call: Err(WORDS) }
 }
 
-fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
+fn rule(seen: &RoutedCall, tool: &str, input: &ToolInput) -> Ruling {
     let places =
         ProtectedPaths { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
     let situation = Situation {
@@ -46,7 +46,7 @@ fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
 }
 
 #[track_caller]
-fn check(seen: &Seen, tool: &str, input: &ToolInput, expected: &str) {
+fn check(seen: &RoutedCall, tool: &str, input: &ToolInput, expected: &str) {
     let what = format!("{tool} by {:?}, {:?}", seen.agent, seen.standing);
     assert_eq!(summary(rule(seen, tool, input)), expected, "{what}");
 }
@@ -104,7 +104,7 @@ fn every_cell_of_the_conversation_and_of_an_agent() {
             (EXECUTOR, LoopActivity::Paused),
         ];
         for ((agent, standing), expected) in columns.into_iter().zip(expected) {
-            check(&Seen { standing, ..seen(agent) }, tool, &input, expected);
+            check(&RoutedCall { standing, ..seen(agent) }, tool, &input, expected);
         }
     }
 }
@@ -126,15 +126,15 @@ fn a_conversation_that_would_work_is_told_who_is_called() {
 fn an_artefact_is_its_owners_and_never_the_conversations() {
     let input = file("/project/.ralph-sessions/1/progress.md");
     for tool in ["Write", "Edit", "MultiEdit", "NotebookEdit"] {
-        let own = Seen { artefact: Some(Ok(())), ..seen(EXECUTOR) };
+        let own = RoutedCall { artefact: Some(Ok(())), ..seen(EXECUTOR) };
         check(&own, tool, &input, "allow");
-        let others = Seen { artefact: Some(Err(WORDS)), ..seen(EXECUTOR) };
+        let others = RoutedCall { artefact: Some(Err(WORDS)), ..seen(EXECUTOR) };
         check(&others, tool, &input, "artefact");
-        let main = Seen { artefact: Some(Err(WORDS)), ..seen(Caller::Main) };
+        let main = RoutedCall { artefact: Some(Err(WORDS)), ..seen(Caller::Main) };
         check(&main, tool, &input, "artefact");
         let Ruling::Deny { reason, .. } = rule(&main, tool, &input) else { panic!() };
         assert_eq!(reason, WORDS);
-        let rests = Seen { standing: LoopActivity::Paused, ..main };
+        let rests = RoutedCall { standing: LoopActivity::Paused, ..main };
         check(&rests, tool, &input, "allow");
     }
 }
@@ -142,9 +142,14 @@ fn an_artefact_is_its_owners_and_never_the_conversations() {
 #[test]
 fn a_mark_by_a_command_is_judged_like_an_edit() {
     let input = bash("ralph session mark task-1 done");
-    check(&Seen { artefact: Some(Ok(())), ..seen(EXECUTOR) }, "Bash", &input, "allow");
+    check(&RoutedCall { artefact: Some(Ok(())), ..seen(EXECUTOR) }, "Bash", &input, "allow");
     for agent in [Caller::Main, EXECUTOR] {
-        check(&Seen { artefact: Some(Err(WORDS)), ..seen(agent) }, "Bash", &input, "artefact");
+        check(
+            &RoutedCall { artefact: Some(Err(WORDS)), ..seen(agent) },
+            "Bash",
+            &input,
+            "artefact",
+        );
     }
 }
 
@@ -152,8 +157,8 @@ fn a_mark_by_a_command_is_judged_like_an_edit() {
 fn who_is_called_is_who_comes_next_and_the_conversation_calls() {
     for tool in ["Agent", "Task"] {
         let input = ToolInput::default();
-        check(&Seen { next_call: Ok(()), ..seen(Caller::Main) }, tool, &input, "allow");
-        check(&Seen { next_call: Ok(()), ..seen(EXECUTOR) }, tool, &input, "agent");
+        check(&RoutedCall { next_call: Ok(()), ..seen(Caller::Main) }, tool, &input, "allow");
+        check(&RoutedCall { next_call: Ok(()), ..seen(EXECUTOR) }, tool, &input, "agent");
         let Ruling::Deny { reason, .. } = rule(&seen(Caller::Main), tool, &input) else { panic!() };
         assert_eq!(reason, WORDS);
     }

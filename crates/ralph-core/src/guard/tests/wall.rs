@@ -37,7 +37,7 @@ impl May {
     }
 }
 
-struct Seen<'a> {
+struct WallCall<'a> {
     awaiting_person: bool,
     planner_writes: bool,
     agent: Caller<'a>,
@@ -47,9 +47,9 @@ struct Seen<'a> {
     cut: bool,
 }
 
-fn seen(awaiting_person: bool, agent: Caller<'_>) -> Seen<'_> {
+fn seen(awaiting_person: bool, agent: Caller<'_>) -> WallCall<'_> {
     let standing = LoopActivity::Running;
-    Seen {
+    WallCall {
         awaiting_person,
         planner_writes: !awaiting_person,
         agent,
@@ -60,7 +60,7 @@ fn seen(awaiting_person: bool, agent: Caller<'_>) -> Seen<'_> {
     }
 }
 
-fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
+fn rule(seen: &WallCall<'_>, tool: &str, input: &ToolInput) -> Ruling {
     let places = places();
     let situation = Situation {
         own: crate::guard::own_loop::ModelsOwn::default(),
@@ -187,7 +187,7 @@ fn every_cell_until_the_verdict_and_while_the_person_is_awaited() {
         for (awaiting_person, may) in [(false, until), (true, awaiting)] {
             for agent in AGENTS {
                 for standing in [LoopActivity::Running, LoopActivity::Paused] {
-                    let seen = Seen { standing, ..seen(awaiting_person, agent) };
+                    let seen = WallCall { standing, ..seen(awaiting_person, agent) };
                     let expected = if may.allows(agent) { "allow" } else { rule_name };
                     let found = summary(rule(&seen, tool, &input));
                     let what =
@@ -203,7 +203,7 @@ fn every_cell_until_the_verdict_and_while_the_person_is_awaited() {
 fn the_gates_own_question_is_asked_after_the_verdict_and_by_the_main_conversation() {
     for agent in AGENTS {
         for (awaiting_person, may) in [(false, Nobody), (true, Main)] {
-            let seen = Seen { question: Ok(()), ..seen(awaiting_person, agent) };
+            let seen = WallCall { question: Ok(()), ..seen(awaiting_person, agent) };
             let expected = if may.allows(agent) { "allow" } else { "question" };
             let found = summary(rule(&seen, "AskUserQuestion", &ToolInput::default()));
             assert_eq!(found, expected, "{agent:?} {awaiting_person}");
@@ -215,7 +215,7 @@ fn the_gates_own_question_is_asked_after_the_verdict_and_by_the_main_conversatio
 fn while_the_plan_is_read_nobody_writes_it() {
     for (tool, input, rule_name, until, _) in cells() {
         for agent in AGENTS {
-            let seen = Seen { planner_writes: false, ..seen(false, agent) };
+            let seen = WallCall { planner_writes: false, ..seen(false, agent) };
             let is_write = until == Planner;
             let expected = if !is_write && until.allows(agent) { "allow" } else { rule_name };
             let found = rule(&seen, tool, &input);
@@ -281,7 +281,7 @@ fn a_plan_is_where_its_path_leads_to() {
 #[test]
 fn a_cut_command_is_refused_in_the_words_of_the_gate() {
     for awaiting in [false, true] {
-        let seen = Seen { cut: true, ..seen(awaiting, PLANNER) };
+        let seen = WallCall { cut: true, ..seen(awaiting, PLANNER) };
         let Ruling::Deny { rule, reason } = rule(&seen, "Bash", &bash("ls")) else { panic!() };
         assert_eq!(rule, Rule::CutCommand);
         assert!(!reason.contains("Write tool") && reason.contains("may only read"), "{reason}");

@@ -6,14 +6,15 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-struct Place {
+struct TestTranscript {
     folder: tempfile::TempDir,
     usage: Usage,
 }
 
-impl Place {
-    fn new(rows: &[String]) -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap(), usage: Usage::default() };
+impl TestTranscript {
+    fn new(rows: &[String]) -> TestTranscript {
+        let place =
+            TestTranscript { folder: tempfile::tempdir().unwrap(), usage: Usage::default() };
         fs::write(place.path(), rows.concat()).unwrap();
         place
     }
@@ -51,7 +52,7 @@ fn filler(second: u64, length: usize) -> String {
 
 #[test]
 fn only_what_was_gained_is_read_again() {
-    let mut place = Place::new(&[row(1, 10)]);
+    let mut place = TestTranscript::new(&[row(1, 10)]);
     assert_eq!(place.counts(0), 10);
     assert_eq!(place.counts(0), 10);
     place.append(&row(2, 5));
@@ -64,7 +65,7 @@ fn only_what_was_gained_is_read_again() {
 
 #[test]
 fn a_transcript_that_was_replaced_or_cut_counts_nothing_twice() {
-    let mut place = Place::new(&[row(1, 10), row(2, 5)]);
+    let mut place = TestTranscript::new(&[row(1, 10), row(2, 5)]);
     assert_eq!(place.counts(0), 15);
     fs::write(place.path(), row(1, 10)).unwrap();
     assert_eq!(place.counts(0), 15, "cut");
@@ -81,18 +82,18 @@ fn what_was_said_before_the_loop_is_not_even_read() {
     let old = (0..40).map(|n| row(n, 1_000) + &filler(n, 100_000));
     let new = [row(50, 3), filler(50, 300_000), row(51, 4)];
     let rows: Vec<String> = old.chain(new).collect();
-    let mut place = Place::new(&rows);
+    let mut place = TestTranscript::new(&rows);
     let mut file = File::open(place.path()).unwrap();
     let length = file.metadata().unwrap().len();
     let first = first_row(&mut file, length, at(50)).unwrap();
     assert!(first > length / 2 && first < length - 300_000, "{first} of {length}");
     assert_eq!(place.counts(50), 7);
-    assert_eq!(Place::new(&rows).counts(0), 40_007);
+    assert_eq!(TestTranscript::new(&rows).counts(0), 40_007);
 }
 
 #[test]
 fn a_pipe_a_folder_and_nothing_at_all_cost_nothing_and_are_not_waited_for() {
-    let place = Place::new(&[]);
+    let place = TestTranscript::new(&[]);
     let pipe = place.folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut usage = Usage::default();
@@ -106,7 +107,7 @@ fn a_pipe_a_folder_and_nothing_at_all_cost_nothing_and_are_not_waited_for() {
 
 #[test]
 fn a_transcript_beyond_all_measure_is_counted_in_parts() {
-    let mut place = Place::new(&[row(1, 10)]);
+    let mut place = TestTranscript::new(&[row(1, 10)]);
     let length = MOST_AT_ONCE + 1000;
     fs::OpenOptions::new().write(true).open(place.path()).unwrap().set_len(length).unwrap();
     place.append(&format!("\n{}", row(2, 5)));
@@ -122,16 +123,16 @@ fn a_tool_call_is_found_behind_a_result_that_fills_the_tail() {
         "{{\"type\":\"assistant\",\"timestamp\":\"{}\",\"message\":{{\"content\":[{{\"type\":\"tool_use\"}}]}}}}\n",
         at(5)
     );
-    let place = Place::new(&[row(1, 1), call, filler(6, 400_000), row(7, 1)]);
+    let place = TestTranscript::new(&[row(1, 1), call, filler(6, 400_000), row(7, 1)]);
     assert!(worked_since(&place.path(), at(5)));
     assert!(!worked_since(&place.path(), at(6)));
-    assert!(!worked_since(&Place::new(&[row(7, 1)]).path(), at(6)));
+    assert!(!worked_since(&TestTranscript::new(&[row(7, 1)]).path(), at(6)));
 }
 
 #[test]
 fn rows_about_the_queue_are_looked_for_where_a_turn_began_and_after_that() {
     let queued = "{\"type\":\"queue-operation\",\"operation\":\"enqueue\"}\n".to_owned();
-    let place = Place::new(&[row(1, 1), queued.clone(), filler(2, 10_000)]);
+    let place = TestTranscript::new(&[row(1, 1), queued.clone(), filler(2, 10_000)]);
     let path = &place.path();
     let began = offset_now(path);
     assert!(may_hold_queue_rows(path, 0));

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-pub(crate) struct Place {
+pub(crate) struct ReportProject {
     folder: tempfile::TempDir,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
+impl ReportProject {
+    pub(crate) fn new() -> ReportProject {
+        let place = ReportProject { folder: tempfile::tempdir().unwrap() };
         ["home", "project", "ralph"]
             .iter()
             .for_each(|name| fs::create_dir(place.at(name)).unwrap());
@@ -19,8 +19,8 @@ impl Place {
     }
 
     /// With this loop, archived.
-    pub(crate) fn with(story: &Story) -> Place {
-        let place = Place::new();
+    pub(crate) fn with(story: &Story) -> ReportProject {
+        let place = ReportProject::new();
         story.keep(&place.at("ralph"));
         place
     }
@@ -66,15 +66,15 @@ impl Place {
     }
 }
 
-impl Place {
+impl ReportProject {
     pub(crate) const SESSION: &str = "260131-120000";
 
     /// With an orchestrated session in its second iteration, which is over.
-    pub(crate) fn with_session() -> Place {
-        let place = Place::new();
-        place.done(&["session", "new", "--id", Place::SESSION, "Build a door"]);
+    pub(crate) fn with_session() -> ReportProject {
+        let place = ReportProject::new();
+        place.done(&["session", "new", "--id", ReportProject::SESSION, "Build a door"]);
         for (name, text) in SESSION_FILES {
-            let path = place.at("project/.ralph-sessions").join(Place::SESSION).join(name);
+            let path = place.at("project/.ralph-sessions").join(ReportProject::SESSION).join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
