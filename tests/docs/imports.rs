@@ -1,4 +1,5 @@
-//! No folder of `ralph-core` imports from a folder above it, and nothing imports the command line.
+//! No folder of `ralph-core` imports from a folder above it, nothing imports the command line, and the name of a type
+//! states its subject.
 
 use super::root;
 use std::fs;
@@ -44,6 +45,25 @@ fn nothing_imports_the_command_line() {
         .filter(|import| import.name == "cli" && !inside(import))
         .map(|import| format!("{}: `{}` imports `cli`", import.line, import.folder))
         .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_name_of_a_type_states_its_subject() {
+    const BARE: [&str; 5] = ["Place", "Said", "Asked", "Came", "Seen"];
+    let defines = |line: &&str| {
+        let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let is_kind = |word: &str| ["struct", "enum", "type", "trait", "union"].contains(&word);
+        words.any(is_kind) && words.next().is_some_and(|name| BARE.contains(&name))
+    };
+    let mut wrong = Vec::new();
+    for path in
+        ["crates", "tests", "fuzz"].iter().flat_map(|folder| files_below(&root().join(folder)))
+    {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        wrong.extend(lines.filter(defines).map(|line| format!("{}: {line}", path.display())));
+    }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
@@ -115,7 +135,7 @@ fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("target") && !path.ends_with("node_modules") {
             found.append(&mut files_below(&path));
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             found.push(path);
