@@ -153,7 +153,10 @@ mod tests {
         }
         assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
         drop(held);
-        take(&path, DEADLINE).unwrap();
+        // A process that another test starts has our files until it runs its program.
+        while take(&path, DEADLINE).is_err() {
+            assert!(began.elapsed() < 2 * DEADLINE, "{:?}", began.elapsed());
+        }
     }
 
     #[test]
