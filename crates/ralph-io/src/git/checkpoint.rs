@@ -67,7 +67,7 @@ impl Checkpoint {
 #[derive(Debug)]
 pub struct TreeSnapshot {
     work: ScratchIndex,
-    /// The checkpoints that all loops had meanwhile.
+    /// The checkpoints of all loops while the files were stored.
     earlier: Vec<Checkpoint>,
 }
 
@@ -136,7 +136,7 @@ fn keep(
             let _ = prune(work.root(), loop_id, all, (CHECKPOINTS, LONGEST_KEPT), now);
             return Ok(kept);
         }
-        // Another process was faster.
+        // Another process took the number first, or died holding its lock.
         all = list(work.root(), None)?;
     }
     bail!("could not find a free number below `{REFS}{loop_id}/`")

@@ -50,8 +50,7 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// As [`write()`], without a sync, for a file that knows itself when it is damaged: after a power cut it may
-/// be gone or torn.
+/// As [`write()`], without a sync, for a file with a checksum: after a power cut it may be gone or torn.
 pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
     let mut options = OpenOptions::new();

@@ -42,8 +42,8 @@ impl Listing {
         atomic::write(path, &self.sealed())
     }
 
-    /// As [`Listing::save`], without waiting for the disk: after a power cut, what the listing explained
-    /// stays unexplained.
+    /// As [`Listing::save`], without a sync: after a power cut the file may be gone or torn, and the files
+    /// that changed since then cannot be named.
     pub fn save_unsynced(&self, path: &Path) -> Result<()> {
         let written = atomic::write_unsynced(path, &self.sealed());
         written.with_context(|| format!("could not write `{}`", path.display()))
