@@ -19,7 +19,7 @@ pub(crate) const STANDINGS: [ReceiptStatus; 10] = [
     ReceiptStatus::Vacuous,
     ReceiptStatus::RewroteTree,
     ReceiptStatus::FewerTests,
-    ReceiptStatus::ProvesLess,
+    ReceiptStatus::HidesFailures,
     ReceiptStatus::Flaky,
     ReceiptStatus::Holds,
     ReceiptStatus::Reviewed,
@@ -45,7 +45,7 @@ fn each_state_of_a_criterion_has_its_row() {
         | Vacuous
         | RewroteTree
         | FewerTests
-        | ReceiptStatus::ProvesLess
+        | ReceiptStatus::HidesFailures
         | Flaky
         | Holds
         | ReceiptStatus::Reviewed => one.as_str(),

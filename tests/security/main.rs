@@ -10,11 +10,11 @@
 mod attack;
 mod blocked;
 mod bounds;
+mod counts;
 mod everyday;
 mod filters;
 mod git;
 mod inside;
-mod meaning;
 mod modes;
 mod names;
 mod planted;

@@ -39,7 +39,6 @@ fn the_states_words() -> World {
         for field in ["id", "description", "verification_command"] {
             criterion[field] = json!(NASTY);
         }
-        state["changed_tests"] = json!([NASTY]);
         state["errors"] = json!([{"at": "2026-01-02T03:04:05Z", "message": NASTY}]);
         state["blocked"] = json!({"what": NASTY, "at": "2026-01-02T03:04:05Z"});
         state["unknown"] = json!(NASTY);

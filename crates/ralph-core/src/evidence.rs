@@ -1,10 +1,8 @@
 //! Whether a criterion is proven: receipts and their status, the criteria that the user agreed to,
-//! the meaning of their commands, test counts from runner output, and the answer to a refused
-//! completion.
+//! test counts from runner output, and the answer to a refused completion.
 
 pub mod completion_feedback;
 pub mod environment;
-pub mod meaning;
 pub mod pinned;
 pub mod receipt;
 pub mod review;

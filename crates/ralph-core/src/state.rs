@@ -37,7 +37,7 @@ pub use limits::{LimitFlag, Limits};
 pub use mode::ModeState;
 pub use orchestration::{OrchestrationCall, OrchestrationState};
 pub use pause::{Blocked, Ending, LoopError, Pause};
-pub use pinned::{Frozen, PinnedPart, TestFile};
+pub use pinned::Frozen;
 pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
 pub use progress::Progress;
 pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
@@ -115,15 +115,9 @@ pub struct LoopState {
     pub updated_at: Timestamp,
     /// The criteria that define "done".
     pub acceptance_criteria: Vec<Criterion>,
-    /// The criteria and files that the user agreed to when the loop started.
+    /// The criteria that the user agreed to when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
-    /// Test files that differ from the agreed version, as of the last check.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changed_tests: Vec<String>,
-    /// Changes to the meaning of the commands that do not weaken them, as of the last check.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub meaning_noted: Vec<String>,
     /// The environment variables that decided what runs when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
@@ -246,8 +240,6 @@ impl Default for LoopState {
             updated_at: Timestamp::UNIX_EPOCH,
             acceptance_criteria: Vec::new(),
             frozen: None,
-            changed_tests: Vec::new(),
-            meaning_noted: Vec::new(),
             environment: None,
             bounds: None,
             baseline_pending: false,

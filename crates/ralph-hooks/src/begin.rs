@@ -18,8 +18,8 @@ use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, client::transcript, git::tree, git::tree_id, process::clock, process::programs,
-    project::environment, project::meaning, project::reader::DiskReader, project::settings,
-    store::checks, store::digest, store::journal,
+    project::environment, project::reader::DiskReader, project::settings, store::checks,
+    store::digest, store::journal,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -314,7 +314,7 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
     }
     if is_bound {
         let now = clock::now();
-        freeze(&mut state, &asked.project_root, now);
+        pinned::freeze(&mut state, now);
         run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     }
     let file = lifecycle::create(asked.home, &mut state)?;
@@ -426,13 +426,6 @@ pub(crate) fn wants_baseline(state: &LoopState, options: &Options) -> bool {
     options.baseline && !state.acceptance_criteria.is_empty()
 }
 
-/// Pins the criteria as shown to the user at the start, since that is what the user agrees to.
-pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
-    let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
-    pinned::freeze(state, test_files, now);
-    pinned::freeze_meaning(state, parts);
-}
-
 /// Makes the loop run in this session.
 pub(crate) fn run(
     state: &mut LoopState,
@@ -480,7 +473,7 @@ fn take_up(
         state.resume();
         options.fill(state);
         if !was_begun || !options.criteria.is_empty() {
-            freeze(state, &asked.project_root, now);
+            pinned::freeze(state, now);
         }
         state.baseline_pending |= wants_baseline(state, options);
         // A plain /ralph works on the tasks itself.

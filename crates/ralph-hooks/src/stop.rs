@@ -28,8 +28,8 @@ use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
 use ralph_io::{
-    client, client::transcript, git::tree, process::clock, project::test_files, store::checks,
-    store::lock, store::plan_files,
+    client, client::transcript, git::tree, process::clock, store::checks, store::lock,
+    store::plan_files,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ pub(crate) fn at_stop(
 ) -> Result<(Reply, bool)> {
     // Taken before the transcript is searched: the next turn searches what comes after.
     let transcript_from = transcript::offset_now(Path::new(&call.input.transcript_path));
-    let (seen, changed_tests) = gather(call, &mut bound, routed);
+    let seen = gather(call, &mut bound, routed);
     let looked = bound.state.orchestration().cloned();
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let mailbox = Mailbox::of(&file, &bound.state);
@@ -116,9 +116,6 @@ pub(crate) fn at_stop(
         if state.is_running() {
             count(state, &call.input.transcript_path);
             gone = workers::lost(call, state);
-        }
-        if let Some(changed) = changed_tests {
-            state.changed_tests = changed;
         }
         // Receipts of the criteria may have been written since the router was asked, so copy only
         // the router's fields.
@@ -186,12 +183,8 @@ struct Decided {
     ended: Option<Box<LoopState>>,
 }
 
-/// The input of the rules, and the changed test files if any were recorded.
-fn gather(
-    call: &HookCall,
-    bound: &mut Bound,
-    routed: Option<Routed>,
-) -> (StopInputs, Option<Vec<String>>) {
+/// The input of the rules.
+fn gather(call: &HookCall, bound: &mut Bound, routed: Option<Routed>) -> StopInputs {
     let root = project_root(call, &bound.state);
     // Git takes the longest part of a stop, so it runs while the rest is gathered.
     let status = begin_fingerprint(&root, &bound.state);
@@ -226,9 +219,7 @@ fn gather(
     if stop::wants_proof(mode::at_stop(state), state, &seen) {
         prove(bound, &root, &mut seen);
     }
-    let has_test_files = state.frozen.as_ref().is_some_and(|frozen| !frozen.test_files.is_empty());
-    let changed = has_test_files.then(|| test_files::changed(&root, state));
-    (seen, changed)
+    seen
 }
 
 /// Where in the transcript the turn began.

@@ -4,12 +4,10 @@
 pub mod confined;
 pub mod environment;
 pub mod facts;
-pub mod meaning;
 pub mod plan_file;
 pub mod reader;
 pub(crate) mod safe_read;
 pub mod settings;
-pub mod test_files;
 pub mod trusted_read;
 pub mod user_files;
 

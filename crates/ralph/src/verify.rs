@@ -23,9 +23,7 @@ use ralph_io::project::environment::Surroundings;
 use ralph_io::store::checks;
 use ralph_io::store::lock;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{
-    process::clock, process::programs, project::meaning, project::test_files, store::receipts,
-};
+use ralph_io::{process::clock, process::programs, store::receipts};
 use round::VerifyRound;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -239,18 +237,14 @@ impl<'a> VerifyWork<'a> {
         };
         let (ran, problem) = (self.ran, self.problem.clone());
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
-        meaning::note(&mut self.state);
         let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
         let green = self.all_hold().then(|| self.trees.checkpoint(&self.state, stored)).flatten();
-        let changed_tests = test_files::changed(&self.root, &self.state);
         let updated = self.file.update(|state| {
-            meaning::note(state);
             for criterion in &mut state.acceptance_criteria {
                 let holds = proof.standing(criterion).is_met();
                 criterion.verified = holds && may_prove(criterion);
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());
-            state.changed_tests = changed_tests;
             take_baseline(state);
             state.clone()
         })?;
@@ -266,12 +260,8 @@ impl<'a> VerifyWork<'a> {
 fn agreed(file: &LoopFile) -> Result<LoopState> {
     let state = file.update(|state| {
         if state.frozen.is_none() && !state.acceptance_criteria.is_empty() {
-            let root = Path::new(&state.project_root);
-            let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
-            pinned::freeze(state, test_files, clock::now());
-            pinned::freeze_meaning(state, parts);
+            pinned::freeze(state, clock::now());
         }
-        meaning::note(state);
         state.clone()
     })?;
     let state = state.context("the loop is gone")?;

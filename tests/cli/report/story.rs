@@ -138,7 +138,6 @@ impl Story {
             task.result = Some(evil.clone());
         }
         state.ending.as_mut().map(|ending| worse(&mut ending.detail)).unwrap();
-        state.changed_tests.push(evil.clone());
         state.errors.push(LoopError { at: story.now, message: evil.clone() });
         for entry in &mut story.entries {
             [&mut entry.why, &mut entry.position, &mut entry.input].into_iter().for_each(worse);

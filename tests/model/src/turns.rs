@@ -166,7 +166,7 @@ impl Turns {
         if let Some(hours) = self.hours {
             looped.limits.max_minutes = u64::from(hours) * 60;
         }
-        pinned::freeze(&mut looped, Vec::new(), beginning());
+        pinned::freeze(&mut looped, beginning());
         let evidence = vec![Evidence::default(); self.criteria];
         let noted = Noted { evidence, ..Noted::default() };
         State { looped, tree: 0, hour: 0, worker: false, noted, broken: 0 }

@@ -187,15 +187,10 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
             },
             criterion.tests_expected.map_or("some".to_owned(), |expected| expected.to_string())
         ),
-        ReceiptStatus::ProvesLess if criterion.meaning_changed.is_empty() => format!(
+        ReceiptStatus::HidesFailures => format!(
             "exited with 0 although its own summary reports failures ({}); make the command fail \
              with them, or ask the user to accept it with `ralph criteria accept`",
             receipt.tests_failed
-        ),
-        ReceiptStatus::ProvesLess => format!(
-            "passed and may prove less than at the start: {}; undo that, or ask the user to accept it \
-             with `ralph criteria accept`",
-            names(&criterion.meaning_changed)
         ),
         ReceiptStatus::Flaky => {
             "failed and passed on the same tree, so it must pass twice in a row".to_owned()
@@ -272,28 +267,10 @@ pub fn environments(state: &LoopState) -> String {
     parts.join(" ")
 }
 
-/// Lists the changed test files, for the refusal, the status and the ending.
-pub fn changed_tests(files: &[String]) -> String {
-    format!("Test files that the criteria name and that changed since the start: {}.", names(files))
-}
-
-/// Lists changes since the start to what the criteria prove with, and increases in skipped tests.
+/// Lists increases in skipped tests since the start, and what the bounds kept off.
 pub fn changes(state: &LoopState) -> Vec<String> {
     let mut lines = Vec::new();
-    if !state.changed_tests.is_empty() {
-        lines.push(changed_tests(&state.changed_tests));
-    }
-    let criteria = &state.acceptance_criteria;
-    let mut found: Vec<String> = Vec::new();
-    for change in criteria.iter().flat_map(|one| &one.meaning_changed).chain(&state.meaning_noted) {
-        if !found.contains(change) {
-            found.push(change.clone());
-        }
-    }
-    if !found.is_empty() {
-        lines.push(format!("Changed since the start in what the criteria run: {}.", names(&found)));
-    }
-    for criterion in criteria {
+    for criterion in &state.acceptance_criteria {
         if let (Some(before), Some(receipt)) = (receipt::risen_skips(criterion), &criterion.receipt)
         {
             let (id, now) = (&criterion.id, receipt.tests_skipped);
@@ -454,13 +431,10 @@ mod tests {
     #[test]
     fn what_a_person_must_know_is_said() {
         let (mut state, proof) = state();
-        state.changed_tests = vec!["tests/a.py".to_owned()];
-        pinned::freeze(&mut state, Vec::new(), jiff::Timestamp::UNIX_EPOCH);
-        state.changed_tests = vec!["tests/a.py".to_owned()];
+        pinned::freeze(&mut state, jiff::Timestamp::UNIX_EPOCH);
         state.acceptance_criteria[0].verification_command = "true".to_owned();
         let text = refusal(&state, Some(&proof));
         assert!(text.contains("not those that the user agreed to"), "{text}");
-        assert!(text.contains("changed since the start: tests/a.py."), "{text}");
         assert!(refusal(&state, None).contains("AC-4 was never run"));
     }
 

@@ -1,41 +1,22 @@
 //! What the user agreed to when the loop started, stored as digests.
 //!
 //! The criteria, their commands and those of the tasks are pinned: a changed one does not run and proves nothing until
-//! a person accepts it. The test files that a command names may change, since they are often the
-//! work itself, but each change is reported.
+//! a person accepts it.
 
-use crate::state::{Frozen, LoopState, PinnedPart, TestFile};
+use crate::state::{Frozen, LoopState};
 use crate::text::hex::hex;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 /// Pins the criteria as they are now.
-pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
-    let criteria = digest(state);
-    state.frozen = Some(Frozen { at: Some(now), criteria, test_files, meaning: None });
-    state.changed_tests.clear();
-}
-
-/// Pins the meaning of the commands, next to the pinned criteria.
-pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<PinnedPart>) {
-    if let Some(frozen) = &mut state.frozen {
-        frozen.meaning = Some(meaning);
-    }
-    state.meaning_noted.clear();
-    state.acceptance_criteria.iter_mut().for_each(|one| one.meaning_changed.clear());
+pub fn freeze(state: &mut LoopState, now: Timestamp) {
+    state.frozen = Some(Frozen { at: Some(now), criteria: digest(state), ..Frozen::default() });
 }
 
 /// True unless the criteria differ from the pinned ones. Without pinned criteria there is no
 /// difference.
 pub fn is_as_frozen(state: &LoopState) -> bool {
     state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(state))
-}
-
-/// The recorded test files that differ now. `now` returns a file's digest, or an empty string if
-/// the file is gone.
-pub fn changed_tests(state: &LoopState, now: impl Fn(&str) -> String) -> Vec<String> {
-    let recorded = state.frozen.iter().flat_map(|frozen| &frozen.test_files);
-    recorded.filter(|file| now(&file.path) != file.sha256).map(|file| file.path.clone()).collect()
 }
 
 /// The words of a command that may name its test files, as paths relative to the project. The
@@ -148,8 +129,7 @@ mod tests {
             ..Criterion::default()
         };
         let mut state = LoopState { acceptance_criteria: vec![criterion], ..LoopState::default() };
-        let file = TestFile { path: "tests/test_a.py".to_owned(), sha256: "1".to_owned() };
-        freeze(&mut state, vec![file], Timestamp::UNIX_EPOCH);
+        freeze(&mut state, Timestamp::UNIX_EPOCH);
         state
     }
 
@@ -224,13 +204,5 @@ mod tests {
         for path in ["src/lib.rs", "contest.py", "latest.txt", "testing.md"] {
             assert!(!is_test_file(path), "{path}");
         }
-    }
-
-    #[test]
-    fn a_test_file_that_changed_or_went_is_named() {
-        let now = |digest: &'static str| changed_tests(&state(), move |_| digest.to_owned());
-        assert!(now("1").is_empty());
-        assert_eq!(now("2"), ["tests/test_a.py"]);
-        assert_eq!(now(""), ["tests/test_a.py"]);
     }
 }

@@ -68,8 +68,8 @@ pub enum ReceiptStatus {
     RewroteTree,
     /// Fewer tests ran than at the start, or the number is unknown.
     FewerTests,
-    /// The meaning of the command has changed, or it passed although its runner reports failures.
-    ProvesLess,
+    /// The command exited with 0 although its runner reports failures.
+    HidesFailures,
     /// The command has failed and passed on this tree; another consecutive pass is needed.
     Flaky,
     /// The receipt proves its criterion.
@@ -88,7 +88,7 @@ impl ReceiptStatus {
             ReceiptStatus::Vacuous => "vacuous",
             ReceiptStatus::RewroteTree => "rewrote_tree",
             ReceiptStatus::FewerTests => "fewer_tests",
-            ReceiptStatus::ProvesLess => "proves_less",
+            ReceiptStatus::HidesFailures => "hides_failures",
             ReceiptStatus::Flaky => "flaky",
             ReceiptStatus::Holds => "holds",
             ReceiptStatus::Reviewed => "reviewed",
@@ -102,8 +102,8 @@ impl ReceiptStatus {
 
     /// True if the command ran and the criterion does not hold.
     pub fn is_a_failure(self) -> bool {
-        use ReceiptStatus::{Failed, FewerTests, ProvesLess, RewroteTree, Vacuous};
-        matches!(self, Failed | Vacuous | RewroteTree | FewerTests | ProvesLess)
+        use ReceiptStatus::{Failed, FewerTests, HidesFailures, RewroteTree, Vacuous};
+        matches!(self, Failed | Vacuous | RewroteTree | FewerTests | HidesFailures)
     }
 
     /// True if another run may give a better answer.
@@ -120,16 +120,13 @@ pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
         ReceiptStatus::NeverRun
     } else if tree.is_some_and(|tree| tree != receipt.tree_after) {
         ReceiptStatus::Stale
-    } else if criterion.meaning_changed.is_empty() && !receipt.meaning_changed.is_empty() {
-        // The meaning is back to the agreed one, through files that are not part of the tree.
-        ReceiptStatus::Stale
     } else if receipt.review.is_some() && !receipt.vacuous.is_empty() {
         // A verdict that does not count is neither a pass nor a failure.
         ReceiptStatus::Vacuous
     } else if !receipt.passed {
         ReceiptStatus::Failed
-    } else if proves_less(criterion, receipt) {
-        ReceiptStatus::ProvesLess
+    } else if hides_failures(criterion, receipt) {
+        ReceiptStatus::HidesFailures
     } else if !receipt.vacuous.is_empty() {
         ReceiptStatus::Vacuous
     } else if receipt.tree_before != receipt.tree_after || !receipt.rewrote.is_empty() {
@@ -158,10 +155,9 @@ pub fn count_met(criteria: &[Criterion]) -> (usize, usize) {
     (proven.len(), reviewed.len())
 }
 
-/// True if the meaning changed, or if the summary contradicts the exit code.
-fn proves_less(criterion: &Criterion, receipt: &Receipt) -> bool {
-    let failures_hidden = receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures);
-    !criterion.meaning_changed.is_empty() || failures_hidden
+/// True if the summary contradicts the exit code, and nobody accepted that.
+fn hides_failures(criterion: &Criterion, receipt: &Receipt) -> bool {
+    receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures)
 }
 
 /// True if fewer tests ran than in the first counted run. A runner that reports tests without a
@@ -253,7 +249,6 @@ pub fn take_baseline(state: &mut LoopState) {
 
 /// Accepts the last run as the new baseline where it proves less than the first: fewer tests, no
 /// count, more skipped tests, failures in the summary of a success. Returns a description of each.
-/// A changed meaning is accepted where it is pinned.
 pub fn accept(criterion: &mut Criterion) -> Vec<String> {
     let Some(receipt) = criterion.receipt.clone().filter(|receipt| receipt.passed) else {
         return Vec::new();
@@ -282,22 +277,12 @@ pub fn accept(criterion: &mut Criterion) -> Vec<String> {
         ));
         criterion.tests_skipped = Some(receipt.tests_skipped);
     }
-    if receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures) {
+    if hides_failures(criterion, &receipt) {
         taken.push(format!("failures in the summary of {id}"));
         criterion.accepted.push(Accepted::Failures.as_str().to_owned());
     }
-    if receipt.vacuous.ends_with(NO_SUMMARY) && !criterion.accepts(Accepted::NoSummary) {
-        taken.push(format!("no summary of the tests of {id}"));
-        criterion.accepted.push(Accepted::NoSummary.as_str().to_owned());
-        if let Some(receipt) = &mut criterion.receipt {
-            receipt.vacuous.clear();
-        }
-    }
     taken
 }
-
-/// The end of the reason for a vacuous pass when a known runner reported nothing.
-pub const NO_SUMMARY: &str = "reported no tests";
 
 /// The skipped tests of the first counted run, if the last run skipped more.
 pub fn risen_skips(criterion: &Criterion) -> Option<u64> {

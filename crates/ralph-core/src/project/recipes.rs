@@ -1,7 +1,11 @@
 //! Recipes in a project's justfile or Makefile.
 
 use super::{EcosystemCommands, RootFiles};
-use crate::evidence::meaning::{JUSTFILES, MAKEFILES};
+
+/// The names of a justfile, the one that just takes first.
+pub(crate) const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
+/// The names of a Makefile, the one that GNU make takes first.
+pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 const TESTS: [&str; 2] = ["test", "tests"];
 const CHECKS: [&str; 4] = ["typecheck", "type-check", "lint", "check"];

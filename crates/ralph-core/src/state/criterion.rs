@@ -42,12 +42,7 @@ pub struct Criterion {
     /// Number of skipped tests in the first counted run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_skipped: Option<u64>,
-    /// Changes to the meaning of the command that may weaken it compared with what the user agreed
-    /// to, as of the last check.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub meaning_changed: Vec<String>,
-    /// Exceptions that a person accepted: `failures` in the summary of a success, `no_summary` of a
-    /// known runner.
+    /// Exceptions that a person accepted: `failures` in the summary of a success.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
     /// True if the criterion held before the work began and so proves nothing about the work.
@@ -64,7 +59,7 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
-from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
+from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
 
 impl Criterion {
     /// A criterion without a receipt was never run, whatever its document says.

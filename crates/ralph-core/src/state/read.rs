@@ -77,7 +77,7 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     }
     take!(schema_version loop_id session_id phase resume_phase pause ending project_root document prompt);
     take!(max_iterations iteration created_at started_at updated_at acceptance_criteria frozen);
-    take!(changed_tests meaning_noted baseline_pending checkpoint context_report stall_hashes progress blocked);
+    take!(baseline_pending checkpoint context_report stall_hashes progress blocked);
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
     take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost details_due round);
     take!(parallel workers parent environment plan_file review reviews reviewers bounds);

@@ -47,9 +47,6 @@ pub struct Receipt {
     /// The first line of the output that states an error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
-    /// Changes to the meaning of the command at the time of the run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub meaning_changed: Vec<String>,
     /// Why a pass proves nothing: a known runner reported that no test ran; or why a verdict does
     /// not count.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -147,7 +144,6 @@ from_json!(Receipt {
     tests_skipped,
     failing,
     error,
-    meaning_changed,
     vacuous,
     started_at,
     duration_ms,
@@ -181,13 +177,11 @@ pub struct Regression {
 
 from_json!(Regression { checkpoint, files, more });
 
-/// Exceptions that a person can accept, besides fewer tests and a changed meaning.
+/// Exceptions that a person can accept, besides fewer tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
     /// A summary with failures although the command succeeds.
     Failures,
-    /// A known runner that reports no tests.
-    NoSummary,
 }
 
 impl Accepted {
@@ -195,7 +189,6 @@ impl Accepted {
     pub fn as_str(self) -> &'static str {
         match self {
             Accepted::Failures => "failures",
-            Accepted::NoSummary => "no_summary",
         }
     }
 }

@@ -216,10 +216,10 @@ fn verified_set_by_hand_counts_for_nothing() {
 #[test]
 fn criteria_that_were_changed_after_the_start_end_nothing() {
     let mut state = proven(green());
-    pinned::freeze(&mut state, Vec::new(), now());
+    pinned::freeze(&mut state, now());
     state.acceptance_criteria[0].description = "easier".to_owned();
     assert_eq!(decide(&mut state, &request_on("t")), "go on");
-    pinned::freeze(&mut state, Vec::new(), now());
+    pinned::freeze(&mut state, now());
     assert_eq!(decide(&mut state, &request_on("t")), "ended: complete");
 }
 

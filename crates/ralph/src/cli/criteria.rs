@@ -1,7 +1,7 @@
 //! `ralph criteria accept`: the user accepts the criteria as they are now.
 //!
 //! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their
-//! commands, what those commands mean, their test files, and a smaller number of tests.
+//! commands, and a smaller number of tests.
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
@@ -12,13 +12,11 @@ use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt;
 use ralph_core::state::LoopState;
-use ralph_io::{project::meaning, project::test_files};
-use std::path::Path;
 
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CriteriaCommand {
-    /// Accept the criteria and their test files as they are now, even with fewer tests
+    /// Accept the criteria as they are now, even with fewer tests
     Accept(Args),
 }
 
@@ -33,15 +31,9 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     let CriteriaCommand::Accept(args) = command;
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    let root = Path::new(&found.state.project_root);
-    let (test_files, parts) = meaning::record(root, &found.state.acceptance_criteria);
-    let changed = test_files::changed(root, &found.state);
     let taken = found.file.update(|state| {
-        meaning::note(state);
-        let mut taken = take(state);
-        taken.extend(changed.iter().map(|file| format!("`{file}` as it is now")));
-        pinned::freeze(state, test_files, here.now);
-        pinned::freeze_meaning(state, parts);
+        let taken = take(state);
+        pinned::freeze(state, here.now);
         (taken, state.clone())
     });
     let (taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
@@ -66,11 +58,6 @@ fn take(state: &mut LoopState) -> Vec<String> {
     if !pinned::is_as_frozen(state) {
         taken.push("the criteria as they read now".to_owned());
     }
-    for criterion in &mut state.acceptance_criteria {
-        taken.extend(receipt::accept(criterion));
-        let changes = criterion.meaning_changed.iter();
-        taken.extend(changes.map(|change| format!("for {}: {change}", criterion.id)));
-    }
-    taken.extend(state.meaning_noted.iter().cloned());
+    taken.extend(state.acceptance_criteria.iter_mut().flat_map(receipt::accept));
     taken
 }

@@ -11,6 +11,7 @@ use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::select_shared;
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
+use ralph_core::evidence::pinned;
 use ralph_core::modes::mode;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::plan::Plan;
@@ -102,7 +103,7 @@ fn plan(here: &Here, planned: &FoundLoop, lease_seconds: u64) -> Result<Plan> {
     if !lacking.is_empty() {
         return Err(refuse(&lacking.join("; ")));
     }
-    begin::freeze(&mut state, &here.root, here.now);
+    pinned::freeze(&mut state, here.now);
     let plan = Plan::of(&state, lease_seconds);
     plan.flaw().map_or(Ok(plan), |flaw| Err(refuse(&flaw)))
 }

@@ -169,12 +169,11 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
             .map(|(one, standing)| {
                 json!({"id": one.id, "description": one.description, "state": standing.as_str(),
                     "verified": outcome.proof.proves(one), "receipt": one.receipt,
-                    "held_before": one.held_before, "meaning_changed": one.meaning_changed})
+                    "held_before": one.held_before})
             })
             .collect();
         screen::print_json(&json!({"schema_version": 1, "criteria": criteria,
-            "changed_tests": outcome.state.changed_tests,
-            "meaning_noted": outcome.state.meaning_noted, "problem": outcome.proof.problem}))?;
+            "problem": outcome.proof.problem}))?;
         return Ok(open.is_empty());
     }
     let mut text = String::new();

@@ -9,7 +9,7 @@ use ralph_core::shell::vacuous;
 use ralph_core::state::{Bounds, Criterion, Receipt};
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::command::{self, CommandEnd, CommandRun};
-use ralph_io::{process::clock, project::meaning, store::receipts};
+use ralph_io::{process::clock, store::receipts};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
@@ -118,15 +118,13 @@ impl VerifyRound<'_, '_> {
     fn keep(&mut self, criterion: &Criterion, measured: MeasuredRun) -> Result<()> {
         let work = &mut *self.work;
         work.trees.remember(&criterion.paths)?;
-        let mut receipt = Receipt {
+        let receipt = Receipt {
             by: work.by,
             restored: work.surroundings.restored.clone(),
             differs: work.surroundings.differs.clone(),
             ..receipt_of(criterion, measured, &work.trees.id_for(&criterion.paths))
         };
-        let mut judged = criterion.clone();
-        meaning::after_run(&work.root, &work.state, &mut judged, &mut receipt);
-        record(work, judged, receipt, self.watcher)
+        record(work, criterion.clone(), receipt, self.watcher)
     }
 }
 

@@ -304,7 +304,7 @@ fn create(
     task: &str,
 ) -> Answer {
     let mut state = new_loop(task, call_kind(via), world.bound);
-    pinned::freeze(&mut state, Vec::new(), NOW);
+    pinned::freeze(&mut state, NOW);
     run(&mut state, session, prompt, via);
     replace_by(world, state);
     world.entries[usize::from(session)] = true;

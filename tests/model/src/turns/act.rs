@@ -166,7 +166,7 @@ fn accept(state: &mut State) {
             seen.expected = criterion.tests_expected.unwrap_or(0);
         }
     }
-    pinned::freeze(&mut state.looped, Vec::new(), now);
+    pinned::freeze(&mut state.looped, now);
     state.noted.text.1 = state.noted.text.0;
 }
 

@@ -3,8 +3,7 @@
 //! The scripts of a `package.json` are in the fact about that file.
 
 use super::{Fact, Project, show, useful};
-use crate::evidence::meaning::{JUSTFILES, MAKEFILES};
-use crate::project::recipes::{self, Recipe};
+use crate::project::recipes::{self, JUSTFILES, MAKEFILES, Recipe};
 
 /// Length limit of a task's own description, in UTF-16 units.
 const HELP: usize = 44;

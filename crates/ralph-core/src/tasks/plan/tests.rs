@@ -223,7 +223,7 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
 #[test]
 fn a_plan_sets_no_member_of_the_state_that_is_left_out_while_it_is_empty() {
     let plan = json!({
-        "started_at": "1970-01-01T00:00:00Z", "frozen": {"criteria": "x"}, "changed_tests": ["a"],
+        "started_at": "1970-01-01T00:00:00Z", "frozen": {"criteria": "x"},
         "baseline_pending": true, "checkpoint": {"tree": "t"}, "blocked": {"what": "w"},
         "cancelled_by_prompt": "p", "let_finish": true, "colour": "blue",
         "acceptance_criteria": [{"description": "d", "verification_command": "make",

@@ -235,7 +235,6 @@ fn no_text_becomes_markup() {
     {
         text.clone_from(&evil);
     }
-    state.changed_tests = vec![evil.clone(); 3];
     state.end(EndingKind::Other(evil.clone()), evil.clone(), at(30));
     let mut report = report(&state, vec![told, odd], &[ReceiptStatus::Failed]);
     report.next = super::words::line(&evil, 400);

@@ -6,11 +6,12 @@
 
 use super::look::{as_driven, driving};
 use crate::begin::{
-    StartOutcome, StartRequest, answered, cannot_start, facts, freeze, note_start, options_of, own,
-    run, wants_baseline,
+    StartOutcome, StartRequest, answered, cannot_start, facts, note_start, options_of, own, run,
+    wants_baseline,
 };
 use anyhow::Result;
 use jiff::Timestamp;
+use ralph_core::evidence::pinned;
 use ralph_core::modes::orchestration::files::{SESSIONS, folder};
 use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
 use ralph_core::modes::orchestration::in_session;
@@ -203,7 +204,7 @@ fn take_up(
         in_session::take_up(state, now);
         options.fill(state);
         if !options.criteria.is_empty() {
-            freeze(state, &asked.project_root, now);
+            pinned::freeze(state, now);
         }
         state.baseline_pending |= wants_baseline(state, options);
         if let Some(session) = state.orchestration_mut() {
@@ -248,7 +249,7 @@ fn create(
     state.document = folder(id).trim_end_matches('/').to_owned();
     state.mode = OrchestrationState { id: id.to_string(), ..OrchestrationState::default() }.into();
     state.baseline_pending = wants_baseline(&state, options);
-    freeze(&mut state, &asked.project_root, now);
+    pinned::freeze(&mut state, now);
     run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     let file = lifecycle::create(asked.home, &mut state)?;
     note_start(&file, asked);

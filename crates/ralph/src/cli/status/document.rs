@@ -37,8 +37,6 @@ fn of_loop(one: &LoopView, now: Timestamp) -> Value {
         "completion": state.completion,
         "criteria": criteria,
         "criteria_as_agreed": pinned::is_as_frozen(state),
-        "changed_tests": state.changed_tests,
-        "meaning_noted": state.meaning_noted,
         "baseline_pending": state.baseline_pending,
         "tasks": graph::summary(&state.task_graph, now),
         "progress": {
@@ -120,7 +118,6 @@ fn of_criterion(one: &LoopView, criterion: &Criterion) -> Value {
         "tests_expected": criterion.tests_expected,
         "tests_skipped": receipt.map(|receipt| receipt.tests_skipped),
         "tests_failed": receipt.map(|receipt| receipt.tests_failed),
-        "meaning_changed": criterion.meaning_changed,
         "held_before": criterion.held_before,
         "turned_red": criterion.turned_red,
     })

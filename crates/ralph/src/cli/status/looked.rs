@@ -11,12 +11,11 @@ use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::{Criterion, LoopState, PauseCause};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::{client, client::transcript, project::test_files};
+use ralph_io::{client, client::transcript};
 use std::path::{Path, PathBuf};
 
 pub(in crate::cli) struct LoopView {
     pub(in crate::cli) file: LoopFile,
-    /// With the changed test files as they are now.
     pub(in crate::cli) state: LoopState,
     /// `None` if the tree was not, or could not be, examined.
     proof: Option<Proof>,
@@ -25,11 +24,7 @@ pub(in crate::cli) struct LoopView {
 impl LoopView {
     /// Examines the project of a live loop.
     pub(in crate::cli) fn at(found: FoundLoop) -> LoopView {
-        let FoundLoop { file, mut state, .. } = found;
-        if state.is_live() {
-            state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
-            ralph_io::project::meaning::note(&mut state);
-        }
+        let FoundLoop { file, state, .. } = found;
         let asks = |one: &Criterion| one.receipt.is_some();
         let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))
             .then(|| verify::look(&file, &state).ok())

@@ -14,6 +14,7 @@ use crate::runs::parallel::{self, held_by_client};
 use crate::runs::review;
 use crate::verify::since_start;
 use anyhow::{Context, Result};
+use ralph_core::evidence::pinned;
 use ralph_core::modes::arguments::Options;
 use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
 use ralph_core::modes::shared as member;
@@ -288,7 +289,7 @@ pub(crate) fn take_up(
     }
     let state = found.file.update(|state| {
         if state.started_at.is_none() {
-            begin::freeze(state, &here.root, here.now);
+            pinned::freeze(state, here.now);
         }
         environment::take(state);
         change(state);

@@ -8,7 +8,7 @@ use crate::runs::engine;
 use crate::runs::screen::Whole;
 use anyhow::Result;
 use ralph_core::evidence::receipt;
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::state::LoopState;
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::{counted, dollars, lasted, tokens};
 use ralph_io::process::clock;
@@ -84,12 +84,12 @@ impl Builder<'_> {
     }
 }
 
-/// `1 of 2 criteria hold`; empty without criteria. Names those that only a person can accept.
+/// `1 of 2 criteria hold`; empty without criteria.
 pub(super) fn holding(state: &LoopState) -> String {
     let criteria = &state.acceptance_criteria;
     let (n_hold, n_reviewed) = receipt::count_met(criteria);
-    let holding = match criteria.len() {
-        0 => return String::new(),
+    match criteria.len() {
+        0 => String::new(),
         total if n_reviewed > 0 => {
             format!(
                 "{n_hold} of {} hold, {n_reviewed} reviewed",
@@ -98,16 +98,6 @@ pub(super) fn holding(state: &LoopState) -> String {
         }
         1 => format!("{n_hold} of 1 criterion holds"),
         total => format!("{n_hold} of {} hold", counted(total, "criterion", "criteria")),
-    };
-    let passed = |one: &&Criterion| one.receipt.as_ref().is_some_and(|receipt| receipt.passed);
-    let changed = criteria.iter().filter(|one| !one.verified && !one.meaning_changed.is_empty());
-    let changed: Vec<&str> = changed.filter(passed).map(|one| one.id.as_str()).collect();
-    match changed.as_slice() {
-        [] => holding,
-        changed => format!(
-            "{holding}; {} runs something else than you agreed to, `ralph criteria accept` takes it",
-            changed.join(", ")
-        ),
     }
 }
 

@@ -38,7 +38,7 @@ fn with_criterion() -> LoopState {
         ..Criterion::default()
     };
     let mut state = LoopState { acceptance_criteria: vec![criterion], ..state() };
-    crate::evidence::pinned::freeze(&mut state, Vec::new(), NOW);
+    crate::evidence::pinned::freeze(&mut state, NOW);
     state
 }
 
