@@ -12,7 +12,7 @@ fn markdown() -> String {
         .type_command("ralph", "\"greet by name\" --ac \"by name=sh greet.sh Ann | grep -q Ann\"");
     screen.world.write("greet.sh", "echo Hello $1\n");
     screen.world.stop("RALPH_COMPLETE");
-    screen.runs("ralph report | head -15");
+    screen.runs("ralph report | head -13");
     screen.text()
 }
 
