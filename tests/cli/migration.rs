@@ -26,7 +26,7 @@ fn the_patterns_manifest_leads_to_a_planned_loop_where_it_was() {
     // What a model wrote down as verified has no receipt here.
     let status = world.ralph(&["status", "--json"]).done().json();
     assert_eq!(status["loops"][0]["criteria"][0]["verified"], false);
-    assert_eq!(status["loops"][0]["criteria"][0]["state"], "never_run");
+    assert_eq!(status["loops"][0]["criteria"][0]["state"], "not_run");
     assert_eq!(status["loops"][0]["tasks"]["done"], 1);
     let ready = world.ralph(&["task", "ready"]).done().stdout;
     assert!(ready.contains("T-2") && !ready.contains("T-3"), "{ready}");

@@ -48,7 +48,7 @@ fn the_document_has_the_members_that_programs_rely_on() {
             "project_root": "[ROOT]/project", "prompt": "fix it", "completion": "verified",
             // Set by hand it counts for nothing: there is no receipt.
             "criteria": [{"id": "AC-T", "description": "tests", "command": "t", "review": null, "verified": false,
-                "state": "never_run", "changed": [], "exit_code": null, "tests_run": null,
+                "state": "not_run", "changed": [], "exit_code": null, "tests_run": null,
                 "tests_expected": null, "tests_skipped": null, "tests_failed": null,
                 "held_before": false, "turned_red": null}],
             "criteria_as_agreed": false, "baseline_pending": false,
@@ -128,8 +128,8 @@ fn people_get_aligned_rows_and_no_control_characters() {
          used        0 s of 8 h\n  \
          next        `ralph verify --loop [LOOP]` runs the criteria\n  \
          criteria    0 of 2 hold\n    \
-         AC-10  never run  a  `make\\nrm`\n    \
-         AC-T   never run  tests  `t`\n",
+         AC-10  not run  a  `make\\nrm`\n    \
+         AC-T   not run  tests  `t`\n",
         "",
     );
 }

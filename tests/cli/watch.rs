@@ -187,7 +187,7 @@ fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
         "iterations   [###...........................]  3 of 25",
         "minutes      [..............................]  0 of 480",
         "AC-1  held        41 tests  the tests pass  `make test`",
-        "AC-2  never run   it is quick",
+        "AC-2  not run     it is quick",
         "ralph start: started",
     ] {
         assert!(shown.contains(part), "`{part}` is not on the screen:\n{shown}");

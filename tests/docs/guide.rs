@@ -12,10 +12,12 @@ use ralph_core::{project::project_facts, transcript::background_watch, views::me
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
-pub(crate) const STANDINGS: [ReceiptStatus; 10] = [
-    ReceiptStatus::NeverRun,
+pub(crate) const STANDINGS: [ReceiptStatus; 12] = [
+    ReceiptStatus::NotRun,
     ReceiptStatus::Stale,
     ReceiptStatus::Failed,
+    ReceiptStatus::TimedOut,
+    ReceiptStatus::Killed,
     ReceiptStatus::Vacuous,
     ReceiptStatus::RewroteTree,
     ReceiptStatus::FewerTests,
@@ -37,11 +39,13 @@ fn check_rows(words: &[&str]) {
 
 #[test]
 fn each_state_of_a_criterion_has_its_row() {
-    use ReceiptStatus::{Failed, FewerTests, Flaky, Holds, NeverRun, RewroteTree, Stale, Vacuous};
+    use ReceiptStatus::{Failed, FewerTests, Flaky, Holds, NotRun, RewroteTree, Stale, Vacuous};
     let known = STANDINGS.map(|one| match one {
-        NeverRun
+        NotRun
         | Stale
         | Failed
+        | ReceiptStatus::TimedOut
+        | ReceiptStatus::Killed
         | Vacuous
         | RewroteTree
         | FewerTests

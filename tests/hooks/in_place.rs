@@ -58,7 +58,7 @@ fn verified_in_a_state_that_is_found_in_place_counts_for_nothing_anywhere() {
     let (world, state) = found(criteria);
     let told = status(&world);
     assert_eq!(told["criteria"][0]["verified"], false, "{told}");
-    assert_eq!(told["criteria"][1]["state"], "never_run", "{told}");
+    assert_eq!(told["criteria"][1]["state"], "not_run", "{told}");
     let line = world.elsewhere(&["status"]).text;
     assert!(!line.contains("1 of 2") && !line.contains("2 of 2 criteria"), "{line}");
     let reason = step(&state, &world.working_stop("x"));

@@ -231,22 +231,6 @@ fn criteria_that_were_changed_after_the_start_are_not_run() {
 }
 
 #[test]
-fn a_changed_test_file_is_told_in_the_refusal_the_status_and_the_ending() {
-    let world = World::new();
-    world.write("check.sh", "grep -q yes done\n");
-    world.start("--ac \"it=sh check.sh\"");
-    world.write("check.sh", "grep -q maybe done\n");
-    let told = "changed since the start: check.sh";
-    let reason = refused(&world, &world.stop(TOKEN));
-    assert!(reason.contains(told), "{reason}");
-    let status = world.ralph(&["status"]).text;
-    assert!(status.contains("check.sh"), "{status}");
-    world.write("done", "maybe");
-    let message = world.stop(TOKEN).ends("Ralph: done. ").message();
-    assert!(message.contains(told), "{message}");
-}
-
-#[test]
 fn a_loop_that_is_blocked_rests_until_a_person_has_acted() {
     let world = looping();
     let said = world.ralph(&["blocked", "create the account"]);
@@ -258,13 +242,49 @@ fn a_loop_that_is_blocked_rests_until_a_person_has_acted() {
 }
 
 #[test]
-fn a_command_that_hangs_ends_with_the_time_for_a_request() {
+fn a_command_that_hangs_ends_with_the_time_for_a_request_and_is_said_to_have_timed_out() {
     let world = World::new();
     world.settings("verify_seconds = 1\n");
     world.start("--ac \"hang=tail -f /dev/null\"");
     let reason = refused(&world, &world.stop(TOKEN));
-    assert!(reason.contains("AC-1 was never run"), "{reason}");
+    let line = reason.lines().next().unwrap();
+    assert!(line.ends_with("next: fix AC-1 (hang): timed out after 1 s"), "{line}");
+    assert!(reason.contains("- AC-1 timed out after 1 s: `tail -f /dev/null`"), "{reason}");
     assert!(reason.contains("did not finish in the time"), "{reason}");
+    // Another request has no more time for it, so it is not run again on the same files.
+    let first = receipt(&world);
+    refused(&world, &world.stop(TOKEN));
+    assert_eq!(receipt(&world), first);
+}
+
+#[test]
+fn a_command_that_passes_its_own_limit_or_is_killed_is_said_to_be_so() {
+    for (command, settings, how) in [
+        ("tail -f /dev/null", "command_seconds = 1\n", "timed out after 1 s"),
+        ("kill -9 $$", "", "killed by signal 9"),
+        ("kill $$", "", "killed by signal 15"),
+    ] {
+        let world = World::new();
+        world.settings(settings);
+        world.start(&format!("--ac \"it={command}\""));
+        let reason = refused(&world, &world.stop(TOKEN));
+        let line = reason.lines().next().unwrap();
+        assert!(line.ends_with(&format!("next: fix AC-1 (it): {how}")), "{line}");
+        assert!(reason.contains(&format!("- AC-1 {how}: `{command}`")), "{reason}");
+    }
+}
+
+#[test]
+fn a_command_that_was_left_too_little_time_runs_again_on_the_same_files() {
+    let world = World::new();
+    world.settings("verify_seconds = 3\n");
+    world.write("one.sh", "sleep 1; grep -q one tracked\n");
+    world.write("two.sh", "test -e ../go || tail -f /dev/null\n");
+    world.start("--ac \"one=sh one.sh\" --ac \"two=sh two.sh\"");
+    let reason = refused(&world, &world.stop(TOKEN));
+    assert!(reason.contains("- AC-2 timed out after "), "{reason}");
+    fs::write(world.root().join("go"), "").unwrap();
+    world.stop(TOKEN).ends("Ralph: done. ");
 }
 
 #[test]

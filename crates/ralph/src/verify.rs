@@ -198,6 +198,7 @@ impl<'a> VerifyWork<'a> {
             (round == 0 && order.which == CriteriaChoice::Named)
                 || runs_all
                 || self.standing(one).wants_a_run()
+                || (round == 0 && self.has_more_time(one))
                 || (order.which == CriteriaChoice::WithoutProof && !is_of_proof(one))
         };
         // A state that another tool wrote may contain a criterion without a command.
@@ -210,6 +211,21 @@ impl<'a> VerifyWork<'a> {
     fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
         standing(criterion, Some(&tree))
+    }
+
+    /// True if the criterion timed out when it had less time than it has now: others may have used
+    /// the time of a request.
+    fn has_more_time(&self, criterion: &Criterion) -> bool {
+        let Some(receipt) = criterion
+            .receipt
+            .as_ref()
+            .filter(|_| self.standing(criterion) == ReceiptStatus::TimedOut)
+        else {
+            return false;
+        };
+        let had = Duration::from_millis(receipt.duration_ms);
+        // A few seconds more, as the trees are read faster or slower, change nothing.
+        self.time_for_one() > had + had / 20
     }
 
     /// True if all criteria held when the tree was last read.

@@ -61,7 +61,7 @@ fn a_live_loop_has_a_report_and_says_that_it_is_not_over() {
         let said = place.done(arguments);
         assert!(said.starts_with("### Ralph: ⏳ implementation\n"), "{said}");
         assert!(
-            said.contains("**AC-1** it is | <code>test -e it</code> | was never run |"),
+            said.contains("**AC-1** it is | <code>test -e it</code> | was not run |"),
             "{said}"
         );
         assert!(said.contains("<code>ralph verify --loop "), "{said}");

@@ -225,7 +225,7 @@ const PROMISES: &[Promise<State>] = &[
     Promise {
         name: "a command that was not run has no receipt",
         kept: |state| {
-            truth(&state.history).last.is_some() || standing(state) == ReceiptStatus::NeverRun
+            truth(&state.history).last.is_some() || standing(state) == ReceiptStatus::NotRun
         },
     },
     Promise {

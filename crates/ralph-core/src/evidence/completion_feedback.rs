@@ -98,7 +98,7 @@ pub fn first_failed<'a>(state: &'a LoopState, proof: Option<&Proof>) -> Option<&
         Some(proof) => proof.standing(one),
         None => receipt::standing(one, None),
     };
-    state.acceptance_criteria.iter().find(|one| standing(one) == ReceiptStatus::Failed)
+    state.acceptance_criteria.iter().find(|one| standing(one).is_unsuccessful())
 }
 
 /// The tests that failed in a criterion's last run, or else the error that it printed; one line.
@@ -125,6 +125,9 @@ pub fn failing_tests(criterion: &Criterion) -> String {
 pub fn what_to_fix(criterion: &Criterion) -> String {
     let named = named(criterion);
     let receipt = criterion.receipt.as_ref();
+    if let Some(cut) = receipt.filter(|receipt| receipt.timed_out || receipt.signal.is_some()) {
+        return format!("fix {named}: {}", cut.ended);
+    }
     match receipt.map(|receipt| (receipt.failing.first(), receipt.error.as_str())) {
         Some((Some(test), _)) => format!("fix `{}` of {named}", bounded(test, 100)),
         Some((None, error)) if !error.is_empty() => format!("fix {named}: {}", bounded(error, 100)),
@@ -160,10 +163,10 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
         return why_of_review(receipt, standing, changed);
     }
     match standing {
-        ReceiptStatus::NeverRun if criterion.verification_command.trim().is_empty() => {
+        ReceiptStatus::NotRun if criterion.verification_command.trim().is_empty() => {
             "has no command, so nothing can prove it".to_owned()
         }
-        ReceiptStatus::NeverRun => "was never run".to_owned(),
+        ReceiptStatus::NotRun => "was not run".to_owned(),
         ReceiptStatus::Stale if changed.is_empty() => {
             "is stale: files changed after its last run".to_owned()
         }
@@ -172,6 +175,7 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
             Some(code) => format!("failed (exit code {code})"),
             None => format!("failed ({})", receipt.ended),
         },
+        ReceiptStatus::TimedOut | ReceiptStatus::Killed => receipt.ended.clone(),
         ReceiptStatus::Vacuous => format!("passed and proves nothing ({})", receipt.vacuous),
         ReceiptStatus::RewroteTree => format!(
             "changes {} each time it runs; make it leave them alone, or ask the user to list them \
@@ -207,7 +211,7 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
 fn why_of_review(receipt: &Receipt, standing: ReceiptStatus, changed: &[String]) -> String {
     let reason = || receipt.review.as_ref().map(review::reason).unwrap_or_default();
     match standing {
-        ReceiptStatus::NeverRun => {
+        ReceiptStatus::NotRun => {
             "was not reviewed yet; that begins once all commands hold".to_owned()
         }
         ReceiptStatus::Stale if changed.is_empty() => {
@@ -418,7 +422,7 @@ mod tests {
         for part in [
             "- AC-2 failed (exit code 101): `cargo test`\n",
             "- AC-3 is stale: src/a.rs changed after its last run: `cargo test`\n",
-            "- AC-4 was never run: `cargo test`\n",
+            "- AC-4 was not run: `cargo test`\n",
             "- AC-5 passed and proves nothing (no test was found): `cargo test`\n",
             "- AC-6 changes gen.rs each time it runs",
             "AC-2 printed last:\nassertion failed: left == right\n",
@@ -435,7 +439,7 @@ mod tests {
         state.acceptance_criteria[0].verification_command = "true".to_owned();
         let text = refusal(&state, Some(&proof));
         assert!(text.contains("not those that the user agreed to"), "{text}");
-        assert!(refusal(&state, None).contains("AC-4 was never run"));
+        assert!(refusal(&state, None).contains("AC-4 was not run"));
     }
 
     #[test]
@@ -460,7 +464,7 @@ mod tests {
         };
         let begins =
             "Completion was requested and is refused, because not everything holds:\n".to_owned();
-        let row = |at: usize| format!("- AC-{at} was never run: `cargo test`\n");
+        let row = |at: usize| format!("- AC-{at} was not run: `cargo test`\n");
         let six: String = (1..=MOST_NAMED).map(row).collect();
         assert_eq!(refusal(&open(1), None), format!("{begins}{}", row(1)));
         assert_eq!(refusal(&open(6), None), format!("{begins}{six}"));
@@ -476,7 +480,7 @@ mod tests {
         let mut criterion = criterion("AC-1", None);
         criterion.tests_expected = Some(9);
         criterion.receipt = Some(Receipt {
-            ended: "timed out".to_owned(),
+            ended: "timed out after 20 s".to_owned(),
             tests_run: Some(7),
             ..Receipt::default()
         });
@@ -497,7 +501,7 @@ mod tests {
             &["a", "b", "c", "d", "e", "f"],
             "is stale: a, b, c, d and 2 more changed after its last run",
         );
-        check_why(ReceiptStatus::Failed, &[], "failed (timed out)");
+        check_why(ReceiptStatus::TimedOut, &[], "timed out after 20 s");
         check_why(
             ReceiptStatus::RewroteTree,
             &[],

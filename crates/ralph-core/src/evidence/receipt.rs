@@ -36,7 +36,7 @@ impl Proof {
     pub fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         match self.trees.get(&criterion.id) {
             Some(tree) => standing(criterion, Some(tree)),
-            None if criterion.receipt.is_none() => ReceiptStatus::NeverRun,
+            None if criterion.receipt.is_none() => ReceiptStatus::NotRun,
             None => ReceiptStatus::Stale,
         }
     }
@@ -57,11 +57,15 @@ pub fn is_of_proof(criterion: &Criterion) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
     /// There is no receipt for this command.
-    NeverRun,
+    NotRun,
     /// The tree has changed since the run.
     Stale,
     /// The command failed on this tree.
     Failed,
+    /// The command did not end in its time.
+    TimedOut,
+    /// A signal killed the command.
+    Killed,
     /// The command passed, but no test ran.
     Vacuous,
     /// The command changed files in every run.
@@ -82,9 +86,11 @@ impl ReceiptStatus {
     /// The word used in documents.
     pub fn as_str(self) -> &'static str {
         match self {
-            ReceiptStatus::NeverRun => "never_run",
+            ReceiptStatus::NotRun => "not_run",
             ReceiptStatus::Stale => "stale",
             ReceiptStatus::Failed => "failed",
+            ReceiptStatus::TimedOut => "timed_out",
+            ReceiptStatus::Killed => "killed",
             ReceiptStatus::Vacuous => "vacuous",
             ReceiptStatus::RewroteTree => "rewrote_tree",
             ReceiptStatus::FewerTests => "fewer_tests",
@@ -100,29 +106,38 @@ impl ReceiptStatus {
         matches!(self, ReceiptStatus::Holds | ReceiptStatus::Reviewed)
     }
 
+    /// True if the command ran and did not exit with 0, or the verdict is that the criterion fails.
+    pub fn is_unsuccessful(self) -> bool {
+        matches!(self, ReceiptStatus::Failed | ReceiptStatus::TimedOut | ReceiptStatus::Killed)
+    }
+
     /// True if the command ran and the criterion does not hold.
     pub fn is_a_failure(self) -> bool {
-        use ReceiptStatus::{Failed, FewerTests, HidesFailures, RewroteTree, Vacuous};
-        matches!(self, Failed | Vacuous | RewroteTree | FewerTests | HidesFailures)
+        use ReceiptStatus::{FewerTests, HidesFailures, RewroteTree, Vacuous};
+        self.is_unsuccessful() || matches!(self, Vacuous | RewroteTree | FewerTests | HidesFailures)
     }
 
     /// True if another run may give a better answer.
     pub fn wants_a_run(self) -> bool {
-        matches!(self, ReceiptStatus::NeverRun | ReceiptStatus::Stale | ReceiptStatus::Flaky)
+        matches!(self, ReceiptStatus::NotRun | ReceiptStatus::Stale | ReceiptStatus::Flaky)
     }
 }
 
 /// The status of a criterion's receipt on a tree. Without a tree (computing it costs a walk over
 /// all files), assumes that nothing has changed since the run.
 pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
-    let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NeverRun };
+    let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NotRun };
     if receipt.command != criterion.verification_command || !is_of_question(receipt, criterion) {
-        ReceiptStatus::NeverRun
+        ReceiptStatus::NotRun
     } else if tree.is_some_and(|tree| tree != receipt.tree_after) {
         ReceiptStatus::Stale
     } else if receipt.review.is_some() && !receipt.vacuous.is_empty() {
         // A verdict that does not count is neither a pass nor a failure.
         ReceiptStatus::Vacuous
+    } else if receipt.timed_out {
+        ReceiptStatus::TimedOut
+    } else if receipt.signal.is_some() {
+        ReceiptStatus::Killed
     } else if !receipt.passed {
         ReceiptStatus::Failed
     } else if hides_failures(criterion, receipt) {
@@ -192,9 +207,10 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     // A pass in an environment that the model chose does not count as consecutive.
     let (failed_before, passes) = before.map_or((false, 0), |before| {
         let passes = if before.by == receipt.by { before.passes } else { 0 };
-        // A verdict that did not count is no failure.
-        let failed = !before.passed && (before.review.is_none() || before.vacuous.is_empty());
-        (before.after_failure || failed, passes)
+        // A verdict that did not count is no failure, nor is a run that had too little time.
+        let counts = before.review.is_none() || before.vacuous.is_empty();
+        let was_cut_short = before.timed_out && receipt.duration_ms > before.duration_ms;
+        (before.after_failure || (!before.passed && counts && !was_cut_short), passes)
     });
     receipt.after_failure = failed_before;
     let ran = receipt.tests_run.filter(|ran| *ran > 0);
@@ -299,7 +315,9 @@ pub fn failure_signature(criterion: &Criterion) -> Option<&str> {
 
 /// Leaves out numbers, times, addresses and names of temporary files.
 fn sign(receipt: &Receipt, standing: ReceiptStatus) -> String {
-    let mut text = format!("{} {:?} {}\n", standing.as_str(), receipt.exit_code, receipt.ended);
+    // A limit differs from run to run.
+    let ended = if receipt.timed_out { "" } else { &receipt.ended };
+    let mut text = format!("{} {:?} {ended}\n", standing.as_str(), receipt.exit_code);
     for token in receipt.tail.split_whitespace().filter(|token| !looks_random(token)) {
         text.extend(token.chars().filter(|c| !c.is_ascii_digit()));
         text.push(' ');

@@ -95,7 +95,7 @@ fn criteria(state: &LoopState) -> String {
 /// is checked only when completion is requested.
 fn last_run(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
-        ReceiptStatus::NeverRun => String::new(),
+        ReceiptStatus::NotRun => String::new(),
         ReceiptStatus::Holds => ": held when it was last run".to_owned(),
         ReceiptStatus::Reviewed => ": held when it was last reviewed".to_owned(),
         standing => {
@@ -108,9 +108,9 @@ fn last_run(criterion: &Criterion) -> String {
 fn failed_last(state: &LoopState) -> String {
     let failed = state.acceptance_criteria.iter().filter_map(|criterion| {
         let receipt = criterion.receipt.as_ref().filter(|receipt| !receipt.passed)?;
-        Some((receipt.started_at, criterion, &receipt.tail))
+        Some((receipt.started_at, criterion, receipt))
     });
-    let Some((_, criterion, tail)) = failed.max_by_key(|(at, ..)| *at) else {
+    let Some((_, criterion, receipt)) = failed.max_by_key(|(at, ..)| *at) else {
         return String::new();
     };
     if criterion.review.is_some() {
@@ -118,10 +118,14 @@ fn failed_last(state: &LoopState) -> String {
         return format!("Failed last: {} {why}\n", criterion.id);
     }
     let failing = completion_feedback::failing_tests(criterion);
-    let tail = truncate::tail(&without_frames(tail), TAIL_LIMIT);
+    let tail = truncate::tail(&without_frames(&receipt.tail), TAIL_LIMIT);
+    let id = match receipt.ended.as_str() {
+        "" => criterion.id.clone(),
+        ended => format!("{} ({ended})", criterion.id),
+    };
     match (failing.as_str(), tail.as_str()) {
-        ("", "") => format!("Failed last: {}.\n", criterion.id),
-        ("", tail) => format!("Failed last: {}, which printed at its end: {tail}\n", criterion.id),
+        ("", "") => format!("Failed last: {id}.\n"),
+        ("", tail) => format!("Failed last: {id}, which printed at its end: {tail}\n"),
         (failing, _) => format!("Failed last: {failing}"),
     }
 }
@@ -797,7 +801,7 @@ mod tests {
         let token = "RALPH_COMPLETE must stand alone on the last line; next: Fix the parser";
         check_line(&goal, CompletionRequest::OnlyMentioned, &format!("Ralph 3/25: {token}"));
         let refused =
-            "completion refused, 0 of 1 criterion proven; next: AC-1 (tests pass) was never run";
+            "completion refused, 0 of 1 criterion proven; next: AC-1 (tests pass) was not run";
         check_line(&open, made, &format!("Ralph 3/25: {refused}"));
     }
 

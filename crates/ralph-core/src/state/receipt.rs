@@ -29,6 +29,12 @@ pub struct Receipt {
     /// How the command ended if not by exiting: by a signal, at the deadline …
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ended: String,
+    /// True if Ralph ended the command because its time was up.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub timed_out: bool,
+    /// The signal that killed the command; absent if none did, or Ralph sent it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// Tests that ran according to the runner's summary; absent if no known runner gave a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_run: Option<u64>,
@@ -138,6 +144,8 @@ from_json!(Receipt {
     passed,
     exit_code,
     ended,
+    timed_out,
+    signal,
     tests_run,
     tests_reported,
     tests_failed,

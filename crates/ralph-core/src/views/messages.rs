@@ -178,8 +178,8 @@ fn unproven(criterion: &Criterion) -> String {
         ReceiptStatus::Reviewed if receipt::is_of_proof(criterion) => {
             format!("{id} held when it was last reviewed")
         }
-        ReceiptStatus::NeverRun if criterion.review.is_some() => format!("{id} was not reviewed"),
-        ReceiptStatus::NeverRun => format!("{id} was not run"),
+        ReceiptStatus::NotRun if criterion.review.is_some() => format!("{id} was not reviewed"),
+        ReceiptStatus::NotRun => format!("{id} was not run"),
         ReceiptStatus::Failed if criterion.review.is_none() => {
             let failing = completion_feedback::failing_tests(criterion);
             match failing.trim_end() {

@@ -2,7 +2,7 @@
 
 use crate::state::{EndingTone, LoopState, PauseCause, Phase};
 
-/// A keyword as a user reads it: `never run` for `never_run`.
+/// A keyword as a user reads it: `not run` for `not_run`.
 pub fn spaced(word: &str) -> String {
     word.replace('_', " ")
 }

@@ -184,7 +184,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
         text.push_str(&screen::wrapped(&line, 0, 2));
         text.push('\n');
         let tail = completion_feedback::tail(criterion);
-        if *standing == ReceiptStatus::Failed && !tail.is_empty() {
+        if standing.is_unsuccessful() && !tail.is_empty() {
             text.push_str(&visible_lines(&tail));
             text.push('\n');
         }

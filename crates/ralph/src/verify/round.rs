@@ -107,7 +107,6 @@ impl VerifyRound<'_, '_> {
                 criterion.id,
                 whole.as_secs()
             );
-            return Ok(None);
         }
         let now = within(self.work.trees.now(), &criterion.paths);
         let rewrote = now.changed_since(&within(&before, &criterion.paths));
@@ -204,6 +203,11 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
             _ => None,
         },
         ended: ended(&run),
+        timed_out: run.ended == CommandEnd::Deadline,
+        signal: match run.ended {
+            CommandEnd::Signalled(signal) => Some(signal),
+            _ => None,
+        },
         tests_run,
         tests_reported: matches!(run.tests.tests, TestsRun::Ran(_) | TestsRun::Some),
         tests_failed: run.tests.failed,
@@ -232,8 +236,12 @@ fn in_loop(output: &Path) -> String {
 fn ended(run: &CommandRun) -> String {
     match &run.ended {
         CommandEnd::Exited(_) => String::new(),
-        CommandEnd::Signalled(signal) => format!("ended by signal {signal}"),
-        CommandEnd::Deadline => format!("still running after {} s", run.duration.as_secs()),
+        CommandEnd::Signalled(signal) => format!("killed by signal {signal}"),
+        // Of a request's time, the criterion got a little less than all.
+        CommandEnd::Deadline => match run.duration.as_secs_f64().round() {
+            0.0 => "timed out in less than 1 s".to_owned(),
+            seconds => format!("timed out after {seconds} s"),
+        },
         CommandEnd::Stopped => "stopped from outside".to_owned(),
         CommandEnd::NotStarted(why) => why.clone(),
         CommandEnd::SupervisorLost => "ended the process that watched it".to_owned(),

@@ -36,7 +36,7 @@ fn check(runs: &[Receipt], tree: &str, expected: ReceiptStatus) {
 
 #[test]
 fn a_pass_holds_on_the_tree_that_it_was_taken_on_and_no_longer() {
-    check(&[], "t", ReceiptStatus::NeverRun);
+    check(&[], "t", ReceiptStatus::NotRun);
     check(&[pass()], "t", ReceiptStatus::Holds);
     check(&[pass()], "t2", ReceiptStatus::Stale);
     check(&[fail()], "t", ReceiptStatus::Failed);
@@ -44,10 +44,12 @@ fn a_pass_holds_on_the_tree_that_it_was_taken_on_and_no_longer() {
 }
 
 /// Each status: its word, whether the criterion fails, whether another run may help.
-const STANDINGS: [(ReceiptStatus, &str, bool, bool); 9] = [
-    (ReceiptStatus::NeverRun, "never_run", false, true),
+const STANDINGS: [(ReceiptStatus, &str, bool, bool); 11] = [
+    (ReceiptStatus::NotRun, "not_run", false, true),
     (ReceiptStatus::Stale, "stale", false, true),
     (ReceiptStatus::Failed, "failed", true, false),
+    (ReceiptStatus::TimedOut, "timed_out", true, false),
+    (ReceiptStatus::Killed, "killed", true, false),
     (ReceiptStatus::Vacuous, "vacuous", true, false),
     (ReceiptStatus::RewroteTree, "rewrote_tree", true, false),
     (ReceiptStatus::FewerTests, "fewer_tests", true, false),
@@ -68,7 +70,7 @@ fn each_standing_has_its_word_and_either_fails_or_wants_a_run_or_holds() {
 fn a_tree_that_could_not_be_looked_at_proves_nothing() {
     let unseen = Proof::default();
     let mut it = criterion();
-    assert_eq!(unseen.standing(&it), ReceiptStatus::NeverRun);
+    assert_eq!(unseen.standing(&it), ReceiptStatus::NotRun);
     record(&mut it, pass());
     assert_eq!(unseen.standing(&it), ReceiptStatus::Stale);
     let seen = Proof { trees: [("AC-1".to_owned(), "t".to_owned())].into(), ..unseen };
@@ -101,7 +103,7 @@ fn what_later_runs_are_judged_by_survives_storage_and_what_is_not_so_is_not_stor
 
 #[test]
 fn a_receipt_of_another_command_is_none() {
-    check(&[Receipt { command: "true".to_owned(), ..pass() }], "t", ReceiptStatus::NeverRun);
+    check(&[Receipt { command: "true".to_owned(), ..pass() }], "t", ReceiptStatus::NotRun);
 }
 
 #[test]
@@ -151,6 +153,23 @@ fn a_failure_and_a_pass_on_one_tree_need_two_passes_in_a_row() {
 }
 
 #[test]
+fn a_run_that_was_cut_short_is_no_failure_once_it_had_the_time() {
+    let timed_out = Receipt { timed_out: true, exit_code: None, duration_ms: 70, ..fail() };
+    check(std::slice::from_ref(&timed_out), "t", ReceiptStatus::TimedOut);
+    let passed_in = |duration_ms| Receipt { duration_ms, ..pass() };
+    check(&[timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Holds);
+    check(&[fail(), timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Flaky);
+    // It had the time and hung.
+    check(&[timed_out, passed_in(20)], "t", ReceiptStatus::Flaky);
+}
+
+#[test]
+fn a_killed_command_is_no_longer_said_to_have_failed() {
+    let killed = Receipt { signal: Some(9), exit_code: None, ..fail() };
+    check(&[killed], "t", ReceiptStatus::Killed);
+}
+
+#[test]
 fn a_check_that_changes_the_tree_each_time_does_not_hold() {
     let rewriting = Receipt { tree_before: "s".to_owned(), ..pass() };
     check(&[rewriting], "t", ReceiptStatus::RewroteTree);
@@ -159,7 +178,7 @@ fn a_check_that_changes_the_tree_each_time_does_not_hold() {
 #[test]
 fn verified_is_what_the_receipt_says_and_not_what_was_written_there() {
     let mut by_hand = Criterion { verified: true, ..criterion() };
-    assert_eq!(standing(&by_hand, Some("t")), ReceiptStatus::NeverRun);
+    assert_eq!(standing(&by_hand, Some("t")), ReceiptStatus::NotRun);
     record(&mut by_hand, fail());
     assert!(!by_hand.verified);
     record(&mut by_hand, Receipt { tree_after: "u".into(), tree_before: "u".into(), ..pass() });
@@ -234,6 +253,13 @@ fn the_same_failure_is_told_from_another() {
     check_same("assertion left: 3", "assertion  left: 4\n", true);
     check_same("test parse ... FAILED", "test print ... FAILED", false);
     check_same("undefined: parse_header", "undefined: parse_footer", false);
+    let cut = |ended: &str, timed_out| {
+        let mut criterion = criterion();
+        record(&mut criterion, Receipt { ended: ended.to_owned(), timed_out, ..fail() });
+        failure_signature(&criterion).unwrap().to_owned()
+    };
+    assert_eq!(cut("timed out after 90 s", true), cut("timed out after 570 s", true));
+    assert_ne!(cut("killed by signal 9", false), cut("killed by signal 11", false));
     let mut holds = criterion();
     record(&mut holds, pass());
     assert_eq!(failure_signature(&holds), None);

@@ -190,12 +190,12 @@ fn a_receipt_of_a_review_makes_its_criterion_reviewed_on_its_tree_only() {
 #[test]
 fn a_verdict_on_another_question_or_without_a_question_is_none_for_this_criterion() {
     let other = criterion(&[reviewed("holds", "", "is it long?")]);
-    assert_eq!(receipt::standing(&other, Some("t")), ReceiptStatus::NeverRun);
+    assert_eq!(receipt::standing(&other, Some("t")), ReceiptStatus::NotRun);
     let mut proven = criterion(&[reviewed("holds", "", "is it clear?")]);
     proven.review = None;
-    assert_eq!(receipt::standing(&proven, Some("t")), ReceiptStatus::NeverRun);
+    assert_eq!(receipt::standing(&proven, Some("t")), ReceiptStatus::NotRun);
     let run = Receipt { kind: String::new(), review: None, ..reviewed("holds", "", "") };
-    assert_eq!(receipt::standing(&criterion(&[run]), Some("t")), ReceiptStatus::NeverRun);
+    assert_eq!(receipt::standing(&criterion(&[run]), Some("t")), ReceiptStatus::NotRun);
 }
 
 #[test]

@@ -79,7 +79,8 @@ impl Worth {
         let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
             () if is(ReceiptStatus::Holds) || is(ReceiptStatus::Reviewed) => Worth::Holds,
-            () if is(ReceiptStatus::NeverRun) => Worth::Never,
+            // Journals of older versions have the second word.
+            () if is(ReceiptStatus::NotRun) || word == "never_run" => Worth::Never,
             () if is(ReceiptStatus::Stale) || is(ReceiptStatus::Flaky) => Worth::Stale,
             () => Worth::Fails,
         }
@@ -116,7 +117,7 @@ pub(super) fn of(state: &LoopState, lines: &[ReportLine], now: &[ReceiptStatus])
     }
     moments.push(if state.ending.is_some() { "end" } else { "now" }.to_owned());
     let last = |(at, _): (usize, &&Criterion)| {
-        let word = now.get(at).copied().unwrap_or(ReceiptStatus::NeverRun).as_str();
+        let word = now.get(at).copied().unwrap_or(ReceiptStatus::NotRun).as_str();
         Cell { worth: Worth::of(word), word: word.to_owned(), looked: FromWhen::Now }
     };
     columns.push(shown.iter().enumerate().map(last).collect());
@@ -155,7 +156,7 @@ fn cell(
     tree: &Option<String>,
 ) -> Cell {
     let Some(known) = known.get(id) else {
-        let word = ReceiptStatus::NeverRun.as_str();
+        let word = ReceiptStatus::NotRun.as_str();
         return Cell { worth: Worth::Never, word: word.to_owned(), looked: FromWhen::Before };
     };
     let looked = if is_looked_at { FromWhen::Now } else { FromWhen::Before };

@@ -53,8 +53,7 @@ impl LoopSeen<'_> {
     /// The status of a criterion. If the criterion was not proven when the loop ended, a receipt
     /// that holds only shows its last run and counts as stale.
     fn standing(&self, at: usize) -> ReceiptStatus {
-        let looked =
-            self.criteria.get(at).map_or(ReceiptStatus::NeverRun, |(standing, _)| *standing);
+        let looked = self.criteria.get(at).map_or(ReceiptStatus::NotRun, |(standing, _)| *standing);
         let verified = self.state.acceptance_criteria.get(at).is_some_and(|one| one.verified);
         match looked {
             met if met.is_met() && self.state.ending.is_some() && !verified => ReceiptStatus::Stale,

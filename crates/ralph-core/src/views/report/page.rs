@@ -311,7 +311,7 @@ fn history(report: &Report) -> Markup {
         (Worth::Holds, FromWhen::Before, "held when last run"),
         (Worth::Fails, FromWhen::Now, "does not hold"),
         (Worth::Stale, FromWhen::Now, "stale, or to be run once more"),
-        (Worth::Never, FromWhen::Now, "never run"),
+        (Worth::Never, FromWhen::Now, "not run"),
     ];
     let table = html! {
         table.history {

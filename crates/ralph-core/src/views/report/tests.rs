@@ -127,7 +127,7 @@ fn a_criterion_is_what_it_was_found_to_be_and_stale_once_something_changed() {
     let report = report(&state, lines, &[ReceiptStatus::Stale]);
     assert_eq!(
         told(&report),
-        "(never_run) failed (failed) (stale) holds (holds) stale",
+        "(not_run) failed (failed) (stale) holds (holds) stale",
         "a run of the criteria says on no fingerprint what it found, so nothing is called stale for it"
     );
     assert_eq!(report.history.moments, ["1", "2", "3", "4", "5", "6", "now"]);

@@ -50,7 +50,7 @@ fn refused(lines: &[ReportLine]) -> Items {
         let stop = line.stop()?;
         let proof = stop.seen.proof.as_ref();
         let open = stop.before.acceptance_criteria.iter().filter_map(|criterion| {
-            let standing = proof.map_or(ReceiptStatus::NeverRun, |proof| proof.standing(criterion));
+            let standing = proof.map_or(ReceiptStatus::NotRun, |proof| proof.standing(criterion));
             let why = completion_feedback::why(criterion, standing, &[]);
             (!standing.is_met()).then(|| format!("{} {why}", criterion.id))
         });

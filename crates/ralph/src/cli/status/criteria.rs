@@ -58,9 +58,11 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
     let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
     let mut notes = match standing {
         // The status word beside it says the same.
-        ReceiptStatus::NeverRun => Vec::new(),
+        ReceiptStatus::NotRun => Vec::new(),
         ReceiptStatus::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
-        ReceiptStatus::Failed if criterion.review.is_none() => vec![failure(criterion, &why)],
+        failed if failed.is_unsuccessful() && criterion.review.is_none() => {
+            vec![failure(criterion, &why)]
+        }
         ReceiptStatus::Reviewed => {
             vec![why.strip_prefix("is reviewed: ").unwrap_or(&why).to_owned()]
         }
@@ -102,7 +104,7 @@ fn one_or_many(n: u64) -> &'static str {
 fn worth(standing: ReceiptStatus) -> Colour {
     match standing {
         ReceiptStatus::Holds | ReceiptStatus::Reviewed => Colour::Green,
-        ReceiptStatus::NeverRun => Colour::Dim,
+        ReceiptStatus::NotRun => Colour::Dim,
         ReceiptStatus::Stale | ReceiptStatus::Flaky => Colour::Yellow,
         _ => Colour::Red,
     }

@@ -205,12 +205,14 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
         ReceiptStatus::Holds => ("held", TextTone::Good),
         ReceiptStatus::Reviewed => ("reviewed", TextTone::Good),
         ReceiptStatus::Failed => ("failed", TextTone::Wrong),
-        ReceiptStatus::NeverRun => ("never run", TextTone::Waits),
+        ReceiptStatus::TimedOut => ("timed out", TextTone::Wrong),
+        ReceiptStatus::Killed => ("killed", TextTone::Wrong),
+        ReceiptStatus::NotRun => ("not run", TextTone::Waits),
         other => (other.as_str(), TextTone::Waits),
     };
     let tests = receipt.and_then(|receipt| receipt.tests_run);
     let note = match (standing, tests) {
-        (ReceiptStatus::NeverRun, _) => String::new(),
+        (ReceiptStatus::NotRun, _) => String::new(),
         (ReceiptStatus::Holds, Some(n)) => counted(n as usize, "test", "tests"),
         (ReceiptStatus::Holds | ReceiptStatus::Reviewed, _) => String::new(),
         (other, _) => completion_feedback::why(criterion, other, &[]),

@@ -86,10 +86,10 @@ pub(super) fn at_work() -> WatchedLoop {
                 "exit code 101",
                 "a bad file names its line",
             ),
-            criterion("AC-3", "never run", TextTone::Waits, None, "", "the linter is silent"),
+            criterion("AC-3", "not run", TextTone::Waits, None, "", "the linter is silent"),
         ],
         decisions: vec![
-            decision("12:34:02", "next turn", "AC-2 failed, AC-3 was never run"),
+            decision("12:34:02", "next turn", "AC-2 failed, AC-3 was not run"),
             decision("12:25:11", "tool call refused", "the model asked to end the loop itself"),
             decision("12:20:00", "next turn", "3 tasks are open"),
         ],
