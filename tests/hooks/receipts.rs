@@ -275,6 +275,20 @@ fn a_command_that_passes_its_own_limit_or_is_killed_is_said_to_be_so() {
 }
 
 #[test]
+fn a_program_that_is_missing_is_said_first() {
+    let world = World::new();
+    world.write("check.sh", "echo running it\nno-such-runner --all\n");
+    world.start("--ac \"it=sh check.sh\"");
+    let reason = refused(&world, &world.stop(TOKEN));
+    // The words between depend on the shell.
+    let says = |line: &str| line.contains("no-such-runner: ") && line.ends_with("not found");
+    let mut lines = reason.lines();
+    assert!(lines.next().is_some_and(says), "{reason}");
+    let first = lines.next().and_then(|line| line.strip_prefix("AC-1 fails: "));
+    assert!(first.is_some_and(says), "{reason}");
+}
+
+#[test]
 fn a_command_that_was_left_too_little_time_runs_again_on_the_same_files() {
     let world = World::new();
     world.settings("verify_seconds = 3\n");

@@ -67,7 +67,7 @@ impl Failures {
         if let Some(name) = failed_test(line) {
             self.name(name);
         } else if self.error.is_empty()
-            && let Some(error) = error(line)
+            && let Some(error) = error(line).or_else(|| missing(line))
         {
             self.error = bounded(error, LONGEST);
         }
@@ -187,6 +187,24 @@ fn error(line: &str) -> Option<&str> {
         || text.contains(": error: ")
         || text.contains(": error TS")
         || text.contains(" panicked at ");
+    states.then_some(text)
+}
+
+/// The text of a line in which a shell, an interpreter or a script runner misses what it should
+/// run: a program, a module, a script.
+fn missing(line: &str) -> Option<&str> {
+    let text = line.trim();
+    let is_missing = || {
+        let (before, end) = text.rsplit_once(": ")?;
+        // `sh: 1: cargo: not found`, `make: cargo: No such file or directory`.
+        let says = ["not found", "command not found", "No such file or directory"].contains(&end);
+        let name = before.rsplit(": ").next()?;
+        Some(says && !name.is_empty() && !name.contains(char::is_whitespace))
+    };
+    let states = text.contains(": No module named ")
+        || text.contains("Missing script: ")
+        || text.contains(": command not found: ")
+        || is_missing() == Some(true);
     states.then_some(text)
 }
 
@@ -311,6 +329,31 @@ mod tests {
         ] {
             assert_eq!(Failures::of(line).error == line, states, "{line}");
         }
+    }
+
+    #[test]
+    fn a_missing_program_module_or_script_is_the_error() {
+        for (line, states) in [
+            ("sh: 1: cargo: not found", true),
+            ("cargo: not found", true),
+            ("/bin/sh: ./run.sh: not found", true),
+            ("bash: line 1: cargo: command not found", true),
+            ("zsh: command not found: cargo", true),
+            ("env: ‘node’: No such file or directory", true),
+            ("make: jest: No such file or directory", true),
+            ("/usr/bin/python3: No module named pytest", true),
+            ("npm error Missing script: \"x\"", true),
+            ("npm ERR! Missing script: \"x\"", true),
+            (" ERR_PNPM_NO_SCRIPT  Missing script: x", true),
+            ("GET /a page: not found", false),
+            ("ls: cannot access 'a b': No such file or directory", false),
+            ("3 links were not found", false),
+            (": not found", false),
+        ] {
+            assert_eq!(Failures::of(line).error == line.trim(), states, "{line}");
+        }
+        let both = "sh: 1: jest: not found\nerror: build failed\n";
+        assert_eq!(Failures::of(both).error, "sh: 1: jest: not found");
     }
 
     #[test]
