@@ -12,3 +12,5 @@ mod leftovers;
 mod output;
 mod secrets;
 mod world;
+
+pub(crate) use world::wait_until;

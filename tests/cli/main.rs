@@ -9,6 +9,7 @@ mod checkpoint;
 mod command;
 mod demo;
 mod driver;
+mod elsewhere;
 mod frozen_bounds;
 mod goal_rounds;
 mod graphs;

@@ -7,6 +7,7 @@ pub mod ancestry;
 pub mod bounds;
 pub mod clock;
 pub mod command;
+pub mod elsewhere;
 pub mod headless;
 pub mod interrupts;
 pub mod left_running;

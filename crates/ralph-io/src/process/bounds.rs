@@ -54,17 +54,18 @@ pub(crate) struct BoundsOutcome {
 }
 
 impl Bounded {
-    /// Wraps a program.
+    /// Wraps a program. With the order for an overlay, the bounds are set up within it.
     ///
     /// # Errors
     /// If the bounds cannot be set up; the program must not run then.
     pub(crate) fn wrap(
         bounds: &Bounds,
         folder: &Path,
+        elsewhere: Option<&Path>,
         program: &Path,
         arguments: &[&std::ffi::OsStr],
     ) -> Result<Bounded> {
-        platform::wrap(bounds, folder, program, arguments)
+        platform::wrap(bounds, folder, elsewhere, program, arguments)
     }
 
     /// Takes back what was made for the command and must not stay.

@@ -108,9 +108,17 @@ pub struct CommandRun {
 /// # Errors
 /// If the supervisor cannot be started, or is not a supervisor.
 pub fn run(order: &CommandOrder<'_>) -> Result<CommandRun> {
+    run_request(order, &CommandRequest::of(order))
+}
+
+/// Runs a command as [`run`] does, by a request that goes beyond its order.
+pub(crate) fn run_request(
+    order: &CommandOrder<'_>,
+    request: &CommandRequest,
+) -> Result<CommandRun> {
     let started_at = clock::now();
     let began = Instant::now();
-    let request = wire::line(&CommandRequest::of(order))?;
+    let request = wire::line(request)?;
     let mut supervisor = orphans::start(&mut scrubbed(order.ralph))
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
     // Kept open until the answer is here: closing it tells the supervisor that we have died.
@@ -184,7 +192,7 @@ fn without_answer(
 }
 
 impl CommandRequest {
-    fn of(order: &CommandOrder<'_>) -> CommandRequest {
+    pub(crate) fn of(order: &CommandOrder<'_>) -> CommandRequest {
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
         let secret = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             let name = name.into_string().ok()?;
@@ -196,6 +204,8 @@ impl CommandRequest {
             output: bytes(order.output.as_os_str()),
             deadline_ms: u64::try_from(order.deadline.as_millis()).unwrap_or(u64::MAX),
             bounds: order.bounds.cloned(),
+            elsewhere: None,
+            variables: Vec::new(),
             secrets: std::env::vars_os().filter_map(secret).collect(),
         }
     }

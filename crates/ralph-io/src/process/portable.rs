@@ -22,3 +22,26 @@ pub fn is_tested() -> bool {
 pub const fn is_tested() -> bool {
     false
 }
+
+/// Why a test wants no overlay, or no system but Linux has one; `None` if one may be tried.
+pub(crate) fn no_overlay() -> Option<&'static str> {
+    match test_variable("RALPH_TEST_NO_OVERLAY") {
+        Some(_) => Some("a test forbids overlays"),
+        None => is_used().then_some("only Linux has overlays"),
+    }
+}
+
+/// True if a test wants no copy of the project either.
+pub(crate) fn no_copy() -> bool {
+    test_variable("RALPH_TEST_NO_OVERLAY").is_some_and(|it| it == "nowhere")
+}
+
+#[cfg(debug_assertions)]
+fn test_variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+#[cfg(not(debug_assertions))]
+fn test_variable(_name: &str) -> Option<std::ffi::OsString> {
+    None
+}

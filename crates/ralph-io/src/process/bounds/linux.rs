@@ -5,7 +5,7 @@
 
 use super::serve::Served;
 use super::{Bounded, cannot_bound};
-use crate::process::programs;
+use crate::process::{elsewhere, programs};
 use anyhow::{Context, Result, bail};
 use ralph_core::project::bounds::is_below;
 use ralph_core::state::Bounds;
@@ -13,7 +13,7 @@ use rustix::fs::FlockOperation;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 pub(super) const TOOL: &str = "bwrap";
 pub(super) const REMEDY: &str = "install bubblewrap (Debian: `apt install bubblewrap`)";
@@ -30,6 +30,7 @@ const FILES: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", ".
 pub(super) fn wrap(
     bounds: &Bounds,
     folder: &Path,
+    elsewhere: Option<&Path>,
     program: &Path,
     arguments: &[&OsStr],
 ) -> Result<Bounded> {
@@ -52,7 +53,7 @@ pub(super) fn wrap(
     mounts.keep(program);
     let (ours, theirs) =
         std::os::unix::net::UnixStream::pair().context("could not make a socket")?;
-    let mut command = Command::new(bwrap);
+    let mut command = elsewhere::in_front(elsewhere, &bwrap)?;
     command.args(["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]);
     command.args(["--cap-drop", "ALL", "--die-with-parent", "--new-session", "--as-pid-1"]);
     command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);

@@ -18,6 +18,7 @@ pub(super) const REMEDY: &str = "it is a part of macOS, in `/usr/bin`";
 pub(super) fn wrap(
     bounds: &Bounds,
     folder: &Path,
+    _elsewhere: Option<&Path>,
     program: &Path,
     arguments: &[&OsStr],
 ) -> Result<Bounded> {

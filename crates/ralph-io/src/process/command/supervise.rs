@@ -32,7 +32,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// When we give up: a process that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The names of the processes that hold a command within its bounds.
+/// The names of the processes that hold a command within its bounds, or run it on other files.
 const OURS: [&str; 3] = ["bwrap", "ralph", FIRST_PROCESS];
 
 /// How much is read at once.
@@ -53,6 +53,7 @@ pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> C
             signals,
             pipe: Some(pipe),
             bounds: request.bounds.as_ref(),
+            is_elsewhere: request.elsewhere.is_some(),
             bounded,
             output: Output::begin(request, observer),
             exit: None,
@@ -80,6 +81,7 @@ struct CommandWatch<'a> {
     command: Pid,
     signals: Signals,
     bounds: Option<&'a Bounds>,
+    is_elsewhere: bool,
     bounded: Option<Bounded>,
     /// Not set after the other end is closed.
     pipe: Option<PipeReader>,
@@ -99,10 +101,12 @@ impl CommandWatch<'_> {
         let output = self.output.finish();
         let mut ended = ended;
         let mut refused = Vec::new();
+        if self.is_elsewhere || self.bounded.is_some() {
+            left.retain(|name| !OURS.contains(&name.as_str()));
+        }
         if let Some(outcome) = self.bounded.map(Bounded::finish) {
             refused = outcome.refused;
             refused.extend(self.bounds.iter().flat_map(|of| bounds::refusals(&output.tail, of)));
-            left.retain(|name| !OURS.contains(&name.as_str()));
             ended = match outcome.inside {
                 Some(inside) if matches!(ended, CommandEnd::Exited(_)) => {
                     left.extend(

@@ -22,6 +22,12 @@ pub struct CommandRequest {
     pub(super) deadline_ms: u64,
     /// Within which it runs; `None` if the loop is not sandboxed.
     pub(super) bounds: Option<Bounds>,
+    /// The order for the process that runs it on other files; `None` if it runs on the machine's.
+    #[serde(default)]
+    pub(crate) elsewhere: Option<Vec<u8>>,
+    /// Variables that differ from those of the supervisor.
+    #[serde(default)]
+    pub(crate) variables: Vec<(Vec<u8>, Vec<u8>)>,
     /// Names and values to be redacted from the output.
     pub(super) secrets: Vec<(String, Vec<u8>)>,
 }

@@ -1,0 +1,299 @@
+//! Runs a command on a copy of the project at another path, where no overlay can be made.
+//!
+//! `std` copies a file by sharing its blocks where the file system can. What the command writes outside
+//! of the copy reaches the machine.
+
+use super::opened::Watches;
+use super::place::{self, Form, moved};
+use super::private::PrivateFolder;
+use super::{ElsewhereRun, OtherFiles, OtherForm};
+use crate::process::command::{self, CommandOrder, CommandRequest};
+use crate::process::portable;
+use anyhow::{Context, Result, bail};
+use ralph_core::state::Bounds;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// How much is copied byte by byte.
+const MOST: u64 = 2 << 30;
+
+/// Why no copy of `root` can be made; `None` if it can.
+pub(super) fn obstacle(root: &Path, store: &Path) -> Option<String> {
+    if portable::no_copy() {
+        return Some("a test forbids copies".to_owned());
+    }
+    let mut left = MOST;
+    match measure(root, &mut left) {
+        Err(error) => Some(format!("`{}` cannot be read: {error}", root.display())),
+        Ok(sample) if left == 0 && !sample.as_deref().is_some_and(|file| shares(file, store)) => {
+            let limit = MOST >> 30;
+            Some(format!("`{}` has more than {limit} GB to copy", root.display()))
+        }
+        Ok(_) => None,
+    }
+}
+
+/// Counts the bytes of all files down, until none are left; returns the path of one file.
+fn measure(folder: &Path, left: &mut u64) -> std::io::Result<Option<PathBuf>> {
+    let mut sample = None;
+    for entry in fs::read_dir(folder)?.flatten() {
+        let Ok(about) = entry.metadata() else { continue };
+        if about.is_dir() {
+            // One that cannot be read has nothing to copy.
+            sample = sample.or(measure(&entry.path(), left).ok().flatten());
+        } else if about.is_file() {
+            *left = left.saturating_sub(about.len());
+            sample = sample.or_else(|| (about.len() > 0).then(|| entry.path()));
+        }
+        if *left == 0 {
+            break;
+        }
+    }
+    Ok(sample)
+}
+
+/// True if a copy of this file in `store` shares its blocks.
+fn shares(file: &Path, store: &Path) -> bool {
+    let share = || -> Result<()> {
+        let folder = PrivateFolder::make(store)?;
+        let from = File::open(file)?;
+        #[cfg(target_os = "linux")]
+        rustix::fs::ioctl_ficlone(File::create(folder.path().join("shared"))?, from)?;
+        #[cfg(target_os = "macos")]
+        {
+            use rustix::fs::{CloneFlags, fclonefileat};
+            fclonefileat(from, File::open(folder.path())?, "shared", CloneFlags::empty())?;
+        }
+        Ok(())
+    };
+    share().is_ok()
+}
+
+/// Runs a command on a copy of `root` with other files.
+pub(super) fn run(
+    order: &CommandOrder<'_>,
+    files: &OtherFiles,
+    store: &Path,
+    root: &Path,
+) -> Result<ElsewhereRun> {
+    let folder = PrivateFolder::make(store)?;
+    let paths = Paths {
+        root: root
+            .canonicalize()
+            .with_context(|| format!("could not find `{}`", root.display()))?,
+        given: root.to_owned(),
+        copy: folder.path().join("copy"),
+    };
+    copy_folder(&paths.root, &paths.copy, &paths, folder.store()).context("could not copy")?;
+    let mut replaced: Vec<_> = files.replaced.iter().collect();
+    place::in_order(&mut replaced, |file| file.form == OtherForm::Absent);
+    for file in replaced {
+        let form = match &file.form {
+            OtherForm::Absent => Form::Absent,
+            OtherForm::Link(target) => Form::Link(target),
+            OtherForm::File { content, is_executable } => {
+                Form::File { content, is_executable: *is_executable }
+            }
+        };
+        place::place(&paths.to_copy(&file.path)?, &form, Some(&paths.copy))?;
+    }
+    let to_watch = files.to_watch();
+    let to_watch = to_watch.iter().map(|path| paths.to_copy(path)).collect::<Result<Vec<_>>>()?;
+    let watches = Watches::begin(&to_watch);
+    let bounds = order.bounds.map(|bounds| paths.bounds(bounds));
+    let command = paths.in_text(order.command.as_bytes());
+    let moved = CommandOrder {
+        command: &String::from_utf8_lossy(&command),
+        folder: &paths.to_copy(order.folder)?,
+        bounds: bounds.as_ref(),
+        ..*order
+    };
+    let mut request = CommandRequest::of(&moved);
+    request.variables = paths.variables();
+    let mut run = command::run_request(&moved, &request)?;
+    let opened = watches.and_then(Watches::opened);
+    let back = |text: &str| text.replace(&*paths.copy.to_string_lossy(), &root.to_string_lossy());
+    run.tail = back(&run.tail);
+    run.error = back(&run.error);
+    run.failing = run.failing.iter().map(|name| back(name)).collect();
+    Ok(ElsewhereRun { run, opened: opened.map(|which| files.named(&which)) })
+}
+
+/// Copies a file with its mode and times. One that cannot be read becomes an empty one, which cannot be
+/// read either.
+pub(super) fn copy_file(from: &Path, to: &Path, about: &Metadata) -> std::io::Result<()> {
+    match fs::copy(from, to) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            File::create(to)?.set_permissions(Permissions::from_mode(about.mode()))?;
+        }
+        copied => drop(copied?),
+    }
+    keep_times(to, about)
+}
+
+fn keep_times(to: &Path, about: &Metadata) -> std::io::Result<()> {
+    let time = |tv_sec, nanoseconds: i64| Timespec { tv_sec, tv_nsec: nanoseconds as _ };
+    let times = Timestamps {
+        last_access: time(about.atime(), about.atime_nsec()),
+        last_modification: time(about.mtime(), about.mtime_nsec()),
+    };
+    Ok(utimensat(CWD, to, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Copies a folder but for `store`. Sockets and pipes are left out.
+fn copy_folder(from: &Path, to: &Path, paths: &Paths, store: &Path) -> std::io::Result<()> {
+    let about = from.metadata()?;
+    DirBuilder::new().mode(0o700).create(to)?;
+    let entries = match fs::read_dir(from) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+        entries => Some(entries?),
+    };
+    for entry in entries.into_iter().flatten() {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        // Gone by now.
+        let Ok(about) = entry.metadata() else { continue };
+        if about.is_symlink() {
+            symlink(paths.link(&fs::read_link(&from)?), &to)?;
+            keep_times(&to, &about)?;
+        } else if about.is_dir() && from != store {
+            copy_folder(&from, &to, paths, store)?;
+        } else if about.is_file() && !leads_out(&from, &paths.root) {
+            copy_file(&from, &to, &about)?;
+        }
+    }
+    fs::set_permissions(to, Permissions::from_mode(about.mode() & 0o7777))?;
+    keep_times(to, &about)
+}
+
+/// True for the file by which a work tree or a submodule names a git folder outside of the copy: git
+/// would write there.
+fn leads_out(file: &Path, root: &Path) -> bool {
+    if file.file_name() != Some(OsStr::new(".git")) {
+        return false;
+    }
+    let text = fs::read(file).unwrap_or_default();
+    let named = text.strip_prefix(b"gitdir: ").unwrap_or_default().trim_ascii_end();
+    let named = Path::new(OsStr::from_bytes(named));
+    let real = file.parent().and_then(|folder| folder.join(named).canonicalize().ok());
+    named.is_absolute() || !real.is_some_and(|real| real.starts_with(root))
+}
+
+/// The project and its copy.
+struct Paths {
+    root: PathBuf,
+    /// The root as the caller names it, perhaps by a link.
+    given: PathBuf,
+    copy: PathBuf,
+}
+
+impl Paths {
+    fn to_copy(&self, path: &Path) -> Result<PathBuf> {
+        match self.find(path) {
+            Some(copied) => Ok(copied),
+            None => bail!("`{}` is not in the copy of `{}`", path.display(), self.root.display()),
+        }
+    }
+
+    fn find(&self, path: &Path) -> Option<PathBuf> {
+        moved(path, &self.root, &self.copy)
+            .or_else(|| moved(path, &self.given, &self.copy))
+            .or_else(|| moved(&path.canonicalize().ok()?, &self.root, &self.copy))
+    }
+
+    /// The target of a link. An absolute one into the project leads into the copy.
+    fn link(&self, target: &Path) -> PathBuf {
+        let copied = moved(target, &self.root, &self.copy);
+        copied
+            .or_else(|| moved(target, &self.given, &self.copy))
+            .unwrap_or_else(|| target.to_owned())
+    }
+
+    fn bounds(&self, bounds: &Bounds) -> Bounds {
+        let mapped = |paths: &[String]| {
+            let copied = |path: &String| match self.find(Path::new(path)) {
+                Some(copied) => copied.to_string_lossy().into_owned(),
+                None => path.clone(),
+            };
+            paths.iter().map(copied).collect()
+        };
+        Bounds {
+            write: mapped(&bounds.write),
+            read_deny: mapped(&bounds.read_deny),
+            write_deny: mapped(&bounds.write_deny),
+            sockets: mapped(&bounds.sockets),
+            ..bounds.clone()
+        }
+    }
+
+    /// The variables that name the project, and what they are to be instead.
+    fn variables(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let changed = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            let other = self.in_text(value.as_bytes());
+            (other != value.as_bytes()).then(|| (name.as_bytes().to_vec(), other))
+        };
+        std::env::vars_os().filter_map(changed).collect()
+    }
+
+    /// A text that names the copy where it named the project.
+    fn in_text(&self, text: &[u8]) -> Vec<u8> {
+        let real = renamed(text, &self.root, &self.copy);
+        if self.given == self.root { real } else { renamed(&real, &self.given, &self.copy) }
+    }
+}
+
+/// Replaces a path wherever it stands as a whole or as the beginning of another.
+fn renamed(text: &[u8], from: &Path, to: &Path) -> Vec<u8> {
+    let (from, to) = (from.as_os_str().as_bytes(), to.as_os_str().as_bytes());
+    let goes_on = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
+    };
+    let mut result = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let is_path = text[at..].starts_with(from)
+            && !goes_on(text[..at].last())
+            && !goes_on(text.get(at + from.len()));
+        match is_path {
+            true => result.extend_from_slice(to),
+            false => result.push(text[at]),
+        }
+        at += if is_path { from.len() } else { 1 };
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let got = renamed(text.as_bytes(), Path::new("/a/b"), Path::new("/copy"));
+        assert_eq!(String::from_utf8(got).unwrap(), expected);
+    }
+
+    #[test]
+    fn only_a_whole_path_is_renamed() {
+        check("cd /a/b && x=/a/b:/a/b/c '/a/b'", "cd /copy && x=/copy:/copy/c '/copy'");
+        check("/a/bc /a/b-c /a/b.c /x/a/b a/b /a/b", "/a/bc /a/b-c /a/b.c /x/a/b a/b /copy");
+    }
+
+    #[test]
+    fn a_folder_with_more_than_may_be_copied_is_measured_only_so_far() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "123").unwrap();
+        std::fs::write(folder.path().join("b"), "123").unwrap();
+        let mut left = 5;
+        let sample = measure(folder.path(), &mut left).unwrap();
+        assert!(left == 0 && sample.is_some());
+        left = 7;
+        measure(folder.path(), &mut left).unwrap();
+        assert_eq!(left, 1);
+    }
+}
