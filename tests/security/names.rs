@@ -137,9 +137,11 @@ fn a_relative_home_is_taken_from_where_the_process_stands() {
     let before = paths(&world);
     world.start("");
     let inside = world.project().join("state");
-    // Besides, the repository keeps the contents that the loop starts from.
-    let objects = world.project().join(".git/objects");
-    let is_ours = |path: &PathBuf| path.starts_with(&inside) || path.starts_with(&objects);
+    // Besides, the repository keeps the contents that the loop starts from, on a ref of the loop.
+    let kept = ["objects", "refs/ralph"].map(|name| world.project().join(".git").join(name));
+    let is_ours = |path: &PathBuf| {
+        path.starts_with(&inside) || kept.iter().any(|folder| path.starts_with(folder))
+    };
     assert!(paths(&world).difference(&before).all(is_ours));
     world.stop("x").goes_on();
     // After `cd` it is another folder, and there is no loop in it: that session is let go.

@@ -6,12 +6,16 @@
 
 mod look;
 mod restore;
+mod start;
 #[cfg(test)]
 mod tests;
 pub(crate) mod work;
 
-pub use look::{ChangedFile, DiffFormat, changed, changed_files, commits, diff, show};
+pub use look::{ChangedFile, DiffFormat, changed, changed_files, commits, diff, diff_since, show};
 pub use restore::{Restored, restore};
+pub use start::{
+    ChangedSince, FileForm, FileKind, changed_since_start, files_of, keep_start, present,
+};
 
 use crate::{git, git::tree};
 use anyhow::{Context, Result, bail};
@@ -23,6 +27,9 @@ use work::ScratchIndex;
 
 /// The prefix of all our refs.
 const REFS: &str = "refs/ralph/";
+
+/// The name of the ref that keeps the tree of a loop's start, in place of a number.
+const START: &str = "start";
 
 /// The old value of a ref that must not exist yet.
 const NONE: &str = "0000000000000000000000000000000000000000";
@@ -76,7 +83,7 @@ impl TreeSnapshot {
     pub fn of(root: &Path) -> Result<Option<TreeSnapshot>> {
         let Some(top) = tree::repository_root(root) else { return Ok(None) };
         let gather = || ScratchIndex::gather(&top, work::Objects::Kept);
-        let (earlier, work) = work::beside(|| list(&top, None), gather);
+        let (earlier, work) = work::beside(|| with_starts(&top, None), gather);
         let snapshot = work.and_then(|work| Ok(TreeSnapshot { work, earlier: earlier? }));
         snapshot.map(Some).context("could not keep a checkpoint")
     }
@@ -86,15 +93,6 @@ impl TreeSnapshot {
     pub fn keep(self, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
         keep(&self.work, self.earlier, loop_id, about, now).context("could not keep a checkpoint")
     }
-}
-
-/// The id of the tree that a checkpoint would have now; `None` if there is no repository. The
-/// contents are stored without a ref: git keeps them for two weeks, and a loop lasts hours. Filters
-/// that the repository may name do not run: starting a loop must run nothing that nobody agreed to.
-pub fn tree_now(root: &Path) -> Result<Option<String>> {
-    let Some(top) = tree::repository_root(root) else { return Ok(None) };
-    let work = ScratchIndex::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
-    Ok(Some(work.tree().to_owned()))
 }
 
 /// The commit that is checked out; `None` without a repository or before its first commit.
@@ -114,7 +112,7 @@ fn keep(
 ) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
     for attempt in 0..ATTEMPTS {
-        let own = all.iter().filter(|checkpoint| checkpoint.loop_id() == loop_id);
+        let own = all.iter().filter(|one| one.loop_id() == loop_id && one.number > 0);
         let newest = own.max_by_key(|checkpoint| checkpoint.number);
         if let Some(newest) = newest.filter(|newest| newest.tree == work.tree()) {
             return Ok(newest.clone());
@@ -137,13 +135,20 @@ fn keep(
             return Ok(kept);
         }
         // Another process took the number first, or died holding its lock.
-        all = list(work.root(), None)?;
+        all = with_starts(work.root(), None)?;
     }
     bail!("could not find a free number below `{REFS}{loop_id}/`")
 }
 
 /// The checkpoints of one loop, or of all loops, oldest first; empty if there is no repository.
 pub fn list(root: &Path, loop_id: Option<&str>) -> Result<Vec<Checkpoint>> {
+    let mut found = with_starts(root, loop_id)?;
+    found.retain(|checkpoint| checkpoint.number > 0);
+    Ok(found)
+}
+
+/// As [`list`], with the starts of the loops, which have number 0.
+fn with_starts(root: &Path, loop_id: Option<&str>) -> Result<Vec<Checkpoint>> {
     let Some(top) = tree::repository_root(root) else { return Ok(Vec::new()) };
     let below = match loop_id {
         Some(loop_id) => {
@@ -177,7 +182,7 @@ pub(crate) fn parse(fields: &[&str]) -> Option<Checkpoint> {
     let (_, number) = reference.strip_prefix(REFS)?.split_once('/')?;
     Some(Checkpoint {
         reference: reference.to_owned(),
-        number: number.parse().ok()?,
+        number: if *number == *START { 0 } else { number.parse().ok()? },
         commit: (*commit).to_owned(),
         tree: Some(*tree).filter(|tree| !tree.is_empty())?.to_owned(),
         at: Timestamp::from_second(at.parse().ok()?).ok()?,
@@ -196,6 +201,7 @@ fn prune(
 ) -> Result<usize> {
     let (mut own, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|checkpoint| checkpoint.loop_id() == loop_id);
+    own.retain(|checkpoint| checkpoint.number > 0);
     own.sort_by_key(|checkpoint| checkpoint.number);
     own.truncate(own.len().saturating_sub(keep.max(1)));
     let is_old = |checkpoint: &Checkpoint| {

@@ -29,6 +29,16 @@ pub fn diff(root: &Path, from: &Checkpoint, form: DiffFormat) -> Result<Vec<u8>>
         .with_context(|| compared(from))
 }
 
+/// The diff of these paths from a tree to the present working tree, as git prints it.
+pub fn diff_since(root: &Path, tree: &str, paths: &[String]) -> Result<Vec<u8>> {
+    let work = now(root)?;
+    let mut command = work.command();
+    comparing(&mut command, "diff");
+    command.args(["--patch", "--cached", tree, "--"]);
+    command.args(paths.iter().map(|path| format!(":(top,literal){path}")));
+    git::output(&mut command).context("could not compare with the start of the loop")
+}
+
 /// The files that were added, removed or changed since the checkpoint, sorted and printable.
 pub fn changed(root: &Path, from: &Checkpoint) -> Result<Vec<String>> {
     let work = now(root)?;

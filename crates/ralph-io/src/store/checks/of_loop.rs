@@ -1,7 +1,7 @@
 //! The tree that a loop started from, kept in its folder.
 
 use super::Surroundings;
-use crate::{git::checkpoint, store::document::Document};
+use crate::{git::checkpoint, process::clock, store::document::Document};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -18,13 +18,14 @@ pub struct LoopBaseline {
     pub commit: String,
 }
 
-/// Records the tree of the project as it is now. Does nothing without a repository.
+/// Records the tree of the project as it is now, and keeps it on a ref of the loop. Does nothing without a repository.
 ///
 /// # Errors
-/// If git fails or the file cannot be written; findings are then compared with `HEAD`.
+/// If git fails or the file cannot be written; findings are then compared with `HEAD`, and nothing is proven.
 pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     let root = Surroundings::root_of(&project_root.join("any file"));
-    let Some(tree) = checkpoint::tree_now(&root)? else { return Ok(()) };
+    let loop_id = of_loop.file_name().unwrap_or_default().to_string_lossy();
+    let Some(tree) = checkpoint::keep_start(&root, &loop_id, clock::now())? else { return Ok(()) };
     let commit = checkpoint::head(&root).unwrap_or_default();
     start(of_loop).write(&LoopBaseline { root, tree, commit })
 }
@@ -46,15 +47,17 @@ mod tests {
     #[test]
     fn the_start_holds_what_was_not_committed() {
         let sandbox = Sandbox::new();
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(start_of(folder.path()), None);
-        note_start(folder.path(), &sandbox.root()).unwrap();
-        let clean = start_of(folder.path()).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("L");
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(start_of(&folder), None);
+        note_start(&folder, &sandbox.root()).unwrap();
+        let clean = start_of(&folder).unwrap();
         assert_eq!(Some(&clean.tree), super::super::Copy::tree(&sandbox.root(), None).as_ref());
         assert_eq!(clean.commit, sandbox.git("rev-parse HEAD").trim());
         sandbox.write("new", "x");
-        note_start(folder.path(), &sandbox.path("src")).unwrap();
-        let dirty = start_of(folder.path()).unwrap();
+        note_start(&folder, &sandbox.path("src")).unwrap();
+        let dirty = start_of(&folder).unwrap();
         assert_eq!(dirty.root, sandbox.root());
         assert_ne!(dirty.tree, clean.tree);
         assert_eq!(sandbox.git(&format!("cat-file -p {}:new", dirty.tree)), "x");
@@ -62,8 +65,9 @@ mod tests {
 
     #[test]
     fn without_a_repository_no_start_is_written_down() {
-        let [project, folder] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        note_start(folder.path(), project.path()).unwrap();
-        assert_eq!(start_of(folder.path()), None);
+        let [project, home] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let folder = home.path().join("L");
+        note_start(&folder, project.path()).unwrap();
+        assert_eq!(start_of(&folder), None);
     }
 }
