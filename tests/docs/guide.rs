@@ -52,6 +52,12 @@ fn each_state_of_a_criterion_has_its_row() {
         | ReceiptStatus::HidesFailures
         | Flaky
         | Holds
+        | ReceiptStatus::Proven
+        | ReceiptStatus::Kept
+        | ReceiptStatus::TestsChanged
+        | ReceiptStatus::CannotFail
+        | ReceiptStatus::NotClean
+        | ReceiptStatus::NotCompared
         | ReceiptStatus::Reviewed => one.as_str(),
     });
     check_rows(&known);
@@ -141,6 +147,8 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         notify: None,
         // In the guide to shared loops.
         shared: None,
+        // Shown by itself, below.
+        evidence: None,
         // Shown by themselves, below.
         client: None,
         run: None,
@@ -149,6 +157,19 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
     else {
         panic!("a setting is not shown: {settings:?}");
     };
+}
+
+#[test]
+fn the_settings_of_the_evidence_are_shown_and_can_be_used() {
+    let guide = read(&root().join("docs/evidence.md"));
+    let shown =
+        guide.split_once("```toml\n[evidence]").and_then(|(_, rest)| rest.split_once("```"));
+    let shown = format!("[evidence]{}", shown.expect("they stand in a block").0);
+    let settings: Settings = toml::from_str(&shown).unwrap();
+    assert_eq!(settings.refused(), None);
+    let evidence = settings.evidence();
+    assert_eq!((evidence.observe, evidence.clean.as_deref()), (Some(true), Some("npm ci")));
+    assert_eq!(evidence.not_observed, ["npm run e2e"]);
 }
 
 #[test]

@@ -3,7 +3,11 @@
 
 pub mod completion_feedback;
 pub mod environment;
+pub mod harness;
+pub mod literals;
+pub mod observed;
 pub mod pinned;
 pub mod receipt;
+pub mod request;
 pub mod review;
 pub mod tests_run;

@@ -11,6 +11,7 @@ mod environment;
 mod glance;
 mod limits;
 mod mode;
+mod observed;
 mod orchestration;
 mod pause;
 mod pinned;
@@ -35,6 +36,7 @@ pub use environment::Environment;
 pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
 pub use limits::{LimitFlag, Limits};
 pub use mode::ModeState;
+pub use observed::{Change, Judgement, Observation, Observed, Outcome};
 pub use orchestration::{OrchestrationCall, OrchestrationState};
 pub use pause::{Blocked, Ending, LoopError, Pause};
 pub use pinned::Frozen;
@@ -118,6 +120,27 @@ pub struct LoopState {
     /// The criteria that the user agreed to when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+    /// What had changed since the start of the loop at the last request for completion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// The observation that runs now, for the status line.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub observing: String,
+    /// The refusals that are given once and were given, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<String>,
+    /// Why the last request for completion was refused although all criteria pass.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub refused: String,
+    /// What reviewers of an unattended run found about refusals.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judgements: Vec<Judgement>,
+    /// Digest of the commands and the tree with which all criteria last passed one after another.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub held_together: String,
+    /// Patterns of tests that the user allowed to change before the loop began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests_may_change: Vec<String>,
     /// The environment variables that decided what runs when the loop started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
@@ -240,6 +263,13 @@ impl Default for LoopState {
             updated_at: Timestamp::UNIX_EPOCH,
             acceptance_criteria: Vec::new(),
             frozen: None,
+            change: None,
+            observing: String::new(),
+            refusals: Vec::new(),
+            refused: String::new(),
+            judgements: Vec::new(),
+            held_together: String::new(),
+            tests_may_change: Vec::new(),
             environment: None,
             bounds: None,
             baseline_pending: false,
@@ -325,6 +355,7 @@ impl LoopState {
             self.phase = Phase::Paused;
             self.pause = Some(Pause { cause, at: now, detail: detail.into(), ..Pause::default() });
             self.turn = None;
+            self.observing.clear();
             // The loop prompt is repeated when the loop continues.
             self.details_due.clear();
         } else if let Some(pause) = &mut self.pause

@@ -19,6 +19,7 @@ pub use routed::{Routed, RouterStep};
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof};
+use crate::evidence::request::{self, Answer};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
@@ -273,11 +274,20 @@ fn plain(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopV
     if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
     }
+    state.refused.clear();
+    state.observing.clear();
     // The model requested completion before it read the user's latest message.
-    let is_asked = !seen.steer_waits && work.withheld.is_none();
-    let completed = if is_asked { completed(state, seen) } else { None };
-    if let Some((kind, detail)) = completed {
-        return end(state, kind, detail, seen.now);
+    if !seen.steer_waits && work.withheld.is_none() {
+        match completed(state, seen) {
+            Requested::Ended(kind, detail) => return end(state, kind, detail, seen.now),
+            Requested::AskUser(why) => return wait_for_person(state, why, seen.now),
+            Requested::Unfinished => {
+                // Ralph's own work takes longer than one request; the model did its turn.
+                state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+                return StopVerdict::GoOn;
+            }
+            Requested::Nothing => {}
+        }
     }
     if let Some((kind, detail)) = used_up(state, seen.now) {
         return end(state, kind, detail, seen.now);
@@ -332,38 +342,91 @@ pub(crate) fn needs_proof(state: &LoopState) -> bool {
     state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 
+/// What a request for completion leads to.
+enum Requested {
+    Ended(EndingKind, String),
+    /// The loop waits for the user, who alone can accept this.
+    AskUser(String),
+    /// The observations go on at the next request.
+    Unfinished,
+    /// There was no request, or it is refused.
+    Nothing,
+}
+
 /// Step 6: the requested ending, if it is granted.
-fn completed(state: &mut LoopState, seen: &StopInputs) -> Option<(EndingKind, String)> {
+fn completed(state: &mut LoopState, seen: &StopInputs) -> Requested {
     if seen.request != CompletionRequest::Made {
-        return None;
+        return Requested::Nothing;
     }
     if !needs_proof(state) {
         let detail = match state.acceptance_criteria.is_empty() {
             true => "the completion token was given; there was no criterion to prove it by",
             false => "the completion token was given; nothing was verified",
         };
-        return Some((EndingKind::CompleteUnverified, detail.to_owned()));
+        return Requested::Ended(EndingKind::CompleteUnverified, detail.to_owned());
     }
-    let proof = seen.proof.as_ref()?;
-    all_hold(state, proof).then(|| {
-        let (proven, reviewed) = receipt::count_met(&state.acceptance_criteria);
-        let detail = match state.acceptance_criteria.len() {
-            _ if reviewed > 0 => format!("{proven} proven, {reviewed} reviewed"),
-            1 => "the one criterion holds".to_owned(),
-            2 => "both criteria hold".to_owned(),
-            n => format!("all {n} criteria hold"),
-        };
-        (EndingKind::Complete, detail)
-    })
+    let Some(proof) = &seen.proof else { return Requested::Nothing };
+    let is_last = used_up(state, seen.now).is_some();
+    match granted(state, proof, is_last) {
+        Answer::Complete(detail) => Requested::Ended(EndingKind::Complete, detail),
+        Answer::Unverified { detail, .. } => {
+            Requested::Ended(EndingKind::CompleteUnverified, detail)
+        }
+        Answer::AskUser(refused) => {
+            Requested::AskUser(format!("{}; `/ralph accept` accepts it", refused.why))
+        }
+        Answer::Unfinished(why) => {
+            state.refused = why;
+            Requested::Unfinished
+        }
+        Answer::Refused(_) | Answer::NotMet => Requested::Nothing,
+    }
 }
 
-/// True if every criterion is proven and as agreed; updates `verified` of each.
+/// The answer to a request for completion. Writes into the state which criteria are met, and what is refused now.
+/// `is_last`: no later request can get the second answer.
+pub(crate) fn granted(state: &mut LoopState, proof: &Proof, is_last: bool) -> Answer {
+    let all_hold = all_hold(state, proof);
+    state.change.clone_from(&proof.change);
+    if !proof.observed {
+        return match all_hold {
+            true => Answer::Complete(all_criteria_hold(state)),
+            false => Answer::NotMet,
+        };
+    }
+    let answer = request::answer(state, proof, is_last);
+    if let Answer::Refused(refused) = &answer {
+        state.refused.clone_from(&refused.why);
+        let new = refused.about.iter().filter(|about| !state.refusals.contains(about));
+        let new: Vec<String> = new.cloned().collect();
+        state.refusals.extend(new);
+    }
+    answer
+}
+
+/// The detail of an ending for which nothing was observed.
+fn all_criteria_hold(state: &LoopState) -> String {
+    let (by_command, reviewed) = receipt::count_met(&state.acceptance_criteria);
+    match state.acceptance_criteria.len() {
+        _ if reviewed > 0 => format!("{by_command} proven, {reviewed} reviewed"),
+        1 => "the one criterion holds".to_owned(),
+        2 => "both criteria hold".to_owned(),
+        n => format!("all {n} criteria hold"),
+    }
+}
+
+/// True if every criterion is met and as agreed; updates `verified` of each.
 pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
     for criterion in &mut state.acceptance_criteria {
         criterion.verified = proof.proves(criterion);
     }
     let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
     all_hold && pinned::is_as_frozen(state)
+}
+
+/// True if the next turn or round would end at a limit.
+pub(crate) fn used_up_by_next(state: &LoopState, now: Timestamp) -> bool {
+    state.iteration + 1 >= state.max_iterations || used_up(state, now).is_some()
 }
 
 /// Step 7: a limit that has been reached.

@@ -13,13 +13,28 @@ pub const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
 
+/// Why the criteria run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Completion is requested: Ralph observes what the criteria are worth.
+    Completion,
+    /// Before the work, or for an ending that they do not decide: each command runs once.
+    FirstRun,
+}
+
+impl Request {
+    fn flag(self) -> Option<&'static str> {
+        (self == Request::Completion).then_some("--observe")
+    }
+}
+
 /// Runs the acceptance commands that no receipt proves or disproves, and returns the result for all
 /// criteria. The receipts are then in the state.
 ///
 /// # Errors
 /// When `ralph` is missing, fails or takes too long. Then nothing is proven.
-pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
-    let arguments = ["delegate", "criteria", path_of(file)?];
+pub fn prove(file: &LoopFile, request: Request, within: Duration) -> Result<Proof> {
+    let arguments = arguments(file, request)?;
     proof(process::outlive(&ralph()?, &arguments, within, LONGEST_ANSWER)?)
 }
 
@@ -29,13 +44,19 @@ pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
 /// As for [`prove`].
 pub fn prove_unless_ended(
     file: &LoopFile,
+    request: Request,
     within: Duration,
     interrupts: &Interrupts,
 ) -> Result<Option<Proof>> {
-    let arguments = ["delegate", "criteria", path_of(file)?];
+    let arguments = arguments(file, request)?;
     let bounds = (within, LONGEST_ANSWER);
     let finished = process::outlive_unless_ended(&ralph()?, &arguments, bounds, interrupts)?;
     finished.map(proof).transpose()
+}
+
+fn arguments(file: &LoopFile, request: Request) -> Result<Vec<&str>> {
+    let words = ["delegate", "criteria", path_of(file)?].into_iter();
+    Ok(words.chain(request.flag()).collect())
 }
 
 fn path_of(file: &LoopFile) -> Result<&str> {

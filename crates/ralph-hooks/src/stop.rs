@@ -5,7 +5,7 @@
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::delegate::{self, CheckRequest};
+use crate::delegate::{self, CheckRequest, Request};
 use crate::hook_runner::HookCall;
 use crate::{modes, signals, workers};
 use anyhow::Result;
@@ -229,7 +229,7 @@ pub(crate) fn turn_from(state: &LoopState) -> u64 {
 
 /// Runs the checks, which may take minutes and may change the tree.
 fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
-    let proof = delegate::prove(&bound.file, delegate::TO_PROVE)
+    let proof = delegate::prove(&bound.file, Request::Completion, delegate::TO_PROVE)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
     if proof.ran {
         seen.work_before_checks = Some(progress::print_of_work(&bound.state, seen.now));
@@ -242,7 +242,7 @@ fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
 /// Runs the criteria once for an ending that they did not decide, so that it states which of them
 /// hold. Whatever goes wrong, the loop has ended.
 fn run_for_the_ending(file: &LoopFile, state: &mut LoopState) {
-    let _ = delegate::prove(file, delegate::TO_PROVE);
+    let _ = delegate::prove(file, Request::FirstRun, delegate::TO_PROVE);
     if let Ok(Some(loaded)) = file.read() {
         *state = loaded.state;
     }

@@ -11,6 +11,7 @@ use crate::hook_runner::HookCall;
 use crate::modes::{self, orchestration};
 use crate::{signals, typed, unreadable};
 use anyhow::Result;
+use ralph_core::evidence::pinned;
 use ralph_core::modes::mode;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
@@ -77,6 +78,7 @@ fn requested(call: &HookCall, request: TypedRequest) -> Result<Reply> {
         TypedRequest::Pause => pause_command(call),
         TypedRequest::Resume => typed::resume(call),
         TypedRequest::Status => status_command(call),
+        TypedRequest::Accept => accept_command(call),
         TypedRequest::Help => Ok(answer_user(HELP)),
     }
 }
@@ -87,6 +89,7 @@ const HELP: &str = "\n  \
 /ralph \"TASK\"    start a loop; --ac \"DESCRIPTION=COMMAND\" adds a criterion, --max-iterations N a limit\n  \
 /ralph           continue the loop, or start the planned one\n  \
 /ralph status    show the loop of this session\n  \
+/ralph accept    accept changed criteria or tests, as the last refusal names them\n  \
 /ralph pause     pause after this turn (or type `ralph pause`)\n  \
 /ralph cancel    end the loop now (or type `ralph cancel`)\n  \
 In a terminal: `ralph --help`, `ralph watch`";
@@ -103,6 +106,28 @@ fn pause_command(call: &HookCall) -> Result<Reply> {
     }
     let message = pause(call, &bound, PauseCause::Person, "typed in the session")?;
     Ok(Reply::keep_from_model(&message))
+}
+
+/// Accepts what the last request for completion was refused for, as `ralph accept` does.
+fn accept_command(call: &HookCall) -> Result<Reply> {
+    let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let Some(bound) = bound else { return Ok(answer_user(NO_LOOP)) };
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    let taken = bound.file.update(|state| pinned::accept(state, clock::now()))?.unwrap_or_default();
+    let told = match taken.as_slice() {
+        [] => "nothing had changed since it was agreed to".to_owned(),
+        taken => format!("accepted: {}", taken.join("; ")),
+    };
+    bound.note(call, "accepted", &told, Value::Null);
+    let next = match bound.state.phase {
+        Phase::Paused => {
+            "\n  /ralph continues; `ralph diff --tests` in a terminal shows the changed tests"
+        }
+        _ => "",
+    };
+    Ok(answer_user(&format!("{told}{next}")))
 }
 
 /// Shows the loop of this session.

@@ -6,6 +6,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod judge;
+pub(crate) mod observe;
 mod round;
 pub(crate) mod since_start;
 mod trees;
@@ -15,16 +16,19 @@ pub(crate) use round::receipt;
 pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
-use ralph_core::evidence::pinned;
-use ralph_core::evidence::receipt::{Proof, ReceiptStatus, is_of_proof, standing, take_baseline};
+use ralph_core::evidence::receipt::{
+    Proof, ReceiptStatus, is_of_proof, run_standing, take_baseline,
+};
+use ralph_core::evidence::{observed, pinned};
 use ralph_core::project::settings::Settings;
-use ralph_core::state::{Criterion, CriterionRunner, LoopState};
+use ralph_core::state::{Change, Criterion, CriterionRunner, LoopState, Observed};
 use ralph_io::project::environment::Surroundings;
 use ralph_io::store::checks;
 use ralph_io::store::lock;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, process::programs, store::receipts};
 use round::VerifyRound;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trees::Trees;
@@ -47,6 +51,10 @@ pub(crate) struct VerifyOrder<'a> {
     pub(crate) by: CriterionRunner,
     /// How the environment differs from the recorded one.
     pub(crate) surroundings: Surroundings,
+    /// Whether Ralph observes what criteria that pass are worth.
+    pub(crate) observes: bool,
+    /// Whether the clean copy of `[evidence] clean` is among the observations.
+    pub(crate) clean: bool,
     /// The time limit for all commands together; `None` means that only each command's own limit
     /// applies.
     pub(crate) within: Option<Duration>,
@@ -80,11 +88,15 @@ pub(crate) struct VerifyOutcome {
 }
 
 impl VerifyOutcome {
-    /// The named criteria, with the status of each.
+    /// The named criteria, with the status of each. With observations for show, it is the one that a request would find.
     pub(crate) fn named(&self, ids: &[String]) -> Vec<(&Criterion, ReceiptStatus)> {
         let is_named = |one: &&Criterion| ids.is_empty() || ids.contains(&one.id);
         let criteria = self.state.acceptance_criteria.iter().filter(is_named);
-        criteria.map(|one| (one, self.proof.standing(one))).collect()
+        let shown = |one: &Criterion| match (self.proof.standing(one), &one.receipt) {
+            (ReceiptStatus::Holds, Some(receipt)) => observed::shown(one, receipt),
+            (standing, _) => standing,
+        };
+        criteria.map(|one| (one, shown(one))).collect()
     }
 }
 
@@ -112,8 +124,11 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
             break;
         }
     }
+    if order.observes {
+        observe::observe(&mut work, order.clean, watcher)?;
+    }
     judge::judge(&mut work, order, watcher)?;
-    work.finish()
+    work.finish(order.observes)
 }
 
 /// What a loop's receipts prove on the current tree. Runs and writes nothing.
@@ -123,7 +138,8 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
 pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
     let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
     let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
-    Ok(proof(&trees, state))
+    let observed = Settings::of(state).evidence().observe == Some(true);
+    Ok(Proof { observed, change: state.change.clone(), ..proof(&trees, state) })
 }
 
 fn proof(trees: &Trees, state: &LoopState) -> Proof {
@@ -154,6 +170,11 @@ struct VerifyWork<'a> {
     surroundings: Surroundings,
     ran: bool,
     problem: String,
+    /// What is left to observe at the next request; empty if nothing is.
+    unfinished: String,
+    change: Option<Change>,
+    /// What the user's or the model's own run observed. It is shown, and proves nothing.
+    shown: BTreeMap<String, Observed>,
 }
 
 impl<'a> VerifyWork<'a> {
@@ -186,13 +207,19 @@ impl<'a> VerifyWork<'a> {
             surroundings,
             ran: false,
             problem: String::new(),
+            unfinished: String::new(),
+            change: None,
+            shown: BTreeMap::new(),
         })
     }
 
     /// The criteria to run in this round. The tree was read after the last command.
     fn todo(&self, order: &VerifyOrder<'_>, round: usize) -> Vec<Criterion> {
-        let runs_all =
-            round == 0 && order.which == CriteriaChoice::WithoutProof && self.trees.rules_changed();
+        // What files outside of the tree make of a criterion can change with each request.
+        let is_unchanged = self.state.change.as_ref().is_some_and(Change::is_empty);
+        let runs_all = round == 0
+            && order.which == CriteriaChoice::WithoutProof
+            && (self.trees.rules_changed() || order.observes && is_unchanged);
         let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
         let is_due = |one: &&Criterion| {
             (round == 0 && order.which == CriteriaChoice::Named)
@@ -208,9 +235,10 @@ impl<'a> VerifyWork<'a> {
         due.filter(has_command).cloned().collect()
     }
 
+    /// What the criterion's last run shows, without the observations.
     fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
-        standing(criterion, Some(&tree))
+        run_standing(criterion, Some(&tree))
     }
 
     /// True if the criterion timed out when it had less time than it has now: others may have used
@@ -244,7 +272,7 @@ impl<'a> VerifyWork<'a> {
         self.deadline.map_or(one, |at| one.min(at.saturating_duration_since(Instant::now())))
     }
 
-    fn finish(mut self) -> Result<VerifyOutcome> {
+    fn finish(mut self, observes: bool) -> Result<VerifyOutcome> {
         // Read every file from disk for the final answer: a cached digest can be older than a file
         // that was written through a memory mapping.
         let stored = match self.all_hold() {
@@ -252,7 +280,9 @@ impl<'a> VerifyWork<'a> {
             false => self.trees.read_again().map(|()| None)?,
         };
         let (ran, problem) = (self.ran, self.problem.clone());
-        let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
+        let (unfinished, change) = (self.unfinished.clone(), self.change.clone());
+        let found = proof(&self.trees, &self.state);
+        let proof = Proof { ran, problem, observed: observes, unfinished, change, ..found };
         let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
         let green = self.all_hold().then(|| self.trees.checkpoint(&self.state, stored)).flatten();
         let updated = self.file.update(|state| {
@@ -261,10 +291,16 @@ impl<'a> VerifyWork<'a> {
                 criterion.verified = holds && may_prove(criterion);
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());
+            state.change = proof.change.clone().or_else(|| state.change.take());
             take_baseline(state);
             state.clone()
         })?;
-        let state = updated.context("the loop is gone")?;
+        let mut state = updated.context("the loop is gone")?;
+        for criterion in &mut state.acceptance_criteria {
+            if let Some(shown) = self.shown.remove(&criterion.id) {
+                criterion.observed = shown;
+            }
+        }
         self.trees.forget_what_no_receipt_names(&state);
         receipts::forget_outputs(&self.outputs);
         Ok(VerifyOutcome { state, proof })

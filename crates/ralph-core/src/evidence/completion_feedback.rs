@@ -1,10 +1,10 @@
 //! Explains to the model and the user why completion is refused: the failing tests first, then what
 //! is wrong with each criterion, and the end of the first failing command's output.
 
-use crate::evidence::pinned;
 use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::evidence::review;
 use crate::evidence::tests_run::without_frames;
+use crate::evidence::{observed, pinned};
 use crate::state::{Criterion, LoopState, Receipt};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
@@ -51,6 +51,10 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     let proof = proof.unwrap_or(&nothing);
     let failed = first_failed(state, Some(proof));
     let mut text = failed.map_or(String::new(), failing_tests);
+    if !state.refused.is_empty() && pinned::is_as_frozen(state) {
+        let _ = writeln!(text, "Completion was requested and is refused: {}.", state.refused);
+        return bounded(text.trim_end(), LIMIT) + "\n";
+    }
     text.push_str("Completion was requested and is refused, because not everything holds:\n");
     if let Some(withheld) = Withheld::of(state) {
         let _ = writeln!(text, "- {}", withheld.describe());
@@ -196,13 +200,19 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
              with them, or ask the user to accept it with `ralph criteria accept`",
             receipt.tests_failed
         ),
+        ReceiptStatus::Flaky if observed::is_flaky(&criterion.observed) => {
+            "passed and failed on the same other files, so nothing can be told from it".to_owned()
+        }
         ReceiptStatus::Flaky => {
             "failed and passed on the same tree, so it must pass twice in a row".to_owned()
         }
-        ReceiptStatus::Holds if receipt::is_of_proof(criterion) => "holds".to_owned(),
-        ReceiptStatus::Holds => {
-            "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
-        }
+        ReceiptStatus::Holds
+        | ReceiptStatus::Proven
+        | ReceiptStatus::Kept
+        | ReceiptStatus::TestsChanged
+        | ReceiptStatus::CannotFail
+        | ReceiptStatus::NotClean
+        | ReceiptStatus::NotCompared => observed::why(criterion, standing),
         ReceiptStatus::Reviewed => "is reviewed".to_owned(),
     }
 }

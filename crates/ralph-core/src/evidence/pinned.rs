@@ -3,6 +3,7 @@
 //! The criteria, their commands and those of the tasks are pinned: a changed one does not run and proves nothing until
 //! a person accepts it.
 
+use crate::evidence::receipt;
 use crate::state::{Frozen, LoopState};
 use crate::text::hex::hex;
 use jiff::Timestamp;
@@ -13,14 +14,26 @@ pub fn freeze(state: &mut LoopState, now: Timestamp) {
     state.frozen = Some(Frozen { at: Some(now), criteria: digest(state), ..Frozen::default() });
 }
 
+/// Accepts every difference from what the user agreed to, and what the last request for completion was refused for.
+/// Returns a description of each.
+pub fn accept(state: &mut LoopState, now: Timestamp) -> Vec<String> {
+    let mut taken = Vec::new();
+    if !is_as_frozen(state) {
+        taken.push("the criteria as they read now".to_owned());
+    }
+    taken.extend(state.acceptance_criteria.iter_mut().flat_map(receipt::accept));
+    freeze(state, now);
+    taken
+}
+
 /// True unless the criteria differ from the pinned ones. Without pinned criteria there is no
 /// difference.
 pub fn is_as_frozen(state: &LoopState) -> bool {
     state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(state))
 }
 
-/// The words of a command that may name its test files, as paths relative to the project. The
-/// caller checks which of them exist; a word that names nothing is harmless.
+/// The words of a command that may name files of the project, as paths relative to it. A word that names nothing is
+/// harmless.
 pub fn named_paths(command: &str) -> Vec<String> {
     // `None` outside the project: the files there do not belong to it.
     let mut folder = Some(String::new());
@@ -33,40 +46,11 @@ pub fn named_paths(command: &str) -> Vec<String> {
             continue;
         }
         let Some(folder) = &folder else { continue };
-        let looks = words.first().is_some_and(|program| LOOKS.contains(program));
         let named = words.iter().filter_map(|word| plain_path(word));
-        // A file that is only read is usually the work, unless its name marks a test.
-        let named = named.filter(|path| !looks || is_test_file(path));
         paths.extend(named.map(|path| format!("{folder}{path}")));
     }
     paths
 }
-
-/// Programs that read a file but do not run it.
-const LOOKS: [&str; 22] = [
-    "test",
-    "[",
-    "[[",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "cat",
-    "head",
-    "tail",
-    "wc",
-    "ls",
-    "stat",
-    "find",
-    "file",
-    "jq",
-    "yq",
-    "awk",
-    "sed",
-    "diff",
-    "cmp",
-    "sha256sum",
-];
 
 /// A word that can be a path below the project; `tests/test_a.py::test_one` gives the file.
 fn plain_path(word: &str) -> Option<&str> {
@@ -75,16 +59,6 @@ fn plain_path(word: &str) -> Option<&str> {
     let outside =
         path.starts_with(['-', '/', '$', '~', '!']) || path.split('/').any(|part| part == "..");
     (!path.is_empty() && !outside).then_some(path)
-}
-
-/// True for a file whose path marks it as a test or as part of the tests.
-pub fn is_test_file(path: &str) -> bool {
-    let mut parts = path.rsplit('/');
-    let name = parts.next().unwrap_or_default();
-    let in_tests = parts
-        .any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec" | "specs" | "testdata"));
-    let marks = ["test_", "_test.", ".test.", ".spec.", "_spec.", "Test.", "Tests.", "conftest."];
-    in_tests || marks.iter().any(|mark| name.contains(mark))
 }
 
 fn digest(state: &LoopState) -> String {
@@ -175,34 +149,9 @@ mod tests {
         check_named("pytest -q tests/test_a.py::test_one", &["pytest", "tests/test_a.py"]);
         check_named("./check.sh && node --test=x.js", &["check.sh", "node", "x.js"]);
         check_named("cd sub && bash 'run.sh'", &["sub/bash", "sub/run.sh"]);
-        check_named("diff <(./a) /etc/passwd ../x ~/y", &["a"]);
+        check_named("diff <(./a) /etc/passwd ../x ~/y", &["diff", "a"]);
         check_named("! ./ $X a/../b", &[]);
         check_named("cd sub/ && ./a; cd /x; ./b", &["sub/a"]);
         check_named("(cd /etc && bash a.sh); (cd ../up && bash b.sh); cd sub; ./c", &["sub/c"]);
-    }
-
-    #[test]
-    fn a_file_that_is_only_looked_at_is_work_and_no_test() {
-        assert!(named_paths("grep -q two src/a.rs && test -f out.txt").is_empty());
-        assert_eq!(named_paths("grep -c case tests/list.txt"), ["tests/list.txt"]);
-    }
-
-    #[test]
-    fn a_test_file_is_known_by_its_path() {
-        for path in [
-            "tests/data.txt",
-            "spec/a",
-            "a/specs/b",
-            "testdata/c",
-            "a/b_test.go",
-            "src/x.spec.ts",
-            "FooTest.java",
-            "test_x.py",
-        ] {
-            assert!(is_test_file(path), "{path}");
-        }
-        for path in ["src/lib.rs", "contest.py", "latest.txt", "testing.md"] {
-            assert!(!is_test_file(path), "{path}");
-        }
     }
 }

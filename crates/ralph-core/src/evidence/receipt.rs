@@ -5,7 +5,8 @@
 //! criterion holds in the same way; its criterion is reviewed, not proven. `verified` in the state
 //! is only a copy of this result for people.
 
-use crate::state::{Accepted, Criterion, LoopState, Receipt, Regression};
+use super::observed;
+use crate::state::{Accepted, Change, Criterion, LoopState, Receipt, Regression};
 use crate::text::from_json::from_json;
 use crate::text::plural::noun;
 use serde::{Deserialize, Serialize};
@@ -27,9 +28,18 @@ pub struct Proof {
     /// Why not every required command was run; empty if all were.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub problem: String,
+    /// True if Ralph observed what the criteria that pass are worth, or tried to. A record of an earlier version did not.
+    #[serde(skip_serializing_if = "is_false")]
+    pub observed: bool,
+    /// What is left to observe at the next request; empty if nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unfinished: String,
+    /// What has changed since the start of the loop; `None` if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
 }
 
-from_json!(Proof { trees, changed, ran, problem });
+from_json!(Proof { trees, changed, ran, problem, observed, unfinished, change });
 
 impl Proof {
     /// The status of a criterion's receipt. A tree that could not be read proves nothing.
@@ -76,8 +86,21 @@ pub enum ReceiptStatus {
     HidesFailures,
     /// The command has failed and passed on this tree; another consecutive pass is needed.
     Flaky,
-    /// The receipt proves its criterion.
+    /// The command passed. What that is worth was not observed, or need not be: a check without tests, beside a
+    /// criterion that is proven.
     Holds,
+    /// It failed before the work or fails without it, its original tests pass, and a broken test fails.
+    Proven,
+    /// It passes without the change, too.
+    Kept,
+    /// Its tests in their original form fail.
+    TestsChanged,
+    /// It did not notice any of the values that were changed in its tests.
+    CannotFail,
+    /// It failed in a clean copy of the files.
+    NotClean,
+    /// It passed, and nothing could be compared with the start.
+    NotCompared,
     /// A reviewer found on this tree that the criterion holds, and cited the lines for it.
     Reviewed,
 }
@@ -88,7 +111,7 @@ impl ReceiptStatus {
         match self {
             ReceiptStatus::NotRun => "not_run",
             ReceiptStatus::Stale => "stale",
-            ReceiptStatus::Failed => "failed",
+            ReceiptStatus::Failed | ReceiptStatus::NotClean => "failed",
             ReceiptStatus::TimedOut => "timed_out",
             ReceiptStatus::Killed => "killed",
             ReceiptStatus::Vacuous => "vacuous",
@@ -97,13 +120,24 @@ impl ReceiptStatus {
             ReceiptStatus::HidesFailures => "hides_failures",
             ReceiptStatus::Flaky => "flaky",
             ReceiptStatus::Holds => "holds",
+            ReceiptStatus::Proven => "proven",
+            ReceiptStatus::Kept => "kept",
+            ReceiptStatus::TestsChanged => "tests_changed",
+            ReceiptStatus::CannotFail => "cannot_fail",
+            ReceiptStatus::NotCompared => "not_compared",
             ReceiptStatus::Reviewed => "reviewed",
         }
     }
 
-    /// True if the criterion is proven or reviewed.
+    /// True if nothing about the criterion stands in the way of an end.
     pub fn is_met(self) -> bool {
-        matches!(self, ReceiptStatus::Holds | ReceiptStatus::Reviewed)
+        use ReceiptStatus::{Holds, Kept, NotCompared, Proven, Reviewed};
+        matches!(self, Holds | Proven | Kept | NotCompared | Reviewed)
+    }
+
+    /// True if the user, or a reviewer of an unattended run, may accept it.
+    pub fn can_be_accepted(self) -> bool {
+        matches!(self, ReceiptStatus::TestsChanged | ReceiptStatus::CannotFail)
     }
 
     /// True if the command ran and did not exit with 0, or the verdict is that the criterion fails.
@@ -113,8 +147,9 @@ impl ReceiptStatus {
 
     /// True if the command ran and the criterion does not hold.
     pub fn is_a_failure(self) -> bool {
-        use ReceiptStatus::{FewerTests, HidesFailures, RewroteTree, Vacuous};
-        self.is_unsuccessful() || matches!(self, Vacuous | RewroteTree | FewerTests | HidesFailures)
+        use ReceiptStatus::{FewerTests, HidesFailures, NotClean, RewroteTree, Vacuous};
+        self.is_unsuccessful()
+            || matches!(self, Vacuous | RewroteTree | FewerTests | HidesFailures | NotClean)
     }
 
     /// True if another run may give a better answer.
@@ -123,9 +158,17 @@ impl ReceiptStatus {
     }
 }
 
-/// The status of a criterion's receipt on a tree. Without a tree (computing it costs a walk over
-/// all files), assumes that nothing has changed since the run.
+/// The status of a criterion on a tree: its last run, and what was observed about it. Without a tree (computing it costs
+/// a walk over all files), assumes that nothing has changed since the run.
 pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
+    match (run_standing(criterion, tree), &criterion.receipt) {
+        (ReceiptStatus::Holds, Some(receipt)) => observed::standing(criterion, receipt),
+        (standing, _) => standing,
+    }
+}
+
+/// The status of the last run alone.
+pub fn run_standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NotRun };
     if receipt.command != criterion.verification_command || !is_of_question(receipt, criterion) {
         ReceiptStatus::NotRun
@@ -162,12 +205,32 @@ fn is_of_question(receipt: &Receipt, criterion: &Criterion) -> bool {
     receipt.review.as_ref().map(|review| &review.question) == criterion.review.as_ref()
 }
 
-/// How many criteria are proven, and how many are reviewed.
+/// How many criteria are met by commands, and how many are reviewed.
 pub fn count_met(criteria: &[Criterion]) -> (usize, usize) {
     let met = criteria.iter().filter(|one| one.verified);
-    let (reviewed, proven): (Vec<&Criterion>, Vec<&Criterion>) =
+    let (reviewed, by_command): (Vec<&Criterion>, Vec<&Criterion>) =
         met.partition(|one| one.review.is_some());
-    (proven.len(), reviewed.len())
+    (by_command.len(), reviewed.len())
+}
+
+/// `2 proven, 1 kept`.
+pub(super) fn counts(standings: &[ReceiptStatus]) -> String {
+    let words = [
+        (ReceiptStatus::Proven, "proven"),
+        (ReceiptStatus::Reviewed, "reviewed"),
+        (ReceiptStatus::Kept, "kept"),
+        (ReceiptStatus::Holds, "holds"),
+        (ReceiptStatus::TestsChanged, "with changed tests"),
+        (ReceiptStatus::CannotFail, "that cannot fail"),
+        (ReceiptStatus::NotCompared, "not compared"),
+    ];
+    let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count();
+    let parts = words.into_iter().map(|(standing, word)| (count(standing), word));
+    let parts = parts.filter(|(n, _)| *n > 0).map(|(n, word)| match (n, word) {
+        (2.., "holds") => format!("{n} hold"),
+        _ => format!("{n} {word}"),
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// True if the summary contradicts the exit code, and nobody accepted that.
@@ -223,7 +286,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     criterion.receipt = Some(receipt);
     // Judged without the earlier passes: a run that proves nothing is not a consecutive pass
     // either.
-    let by_itself = standing(criterion, None);
+    let by_itself = run_standing(criterion, None);
     if let Some(receipt) = &mut criterion.receipt {
         let is_pass = by_itself.is_met() || by_itself == ReceiptStatus::Flaky;
         receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
@@ -239,7 +302,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
 /// finds what changed since it held; it is called only if the criterion has just turned red.
 pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regression) {
     let tree = criterion.receipt.as_ref().map(|receipt| receipt.tree_after.clone());
-    match standing(criterion, None) {
+    match run_standing(criterion, None) {
         met if met.is_met() => {
             criterion.held_on = tree;
             criterion.turned_red = None;
@@ -258,7 +321,11 @@ pub fn take_baseline(state: &mut LoopState) {
     if state.baseline_pending && all_ran {
         state.baseline_pending = false;
         for criterion in &mut state.acceptance_criteria {
-            criterion.held_before = standing(criterion, None).is_met();
+            criterion.held_before = run_standing(criterion, None).is_met();
+            // A failure that names no test may be the machine's.
+            let failed = criterion.receipt.as_ref().filter(|receipt| !receipt.passed);
+            criterion.failed_before =
+                failed.is_some_and(|one| one.tests_failed > 0 || !one.failing.is_empty());
         }
     }
 }
@@ -297,7 +364,21 @@ pub fn accept(criterion: &mut Criterion) -> Vec<String> {
         taken.push(format!("failures in the summary of {id}"));
         criterion.accepted.push(Accepted::Failures.as_str().to_owned());
     }
+    taken.extend(accept_observed(criterion));
     taken
+}
+
+/// Accepts what a request for completion was refused for: changed tests, tests that cannot fail. Returns a description.
+fn accept_observed(criterion: &mut Criterion) -> Option<String> {
+    let standing = standing(criterion, None);
+    let what = observed::refusable(criterion, standing)?;
+    let about = observed::refusal(criterion, what);
+    if criterion.accepted.contains(&about) {
+        return None;
+    }
+    let told = format!("for {}: {}", criterion.id, observed::accepted(criterion, what));
+    criterion.accepted.push(about);
+    Some(told)
 }
 
 /// The skipped tests of the first counted run, if the last run skipped more.

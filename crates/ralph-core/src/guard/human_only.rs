@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
 /// means that the command can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 34] = [
+pub const PERSONS_ONLY: [(&str, &str); 35] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
@@ -19,7 +19,8 @@ pub const PERSONS_ONLY: [(&str, &str); 34] = [
     ("refine restore", ""),
     ("refine kill", ""),
     ("ideate", ""),
-    ("criteria accept", ""),
+    ("criteria accept", "/ralph accept"),
+    ("accept", "/ralph accept"),
     ("cancel", "/ralph-cancel"),
     ("pause", "ralph pause"),
     ("resume", "/ralph"),
@@ -47,7 +48,7 @@ pub const PERSONS_ONLY: [(&str, &str); 34] = [
 ];
 
 /// The commands that the model may give too, at least in part.
-pub const OTHERS: [&str; 20] = [
+pub const OTHERS: [&str; 22] = [
     "plan-sync",
     "status",
     "report",
@@ -56,6 +57,8 @@ pub const OTHERS: [&str; 20] = [
     "explain",
     "replay",
     "verify",
+    "try",
+    "diff",
     "blocked",
     "session",
     "refine",

@@ -46,8 +46,9 @@ pub fn hidden(command: &str, variable: &str) -> String {
 }
 
 /// The reach of each command that the model may give in a conversation.
-pub const REACHES: [(&str, Reach); 63] = [
+pub const REACHES: [(&str, Reach); 65] = [
     ("status", Reach::Reads),
+    ("diff", Reach::Reads),
     ("explain", Reach::Reads),
     ("replay", Reach::Reads),
     ("report", Reach::Reads),
@@ -63,6 +64,7 @@ pub const REACHES: [(&str, Reach); 63] = [
     ("demo", Reach::Elsewhere),
     ("check", Reach::OneLoop),
     ("verify", Reach::OneLoop),
+    ("try", Reach::OneLoop),
     ("blocked", Reach::OneLoop),
     ("plan-sync", Reach::OneLoop),
     ("task list", Reach::Reads),

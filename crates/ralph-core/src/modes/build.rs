@@ -14,6 +14,7 @@ pub mod review;
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
+use crate::evidence::request::{ALL_KEPT, Answer, Refused};
 use crate::state::{
     BuildRound, EndingKind, LoopState, PauseCause, Phase, Task, TaskStatus, TaskSummary,
 };
@@ -205,31 +206,74 @@ fn reopen(task: &mut Task, why: &str) -> String {
     }
 }
 
-/// Ends the loop once no task is open and all criteria hold, and returns whether it ended. A loop
-/// without criteria ends as unverified, because zero criteria prove nothing; without tasks as well,
-/// nothing here can tell that it is done.
-pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
+/// What follows once no task is open and the criteria have run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// The loop has ended.
+    Over,
+    /// The rounds go on: a criterion does not hold, or the end is refused for the first time.
+    Open,
+    /// A reviewer judges this first.
+    Judge(Refused),
+    /// Only the user can accept this.
+    AskUser(String),
+}
+
+/// When the criteria are settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettleAt {
+    pub now: Timestamp,
+    /// No round follows, so the second answer is given at once.
+    pub is_last: bool,
+    /// A reviewer may judge what would be refused.
+    pub may_judge: bool,
+}
+
+/// Ends the loop if the criteria show that the work is done. A loop without criteria ends as unverified, because zero
+/// criteria prove nothing; without tasks as well, nothing here can tell that it is done.
+pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt) -> Settlement {
     if Withheld::of(state).is_some() {
-        return false;
+        return Settlement::Open;
     }
     let has_tasks = !state.task_graph.is_empty();
-    let (kind, detail) = match state.acceptance_criteria.is_empty() {
-        true if !has_tasks => return false,
-        true => (
-            EndingKind::CompleteUnverified,
-            "all tasks are done; there was no criterion to prove it by",
-        ),
-        false if stop::all_hold(state, proof) => {
-            let detail = match has_tasks {
-                true => "all tasks are done, and all criteria hold",
-                false => "all criteria hold",
-            };
-            (EndingKind::Complete, detail)
+    if state.acceptance_criteria.is_empty() {
+        if !has_tasks {
+            return Settlement::Open;
         }
-        false => return false,
+        let detail = "all tasks are done; there was no criterion to prove it by";
+        state.end(EndingKind::CompleteUnverified, detail, at.now);
+        return Settlement::Over;
+    }
+    let is_judged = |about: &String| state.judgements.iter().any(|one| one.about == *about);
+    let is_last = at.is_last || stop::used_up_by_next(state, at.now);
+    let (kind, detail) = match stop::granted(&mut state.clone(), proof, is_last) {
+        Answer::Unverified { about, detail }
+            if at.may_judge && about.starts_with(ALL_KEPT) && !is_judged(&about) =>
+        {
+            return Settlement::Judge(Refused { about: vec![about], why: detail });
+        }
+        Answer::AskUser(refused) if at.may_judge && !refused.about.iter().all(is_judged) => {
+            return Settlement::Judge(refused);
+        }
+        Answer::AskUser(refused) => {
+            return Settlement::AskUser(format!("{}; `ralph accept` accepts it", refused.why));
+        }
+        Answer::Refused(_) | Answer::NotMet | Answer::Unfinished(_) => {
+            stop::granted(state, proof, is_last);
+            return Settlement::Open;
+        }
+        Answer::Complete(detail) => (EndingKind::Complete, detail),
+        Answer::Unverified { detail, .. } => (EndingKind::CompleteUnverified, detail),
     };
-    state.end(kind, detail, now);
-    true
+    stop::granted(state, proof, is_last);
+    let detail = match (has_tasks, proof.observed) {
+        (true, true) => format!("all tasks are done; {detail}"),
+        (false, true) => detail,
+        (true, false) => "all tasks are done, and all criteria hold".to_owned(),
+        (false, false) => "all criteria hold".to_owned(),
+    };
+    state.end(kind, detail, at.now);
+    Settlement::Over
 }
 
 /// Counts a round for the goal that has ended without an end of the loop, and ends the loop if it
@@ -341,8 +385,10 @@ mod tests {
     fn the_criteria_end_a_loop_without_open_tasks_and_none_of_them_prove_nothing() {
         let ending = |state: &LoopState| state.ending.as_ref().map(|ending| ending.kind.clone());
         let mut bare = planned();
-        assert!(!settle(&mut LoopState::default(), &Proof::default(), NOW));
-        assert!(settle(&mut bare, &Proof::default(), NOW));
+        let at = SettleAt { now: NOW, is_last: false, may_judge: false };
+        let nothing = Proof::default();
+        assert_eq!(settle(&mut LoopState::default(), &nothing, at), Settlement::Open);
+        assert_eq!(settle(&mut bare, &nothing, at), Settlement::Over);
         assert_eq!(ending(&bare), Some(EndingKind::CompleteUnverified));
         let mut criterion = Criterion { id: "AC-1".to_owned(), ..Criterion::default() };
         let tree = || "t".to_owned();
@@ -361,8 +407,9 @@ mod tests {
         };
         let state = LoopState { acceptance_criteria: vec![criterion], ..LoopState::default() };
         let (mut stale, mut proven) = (state.clone(), state);
-        assert!(!settle(&mut stale, &proof("another"), NOW) && ending(&stale).is_none());
-        assert!(settle(&mut proven, &proof("t"), NOW));
+        assert_eq!(settle(&mut stale, &proof("another"), at), Settlement::Open);
+        assert!(ending(&stale).is_none());
+        assert_eq!(settle(&mut proven, &proof("t"), at), Settlement::Over);
         assert_eq!(ending(&proven), Some(EndingKind::Complete));
     }
 

@@ -61,6 +61,9 @@ pub(super) fn of_loop(
         let _ = writeln!(rest, "The user said: STEER: {}", one_line(steer, STEER_LIMIT));
     }
     rest.push_str(&failed_last(state));
+    if !state.refused.is_empty() {
+        let _ = writeln!(rest, "Refused last: {}", bounded(&state.refused, 400));
+    }
     within(CONTRACT_LIMIT, heading, state, &rest)
 }
 
@@ -268,6 +271,9 @@ fn next_in_the_line(
     if was_refused && !pinned::is_as_frozen(state) {
         return "`ralph criteria accept` in another terminal, because the criteria changed"
             .to_owned();
+    }
+    if was_refused && !state.refused.is_empty() {
+        return bounded(&state.refused, 240);
     }
     let failed = || completion_feedback::first_failed(state, proof);
     if let Some(criterion) = was_refused.then(failed).flatten() {

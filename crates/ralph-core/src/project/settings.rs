@@ -6,6 +6,7 @@
 //! that the user did not.
 
 mod client;
+mod evidence;
 mod notify;
 mod refine;
 mod review;
@@ -17,6 +18,7 @@ use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
+pub use evidence::EvidenceSettings;
 pub use notify::NotifySettings;
 pub use refine::Refine;
 pub use review::ReviewSettings;
@@ -67,6 +69,9 @@ pub struct Settings {
     /// The section `[context]`: the facts that a session gets when it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
+    /// The section `[evidence]`: how Ralph observes what a criterion is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Value>,
     /// The section `[client]`: how headless loops start the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Value>,
@@ -113,8 +118,12 @@ impl Settings {
             section(&self.review, &set.review, || written(&self.review().over(set.review())));
         let shared =
             section(&self.shared, &set.shared, || written(&self.shared().over(set.shared())));
+        let evidence = section(&self.evidence, &set.evidence, || {
+            written(&self.evidence().over(set.evidence()))
+        });
         Settings {
             shared,
+            evidence,
             backpressure,
             context,
             client,
@@ -168,6 +177,11 @@ impl Settings {
         SandboxSettings::deserialize(self.sandbox.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// How Ralph observes what a criterion is worth; the defaults if the section cannot be parsed.
+    pub fn evidence(&self) -> EvidenceSettings {
+        EvidenceSettings::deserialize(self.evidence.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// How the user is called; not at all if the section cannot be parsed.
     pub fn notify(&self) -> NotifySettings {
         NotifySettings::deserialize(self.notify.clone().unwrap_or_default()).unwrap_or_default()
@@ -201,6 +215,7 @@ impl Settings {
         Settings {
             completion: None,
             receipt_ignore: None,
+            evidence: None,
             run: None,
             // Both of its settings start a program.
             notify: None,
@@ -234,6 +249,7 @@ impl Settings {
         let sections = [
             invalid("backpressure", &self.backpressure, CheckSettings::refused),
             invalid("context", &self.context, project_facts::choice::ContextSettings::refused),
+            invalid("evidence", &self.evidence, EvidenceSettings::refused),
             invalid("client", &self.client, ClientSettings::refused),
             invalid("refine", &self.refine, Refine::refused),
             invalid("run", &self.run, RunSettings::refused),

@@ -1,6 +1,6 @@
 //! One condition of "done", and the last time that all of them held.
 
-use super::{Accepted, Extra, Receipt, Regression, is_false};
+use super::{Accepted, Extra, Observed, Receipt, Regression, is_false, is_zero as is_default};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,12 @@ pub struct Criterion {
     /// True if the criterion held before the work began and so proves nothing about the work.
     #[serde(skip_serializing_if = "is_false")]
     pub held_before: bool,
+    /// True if Ralph saw the criterion fail on the tree of the start.
+    #[serde(skip_serializing_if = "is_false")]
+    pub failed_before: bool,
+    /// What Ralph observed on other files about a command that passes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub observed: Observed,
     /// Id of the tree on which the criterion last held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_on: Option<String>,
@@ -59,7 +65,7 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
-from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, accepted, held_before, held_on, turned_red; extra } Criterion::believed);
+from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, accepted, held_before, failed_before, observed, held_on, turned_red; extra } Criterion::believed);
 
 impl Criterion {
     /// A criterion without a receipt was never run, whatever its document says.

@@ -10,6 +10,7 @@ pub enum TypedRequest {
     Pause,
     Resume,
     Status,
+    Accept,
     Help,
 }
 
@@ -35,6 +36,7 @@ impl TypedRequest {
             ("ralph-pause", _) | ("ralph", "pause") => Some(TypedRequest::Pause),
             ("ralph", "resume") => Some(TypedRequest::Resume),
             ("ralph", "status") => Some(TypedRequest::Status),
+            ("ralph", "accept") => Some(TypedRequest::Accept),
             ("ralph", "help") => Some(TypedRequest::Help),
             _ => None,
         }
@@ -52,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_word_counts_only_as_the_whole_line() {
-        use TypedRequest::{Cancel, Help, Pause, Resume, Status};
+        use TypedRequest::{Accept, Cancel, Help, Pause, Resume, Status};
         for (line, expected) in [
             ("/ralph-cancel", Some(Cancel)),
             (" /ralph:ralph-cancel now\n", Some(Cancel)),
@@ -64,6 +66,7 @@ mod tests {
             ("ralph pause", Some(Pause)),
             ("/ralph resume", Some(Resume)),
             ("/ralph status", Some(Status)),
+            ("/ralph accept", Some(Accept)),
             ("/ralph help", Some(Help)),
             ("/ralph", None),
             ("/ralph \"help\"", None),

@@ -1,5 +1,6 @@
 //! One-line messages for people.
 
+use crate::evidence::observed;
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::evidence::review;
 use crate::modes::{mode, shared};
@@ -65,6 +66,12 @@ pub fn ended(state: &LoopState) -> String {
     let facts = facts.join(", ");
     let how = how_it_ended(state, ending);
     let mut text = match (&ending.kind, achieved(state)) {
+        (EndingKind::Complete, _) if observed::is_any(state) => {
+            let tasks = capital(&graph::summary(&state.task_graph, ending.at).describe());
+            let parts = [tasks, shown(state)].into_iter().filter(|part| !part.is_empty());
+            let parts: String = parts.map(|part| format!(" {part}.")).collect();
+            line(&format!("{how} in {facts}.{parts}"))
+        }
         (EndingKind::Complete, achieved) if !achieved.is_empty() => {
             line(&format!("{how}. {achieved}, {facts}."))
         }
@@ -92,6 +99,9 @@ fn how_it_ended(state: &LoopState, ending: &Ending) -> String {
     };
     let how = match &ending.kind {
         EndingKind::Complete => "done".to_owned(),
+        EndingKind::CompleteUnverified if observed::is_any(state) => {
+            with_detail("done, without proof")
+        }
         EndingKind::CompleteUnverified => "done, without proof".to_owned(),
         EndingKind::MaxIterations => {
             let most = state.max_iterations as usize;
@@ -138,9 +148,31 @@ pub fn achieved(state: &LoopState) -> String {
     let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
     let mut parts = vec![graph::summary(&state.task_graph, at).describe(), holding(state)];
     parts.retain(|part| !part.is_empty());
-    let text = parts.join(", ");
+    capital(&parts.join(", "))
+}
+
+/// Begins a sentence.
+fn capital(text: &str) -> String {
     let first = text.chars().next().map_or(0, char::len_utf8);
     format!("{}{}", text[..first].to_uppercase(), &text[first..])
+}
+
+/// What the criteria of a complete loop showed, in the figures of their runners.
+fn shown(state: &LoopState) -> String {
+    const MOST: usize = 4;
+    let all = &state.acceptance_criteria;
+    let reviewed = all.iter().filter(|one| one.review.is_some()).count();
+    let commands: Vec<&Criterion> = all.iter().filter(|one| one.review.is_none()).collect();
+    let told = commands.iter().take(MOST);
+    let told = told.map(|one| observed::sentence(one, receipt::standing(one, None)));
+    let mut parts: Vec<String> = told.collect();
+    if commands.len() > MOST {
+        parts.push(format!("{} more pass", commands.len() - MOST));
+    }
+    if reviewed > 0 {
+        parts.push(plural::counted(reviewed, "criterion reviewed", "criteria reviewed"));
+    }
+    parts.join(". ")
 }
 
 fn holding(state: &LoopState) -> String {
@@ -210,6 +242,7 @@ pub fn warnings(state: &LoopState) -> String {
             before.join(", ")
         ));
     }
+    parts.extend(observed::named(state));
     parts.join(" ")
 }
 
@@ -262,7 +295,54 @@ mod tests {
     }
 
     use super::*;
-    use crate::state::{CriterionRunner, Phase, Receipt};
+    use crate::state::{CriterionRunner, Observation, Observed, Outcome, Phase, Receipt};
+
+    #[test]
+    fn an_observed_end_says_what_was_proven_in_the_figures_of_the_runner() {
+        let run = |outcome, tests_run, tests_failed| {
+            Some(Observation {
+                outcome,
+                tests_run: Some(tests_run),
+                tests_failed,
+                ..Observation::default()
+            })
+        };
+        let observed = Observed {
+            tree: "t".to_owned(),
+            original: run(Outcome::Passed, 38, 0),
+            without: run(Outcome::Failed, 41, 3),
+            ..Observed::default()
+        };
+        let receipt = Receipt {
+            command: "npm test".to_owned(),
+            passed: true,
+            exit_code: Some(0),
+            tests_run: Some(41),
+            tests_reported: true,
+            tree_before: "t".to_owned(),
+            tree_after: "t".to_owned(),
+            by: CriterionRunner::Hook,
+            ..Receipt::default()
+        };
+        let criterion = Criterion {
+            id: "AC-1".to_owned(),
+            verification_command: "npm test".to_owned(),
+            receipt: Some(receipt),
+            observed,
+            ..Criterion::default()
+        };
+        let mut state = LoopState {
+            acceptance_criteria: vec![criterion],
+            iteration: 3,
+            ..LoopState::default()
+        };
+        state.end(EndingKind::Complete, "1 proven", Timestamp::from_second(720).unwrap());
+        assert_eq!(
+            ended(&state),
+            "Ralph: done in 4 turns, 12 min. npm test: 41 tests pass; 3 of them fail without the change; the 38 \
+             original ones still pass."
+        );
+    }
 
     #[test]
     fn a_pause_names_where_why_and_how_to_continue() {

@@ -1,8 +1,9 @@
-//! `ralph criteria accept`: the user accepts the criteria as they are now.
+//! `ralph accept`, also `ralph criteria accept`: the user accepts the criteria as they are now.
 //!
-//! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their
-//! commands, and a smaller number of tests.
+//! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their commands, a smaller number
+//! of tests, and what a request for completion was refused for, such as changed tests.
 
+use super::diff;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::journal::note;
@@ -10,8 +11,6 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
-use ralph_core::evidence::receipt;
-use ralph_core::state::LoopState;
 
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
@@ -29,11 +28,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     let CriteriaCommand::Accept(args) = command;
+    accept(args)
+}
+
+pub(crate) fn accept(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     let taken = found.file.update(|state| {
-        let taken = take(state);
-        pinned::freeze(state, here.now);
+        let taken = pinned::accept(state, here.now);
         (taken, state.clone())
     });
     let (taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
@@ -49,15 +51,8 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
     note(&here, &found.file, &state, ("criteria accept", "accepted"), &why);
     lines.push(visible(&why));
     screen::print(&lines.join("\n"))?;
-    Ok(Exit::Done)
-}
-
-/// Accepts every difference from the frozen criteria, and lists these differences.
-fn take(state: &mut LoopState) -> Vec<String> {
-    let mut taken = Vec::new();
-    if !pinned::is_as_frozen(state) {
-        taken.push("the criteria as they read now".to_owned());
+    if taken.iter().any(|one| one.contains("changed tests")) {
+        diff::show(&found, true)?;
     }
-    taken.extend(state.acceptance_criteria.iter_mut().flat_map(receipt::accept));
-    taken
+    Ok(Exit::Done)
 }

@@ -18,18 +18,18 @@ struct Group {
 const GROUPS: [Group; 4] = [
     Group {
         name: "Work",
-        first: &["start", "run", "plan", "ralplan", "refine", "verify"],
-        others: &["build", "parallel", "share", "session", "ideate", "task", "check"],
+        first: &["start", "run", "plan", "ralplan", "refine", "try"],
+        others: &["build", "parallel", "share", "session", "ideate", "task", "check", "verify"],
     },
     Group {
         name: "Look",
         first: &["status", "watch", "explain", "report"],
-        others: &["context", "checkpoint", "replay"],
+        others: &["context", "diff", "checkpoint", "replay"],
     },
     Group {
         name: "Steer",
         first: &["signal", "pause", "resume", "cancel"],
-        others: &["adopt", "trust", "criteria"],
+        others: &["adopt", "accept", "trust", "criteria"],
     },
     Group {
         name: "Set up",

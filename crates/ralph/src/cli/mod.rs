@@ -11,6 +11,7 @@ mod context;
 mod criteria;
 mod delegate;
 mod demo;
+mod diff;
 mod explain;
 mod help;
 mod human_only;
@@ -116,6 +117,8 @@ enum Command {
     Install(crate::setup::install::Args),
     /// Undo what `ralph install` did
     Uninstall(crate::setup::uninstall::Args),
+    /// Run the criteria also without the change, with the original tests and with broken tests
+    Try(verify::TryArgs),
     /// Run the acceptance criteria of a loop and record receipts
     Verify(verify::Args),
     /// Run the checks that follow an edit in a loop
@@ -125,7 +128,11 @@ enum Command {
     /// Report that only the user can unblock the work
     #[command(hide = true)]
     Blocked(blocked::Args),
-    /// Accept changed criteria; the model cannot
+    /// Accept changed criteria or tests; the model cannot
+    Accept(criteria::Args),
+    /// Show what has changed since the start of a loop
+    Diff(diff::Args),
+    /// Accept changed criteria; same as `ralph accept`
     #[command(subcommand)]
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
@@ -186,10 +193,13 @@ impl Command {
             Command::Ideate(_) => "ideate",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
+            Command::Try(_) => "try",
             Command::Verify(_) => "verify",
             Command::Check(_) => "check",
             Command::Context(_) => "context",
             Command::Blocked(_) => "blocked",
+            Command::Accept(_) => "accept",
+            Command::Diff(_) => "diff",
             Command::Criteria(_) => "criteria accept",
             Command::Supervise(_) => "supervise",
             Command::Delegate(_) => "delegate",
@@ -256,10 +266,13 @@ pub fn run() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => crate::setup::install::run(&args),
         Command::Uninstall(args) => crate::setup::uninstall::run(&args),
+        Command::Try(args) => verify::run_observed(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
+        Command::Accept(args) => criteria::accept(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Criteria(command) => criteria::run(&command),
         Command::Supervise(args) => supervise::run(&args),
         Command::Delegate(command) => delegate::run(&command),

@@ -10,8 +10,9 @@ use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::evidence::{completion_feedback, observed};
+use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, CriterionRunner, LoopState};
 use ralph_core::text::plural::{lasted, noun};
 use ralph_core::views::phrases;
@@ -44,8 +45,28 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// Runs the criteria; succeeds if all the requested ones hold.
+/// What `ralph try` does beyond `ralph verify`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TryArgs {
+    #[command(flatten)]
+    args: Args,
+    /// Also run each criterion in a clean copy, after the command of `[evidence] clean`
+    #[arg(long)]
+    clean: bool,
+}
+
+/// Runs the criteria with all observations.
+pub(crate) fn run_observed(args: &TryArgs) -> Result<Exit> {
+    run_as(&args.args, Some(args.clean))
+}
+
+/// Runs the criteria once; succeeds if all the requested ones hold.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    run_as(args, None)
+}
+
+/// `clean`: whether a clean copy is tried, too; `None` without any observation.
+fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
     if found.state.acceptance_criteria.is_empty() {
@@ -59,9 +80,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
     let asks = asks(&found, args)?;
     let watcher = VerifyDisplay::new(&found.state, &args.ids);
-    let outcome = carry_out(&here, &found, &asks, &args.ids, pace, &watcher)?;
+    let outcome = carry_out(&here, &found, &asks, &args.ids, (pace, clean), &watcher)?;
     drop(watcher);
-    let holds = report(found.file.folder(), &outcome, args)?;
+    let holds = report(found.file.folder(), &outcome, args, clean.is_some())?;
     Ok(if holds { Exit::Done } else { Exit::No })
 }
 
@@ -92,7 +113,7 @@ fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
 pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     let watcher = VerifyDisplay::new(&found.state, &[]);
     let asks = asks_by_command(found);
-    let outcome = carry_out(here, found, &asks, &[], Pace::InTurn, &watcher)?;
+    let outcome = carry_out(here, found, &asks, &[], (Pace::InTurn, None), &watcher)?;
     drop(watcher);
     let held = outcome.state.acceptance_criteria.iter().filter(|one| one.held_before);
     for criterion in held {
@@ -131,7 +152,7 @@ fn carry_out(
     found: &FoundLoop,
     (by, surroundings): &Requester,
     ids: &[String],
-    pace: Pace,
+    (pace, clean): (Pace, Option<bool>),
     watcher: &dyn Watcher,
 ) -> Result<VerifyOutcome> {
     let _ = ralph_io::process::command::adopt_orphans();
@@ -142,6 +163,10 @@ fn carry_out(
         pace,
         by: *by,
         surroundings: surroundings.clone(),
+        observes: clean.is_some()
+            || *by == CriterionRunner::Driver
+                && Settings::of(&found.state).evidence().observe == Some(true),
+        clean: clean.unwrap_or(true),
         within: None,
     };
     let outcome = verify::run(&order, watcher)?;
@@ -160,7 +185,7 @@ fn carry_out(
 }
 
 /// Prints the status of the criteria; true if all the requested ones hold.
-fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
+fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool) -> Result<bool> {
     let named = outcome.named(&args.ids);
     let open: Vec<_> = named.iter().filter(|(_, standing)| !standing.is_met()).collect();
     if args.json {
@@ -191,6 +216,15 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
         if let Some(receipt) = &criterion.receipt {
             let file = folder.join(&receipt.output_file).display().to_string();
             text.push_str(&format!("  whole output: {}\n", visible(&file)));
+        }
+    }
+    if is_observed {
+        for (criterion, standing) in named.iter().filter(|(one, _)| one.review.is_none()) {
+            if standing.is_met() {
+                let line = observed::sentence(criterion, *standing);
+                text.push_str(&screen::wrapped(&visible(&line), 0, 2));
+                text.push('\n');
+            }
         }
     }
     for line in completion_feedback::changes(&outcome.state) {
@@ -295,7 +329,9 @@ impl Watcher for VerifyDisplay {
         let shown = phrases::spaced(standing.as_str());
         let (word, colour) = match standing {
             ReceiptStatus::Holds => ("holds", Colour::Green),
+            ReceiptStatus::Proven => ("proven", Colour::Green),
             ReceiptStatus::Reviewed => ("reviewed", Colour::Green),
+            ReceiptStatus::Kept | ReceiptStatus::NotCompared => (shown.as_str(), Colour::Yellow),
             ReceiptStatus::Flaky => ("flaky", Colour::Yellow),
             _ => (shown.as_str(), Colour::Red),
         };

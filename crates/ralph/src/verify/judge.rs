@@ -2,13 +2,13 @@
 //! review costs more than a command. `ralph_core::evidence::review` decides what a verdict is worth.
 
 use super::round::record;
-use super::since_start::changed_since_start;
+use super::since_start::{changed_since_start, tree_now};
 use super::trees::within;
 use super::{CriteriaChoice, VerifyOrder, VerifyWork, Watcher};
 use crate::command::context_dir::Here;
 use crate::runs::reviewers::{self, ReviewRun, ReviewerAnswer, ReviewerOrder};
 use crate::runs::screen::Screen;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{ReceiptStatus, is_of_proof};
 use ralph_core::evidence::review::{self, ReviewFacts, prompt};
@@ -18,6 +18,7 @@ use ralph_core::state::{
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::{atomic, digest, notice, receipts};
 use ralph_io::{process::clock, project::confined};
 use std::path::Path;
@@ -117,6 +118,62 @@ fn ask(
     };
     let mut answers = reviewers::ask(run, prompts.collect())?;
     Ok(due.iter().filter_map(|one| answers.remove(&one.id)).collect())
+}
+
+/// Asks a reviewer what no run can show. Returns whether it holds, and why.
+///
+/// # Errors
+/// When no reviewer could be asked.
+pub(crate) fn one(
+    file: &LoopFile,
+    state: &LoopState,
+    interrupts: &Interrupts,
+    question: &str,
+) -> Result<(bool, String)> {
+    let here = Here::gather()?;
+    let (tools, _) = reviewers::tools();
+    let root = Path::new(&state.project_root);
+    let asked = Criterion {
+        id: "the change".to_owned(),
+        description: "the change is what the goal asks for".to_owned(),
+        review: Some(question.to_owned()),
+        ..Criterion::default()
+    };
+    let changed = changed_since_start(file.folder(), state);
+    let order = ReviewerOrder {
+        name: asked.id.clone(),
+        prompt: prompt::of_criterion(state, &asked, &changed, tools),
+    };
+    let run = ReviewRun {
+        here: &here,
+        file,
+        root,
+        interrupts,
+        until: None,
+        tools,
+        keeps_limits: true,
+        args: &[],
+        screen: Screen::quiet(),
+    };
+    let before = tree_now(state)?;
+    let mut answers = reviewers::ask(run, vec![order])?;
+    let answered = answers.remove(&asked.id).context("the reviewer was ended")?;
+    let text = answered.answer.map_err(|why| anyhow::anyhow!("no verdict: {why}"))?;
+    let found = review::verdict(&text).map_err(|why| anyhow::anyhow!("no verdict: {why}"))?;
+    let after = tree_now(state)?;
+    let facts = ReviewFacts {
+        started: &answered.started,
+        reported: answered.reported.as_deref(),
+        of_loop: &sessions(state),
+        changed: &after.changed_since(&before),
+        tree_before: &before.id(),
+        tree_after: &after.id(),
+    };
+    let lines = |file: &str, line: u64| line_of(root, file, line);
+    Ok(match review::discounts(&found, &facts, &lines) {
+        Some(why) => (false, format!("the verdict does not count: {why}")),
+        None => (found.holds, found.why),
+    })
 }
 
 /// When the reviewers must be done: with the commands' time, and with `command_seconds`.

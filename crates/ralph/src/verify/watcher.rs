@@ -9,6 +9,8 @@ pub(crate) trait Watcher: Sync {
     fn begins(&self, criterion: &Criterion);
     /// A command has ended, and its criterion has a new receipt.
     fn ended(&self, criterion: &Criterion, standing: ReceiptStatus);
+    /// A command runs on other files, for this observation.
+    fn observes(&self, _criterion: &Criterion, _what: &str) {}
     /// A command runs again, for this reason.
     fn again(&self, criterion: &Criterion, why: &str);
 }

@@ -3,6 +3,7 @@
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::receipt::Proof;
+use crate::evidence::request::Answer;
 use crate::evidence::review::{confirmed, task};
 use crate::state::{LoopState, Phase, ReviewLens, ReviewPlan, ReviewRound, TaskStatus};
 use crate::stop;
@@ -30,7 +31,10 @@ pub fn due(state: &LoopState, proof: &Proof) -> Option<u32> {
     let is_done = state.task_graph.iter().all(|task| task.status == TaskStatus::Done);
     let is_met = match state.acceptance_criteria.is_empty() {
         true => !state.task_graph.is_empty(),
-        false => stop::all_hold(&mut state.clone(), proof),
+        false => matches!(
+            stop::granted(&mut state.clone(), proof, true),
+            Answer::Complete(_) | Answer::Unverified { .. }
+        ),
     };
     let may = state.ending.is_none() && Withheld::of(state).is_none() && n_done < plan.rounds;
     (may && is_open && is_done && is_met).then_some(n_done + 1)

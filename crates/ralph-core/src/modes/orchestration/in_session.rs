@@ -5,6 +5,7 @@
 
 use crate::evidence::completion_feedback;
 use crate::evidence::receipt::Proof;
+use crate::evidence::request::Answer;
 use crate::modes::orchestration::agents::AgentRole;
 use crate::protocol::reply::REASON_LIMIT;
 use crate::state::{
@@ -13,7 +14,7 @@ use crate::state::{
 };
 use crate::stop::progress::stops;
 use crate::stop::{
-    AllowReason, Routed, RouterStep, StopInputs, StopVerdict, all_hold, end, needs_proof, used_up,
+    AllowReason, Routed, RouterStep, StopInputs, StopVerdict, end, granted, needs_proof, used_up,
     wait_for_person,
 };
 use crate::text::plural::noun;
@@ -56,12 +57,24 @@ pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ro
         RouterStep::Complete => {
             let nothing = Proof::default();
             let proof = proof.unwrap_or(&nothing);
-            match all_hold(state, proof) {
-                true => RouterEnding::Ended(
-                    EndingKind::Complete,
-                    "all tasks are done and all criteria hold".to_owned(),
+            // No agent is called any more, so the second answer is given at once.
+            match granted(state, proof, true) {
+                Answer::Complete(detail) => {
+                    let detail = match proof.observed {
+                        true => format!("all tasks are done; criteria: {detail}"),
+                        false => "all tasks are done and all criteria hold".to_owned(),
+                    };
+                    RouterEnding::Ended(EndingKind::Complete, detail)
+                }
+                Answer::Unverified { detail, .. } => RouterEnding::Ended(
+                    EndingKind::CompleteUnverified,
+                    format!("all tasks are done; {detail}"),
                 ),
-                false => {
+                Answer::AskUser(refused) => {
+                    RouterEnding::Rests(PauseCause::BlockedOnHuman, refused.why)
+                }
+                Answer::Unfinished(_) => RouterEnding::GoesOn,
+                Answer::Refused(_) | Answer::NotMet => {
                     RouterEnding::Ended(EndingKind::AwaitingFeedback, open_criteria(state, proof))
                 }
             }

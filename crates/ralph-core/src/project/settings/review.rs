@@ -41,6 +41,11 @@ impl ReviewSettings {
         self.enabled == Some(true)
     }
 
+    /// Whether a reviewer may judge what an unattended run would be refused for.
+    pub fn may_judge(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
     pub fn most_rounds(&self) -> u32 {
         self.rounds.unwrap_or(ROUNDS)
     }

@@ -18,6 +18,9 @@ use std::path::PathBuf;
 pub(in crate::cli) struct Args {
     /// Its state file
     state: PathBuf,
+    /// Observe what the criteria are worth: completion is requested
+    #[arg(long, hide = true)]
+    observe: bool,
     /// The variables that were given their recorded values
     #[arg(long, hide = true)]
     restored: Option<String>,
@@ -51,6 +54,8 @@ fn prove(args: &Args, by: CriterionRunner) -> Result<Proof> {
         pace: Pace::InTurn,
         by,
         surroundings,
+        observes: args.observe && Settings::of(&state).evidence().observe == Some(true),
+        clean: true,
         within: (by == CriterionRunner::Hook).then(|| Settings::of(&state).to_settle()),
     };
     Ok(verify::run(&order, &Silent)?.proof)

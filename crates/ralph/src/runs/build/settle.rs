@@ -10,17 +10,21 @@ use crate::runs::build::events::criteria;
 use crate::runs::engine::{self, RunEnd};
 use crate::runs::options::TOLD;
 use crate::runs::review::{self, Reviewed};
+use crate::verify::judge;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::modes::build as rules;
-use ralph_core::state::PauseCause;
+use ralph_core::evidence::request::{self, Refused};
+use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
+use ralph_core::project::settings::Settings;
+use ralph_core::state::{Judgement, LoopState, PauseCause};
 use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::truncate::bounded;
-use ralph_hooks::delegate;
+use ralph_hooks::delegate::{self, Request};
 use ralph_io::process::clock;
+use ralph_io::process::interrupts::InterruptRequest;
 use serde_json::json;
 
 /// What follows a run of the criteria.
@@ -31,7 +35,7 @@ pub(super) enum Settled {
     Open,
     /// The review found something to fix.
     Reviewed,
-    /// The review could not be made.
+    /// The user has to decide, or the review could not be made.
     Rest(BuildEnd),
 }
 
@@ -55,7 +59,7 @@ impl Builder<'_> {
         }
         let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
         let is_over = match !state.task_graph.is_empty() && is_open {
-            true => self.prove().map(|_| false)?,
+            true => self.prove(Request::FirstRun).map(|_| false)?,
             false => match self.settle()? {
                 Settled::Rest(end) => return Ok(Some(end)),
                 settled => settled.is_over(),
@@ -93,9 +97,9 @@ impl Builder<'_> {
 
     /// Runs the criteria that are due, in a process of their own, which can take on the recorded
     /// environment. `None` if the user ended it.
-    fn prove(&self) -> Result<Option<Proof>> {
+    fn prove(&self, request: Request) -> Result<Option<Proof>> {
         let (interrupts, began) = (self.runner.interrupts, clock::now());
-        let proof = delegate::prove_unless_ended(self.order.file, A_DAY, interrupts)?;
+        let proof = delegate::prove_unless_ended(self.order.file, request, A_DAY, interrupts)?;
         if let Some(proof) = &proof
             && proof.trees.is_empty()
             && !proof.problem.is_empty()
@@ -129,7 +133,8 @@ impl Builder<'_> {
     /// Runs the criteria that are due, and the review once they hold. Ends the loop if nothing
     /// remains.
     pub(super) fn settle(&self) -> Result<Settled> {
-        let Some(mut proof) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+        let prove = || self.prove(Request::Completion);
+        let Some(mut proof) = prove()? else { return Ok(Settled::Rest(interrupted())) };
         loop {
             let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
             let due = state.and_then(|state| rules::review::due(&state, &proof));
@@ -138,18 +143,56 @@ impl Builder<'_> {
                 return Ok(settled);
             }
             // A file may have changed meanwhile.
-            let Some(again) = self.prove()? else { return Ok(Settled::Rest(interrupted())) };
+            let Some(again) = prove()? else { return Ok(Settled::Rest(interrupted())) };
             proof = again;
         }
-        let now = clock::now();
-        let settled =
-            self.order.file.update(|state| (rules::settle(state, &proof, now), state.clone()));
-        let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
-        if is_settled {
-            engine::put_away(self.runner.here, self.order.file, &state)?;
-            return Ok(Settled::Over);
+        let is_last = self.order.rounds > 0 && self.number >= self.order.rounds || self.number == 0;
+        loop {
+            let settled = self.order.file.update(|state| {
+                let may_judge = Settings::of(state).review().may_judge();
+                let at = SettleAt { now: clock::now(), is_last, may_judge };
+                (rules::settle(state, &proof, at), state.clone())
+            });
+            let (settlement, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
+            match settlement {
+                Settlement::Over => {
+                    engine::put_away(self.runner.here, self.order.file, &state)?;
+                    return Ok(Settled::Over);
+                }
+                Settlement::Open => return Ok(Settled::Open),
+                Settlement::AskUser(why) => {
+                    let end = RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No);
+                    return Ok(Settled::Rest(end));
+                }
+                Settlement::Judge(refused) => {
+                    if let Some(end) = self.judge(&state, &refused)? {
+                        return Ok(Settled::Rest(end));
+                    }
+                }
+            }
         }
-        Ok(Settled::Open)
+    }
+
+    /// Has a reviewer judge what Ralph would refuse. Returns the end of the run if there is no verdict.
+    fn judge(&self, state: &LoopState, refused: &Refused) -> Result<Option<BuildEnd>> {
+        self.runner.screen.tell(&visible(&format!("a reviewer judges: {}", refused.why)));
+        let (file, interrupts) = (self.order.file, self.runner.interrupts);
+        let asked = judge::one(file, state, interrupts, &request::question(refused));
+        if interrupts.asked() != InterruptRequest::Nothing {
+            return Ok(Some(interrupted()));
+        }
+        // Without a verdict nothing is excused.
+        let (holds, why) = asked.unwrap_or_else(|error| (false, format!("{error:#}")));
+        let word = if holds { "the task needs it" } else { "the task does not need it" };
+        self.runner.screen.tell(&visible(&format!("the reviewer: {word}: {why}")));
+        let judged = refused.about.iter().map(|about| Judgement {
+            about: about.clone(),
+            holds,
+            why: bounded(&why, 400),
+        });
+        let judged: Vec<Judgement> = judged.collect();
+        file.update(|state| state.judgements.extend(judged)).map_err(bad_state)?;
+        Ok(None)
     }
 
     /// Has the changes reviewed. `None` if nothing that it found is in the way of the end.

@@ -1,0 +1,509 @@
+//! Expected values in the assertions of tests, and how to change them so that the file stays valid.
+//!
+//! A test that still passes with another expected value does not see the product. Nothing here knows a runner: a
+//! statement with a word such as `assert`, `expect` or `equal` compares something, and the last literal in it is what is
+//! expected. What may pass with another value, too (an inequality, a message, a tolerance, a skipped test), is left out.
+
+pub(crate) mod tokens;
+
+use super::harness;
+use crate::text::truncate::bounded;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use tokens::{Syntax, Token, TokenKind, tokens};
+
+/// An expected value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Literal {
+    /// Counted from 1.
+    pub line: usize,
+    /// The title or name of the test around it; empty if none is known.
+    pub test: String,
+    /// The value as it is written, and what it is changed to.
+    pub was: String,
+    pub becomes: String,
+    /// What stands before it: `==`; empty if that says nothing.
+    operator: &'static str,
+    range: Range<usize>,
+}
+
+impl Literal {
+    /// The text with this value changed.
+    pub fn alter(&self, text: &str) -> String {
+        format!("{}{}{}", &text[..self.range.start], self.becomes, &text[self.range.end..])
+    }
+
+    /// `== 5`, or `5`.
+    pub fn describe(&self) -> String {
+        let between = if self.operator.is_empty() { "" } else { " " };
+        format!("{}{between}{}", self.operator, bounded(&self.was.replace('\n', " "), 40))
+    }
+}
+
+/// A test file whose values may be changed.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    pub path: &'a str,
+    pub text: &'a str,
+    /// The file at the start; `None` if it did not exist.
+    pub start: Option<&'a str>,
+}
+
+/// Up to `most` values in different tests: those on new or changed lines first, then one of each file first. Returns the
+/// index of the file with each.
+pub fn choose(files: &[Candidate<'_>], most: usize) -> Vec<(usize, Literal)> {
+    let mut all = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let known: BTreeSet<&str> = file.start.unwrap_or_default().lines().map(str::trim).collect();
+        let lines: Vec<&str> = file.text.lines().collect();
+        let mut place = [0, 0];
+        for literal in find(file.path, file.text) {
+            let line = lines.get(literal.line - 1).map_or("", |line| line.trim());
+            let is_old = known.contains(line);
+            let nth = &mut place[usize::from(is_old)];
+            all.push((is_old, *nth, at, literal));
+            *nth += 1;
+        }
+    }
+    all.sort_by_key(|(is_old, nth, at, _)| (*is_old, *nth, *at));
+    let mut tests = BTreeSet::new();
+    let mut chosen = Vec::new();
+    for (_, _, at, literal) in all {
+        // A script without named tests: each line is one.
+        let line = if literal.test.is_empty() { literal.line } else { 0 };
+        if chosen.len() < most && tests.insert((at, line, literal.test.clone())) {
+            chosen.push((at, literal));
+        }
+    }
+    chosen
+}
+
+/// The expected values of a file, in its order.
+pub fn find(path: &str, text: &str) -> Vec<Literal> {
+    if harness::is_snapshot(path) {
+        return snapshot(text).into_iter().collect();
+    }
+    let syntax = Syntax::of(path);
+    let source = Source { text, tokens: tokens(text, syntax), lines: line_starts(text), syntax };
+    let regions = harness::test_regions(path, text);
+    let in_tests = |at: usize| regions.iter().any(|region| region.contains(&at));
+    let mut found: Vec<Literal> =
+        source.assertions().into_iter().filter(|one| in_tests(one.range.start)).collect();
+    if found.is_empty() {
+        // Tests as tables: the assertion compares variables.
+        found = source.rows().into_iter().filter(|one| in_tests(one.range.start)).collect();
+    }
+    found.dedup_by(|one, before| one.range == before.range);
+    found
+}
+
+/// The first value of a snapshot: a changed letter or digit after its title.
+fn snapshot(text: &str) -> Option<Literal> {
+    let body = text.find("] = `").map_or(0, |at| at + "] = `".len());
+    let begins = text[body..].char_indices().find(|(at, letter)| {
+        let before = text[..body + at].chars().next_back();
+        letter.is_ascii_alphanumeric() && before != Some('\\') && before != Some('$')
+    });
+    let at = body + begins?.0;
+    let was = text[at..].chars().next()?;
+    let line = text[..at].matches('\n').count() + 1;
+    let (was, becomes) = (was.to_string(), other(was).to_string());
+    Some(Literal {
+        line,
+        test: "snapshot".to_owned(),
+        was,
+        becomes,
+        operator: "",
+        range: at..at + 1,
+    })
+}
+
+struct Source<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    syntax: Syntax,
+}
+
+/// Longest assertion, in lines.
+const LONGEST: usize = 12;
+
+impl<'a> Source<'a> {
+    fn of(&self, at: usize) -> &'a str {
+        self.tokens.get(at).map_or("", |token| &self.text[token.range.clone()])
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.lines.partition_point(|start| *start <= offset)
+    }
+
+    fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    fn assertions(&self) -> Vec<Literal> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < self.tokens.len() {
+            if !self.begins_assertion(at) {
+                at += 1;
+                continue;
+            }
+            let end = self.end_of(at);
+            if let Some(literal) = self.expected(at, end) {
+                found.push(literal);
+            }
+            at = end.max(at + 1);
+        }
+        found
+    }
+
+    /// True for the first word of a comparison.
+    fn begins_assertion(&self, at: usize) -> bool {
+        let word = self.of(at);
+        if self.syntax.is_shell {
+            let is_first = at == 0 || !matches!(self.kind(at - 1), Some(TokenKind::Word));
+            return matches!(word, "[" | "test") && is_first || word == "grep" || says_assert(word);
+        }
+        match self.kind(at) {
+            Some(TokenKind::Word) if word == "if" => self.reports_a_failure(at),
+            Some(TokenKind::Word) => says_assert(word) && !self.is_defined(at),
+            _ => false,
+        }
+    }
+
+    /// True for the name of a function that is defined or imported here.
+    fn is_defined(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or("", |at| self.of(at));
+        let is_import = matches!(
+            before,
+            "def" | "fn" | "func" | "function" | "import" | "use" | "from" | "const"
+        );
+        is_import || matches!(self.of(at + 1), "=" | ":" | "}") && before != "."
+    }
+
+    /// `if got != 5 { t.Errorf(…)`: the test fails by itself.
+    fn reports_a_failure(&self, at: usize) -> bool {
+        let ahead = at + 1..(at + 40).min(self.tokens.len());
+        let mut has_comparison = false;
+        for next in ahead {
+            match self.of(next) {
+                "!=" => has_comparison = true,
+                "Error" | "Errorf" | "Fatal" | "Fatalf" => return has_comparison,
+                "}" | "if" => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Where an assertion ends: at the end of its line, or where what it opened is closed.
+    fn end_of(&self, start: usize) -> usize {
+        let (mut depth, mut lines) = (0_i32, 0);
+        let is_if = self.of(start) == "if";
+        for at in start..self.tokens.len() {
+            match (self.of(at), self.kind(at)) {
+                ("(" | "[", _) => depth += 1,
+                (")" | "]", _) => depth -= 1,
+                ("{", _) if depth <= 0 => return at,
+                (";" | "&&" | "||", _) if depth <= 0 && !is_if => return at,
+                (_, Some(TokenKind::Break)) => {
+                    lines += 1;
+                    // A method of the value stands on the next line: `expect(x)\n  .toBe(3)`.
+                    if (depth <= 0 && self.of(at + 1) != ".") || lines > LONGEST {
+                        return at;
+                    }
+                }
+                _ => {}
+            }
+            if depth < 0 {
+                return at;
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// The expected value of the assertion between two tokens.
+    fn expected(&self, start: usize, end: usize) -> Option<Literal> {
+        let is_if = self.of(start) == "if";
+        let words = (start..end).map(|at| self.of(at).to_lowercase());
+        let words: Vec<String> = words.collect();
+        let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+        let contains = |wanted: &[&str]| {
+            let any = |word: &String| wanted.iter().any(|part| word.contains(part));
+            words
+                .iter()
+                .zip(start..end)
+                .any(|(word, at)| self.kind(at) == Some(TokenKind::Word) && any(word))
+        };
+        let is_negative = contains(&[
+            "not", "never", "unequal", "differ", "refute", "greater", "less", "raises", "throw",
+        ]) || has(&[
+            "<",
+            ">",
+            "<=",
+            ">=",
+            "ne",
+            "assert_ne",
+            "expect_ne",
+            "assert_lt",
+            "assert_gt",
+            "-ne",
+            "-v",
+        ]) || !is_if && has(&["!=", "!=="]);
+        let compares = is_if
+            || has(&[
+                "==", "===", "eq", "is", "=", "=~", "include", "in", "contain", "eql", "grep",
+            ])
+            || contains(&[
+                "equal",
+                "tobe",
+                "same",
+                "_eq",
+                "match",
+                "contains",
+                "tohave",
+                "isequal",
+                "regular_expression",
+            ]);
+        let is_eq = words.first().is_some_and(|word| word.ends_with("eq"));
+        if is_negative || !(compares || is_eq) {
+            return None;
+        }
+        let end = self.without_message(start, end);
+        let last = (start + 1..end).rev().find(|at| self.may_be_expected(*at))?;
+        self.literal(last)
+    }
+
+    /// The end of an assertion without its message or tolerance.
+    fn without_message(&self, start: usize, end: usize) -> usize {
+        let word = self.of(start).to_lowercase();
+        let is_call = matches!(self.of(start + 1), "(" | "!" | ".");
+        let is_bare = word == "assert" && !is_call;
+        let takes_two = ["equal", "eq", "same", "almost"].iter().any(|part| {
+            (start..end.min(start + 4)).any(|at| self.of(at).to_lowercase().contains(part))
+        });
+        let (mut depth, mut commas) = (0_i32, 0);
+        for at in start..end {
+            match self.of(at) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                "," if is_bare && depth == 0 => return at,
+                "," if depth >= 1 && self.is_tolerance(start, at) => return at,
+                "," if !is_bare && depth == 1 => {
+                    commas += 1;
+                    let is_over = commas > usize::from(takes_two);
+                    // `assert!(a == 3, "message")`, `equal(a, 3, "message")`.
+                    if is_over && (takes_two || word == "assert") {
+                        return at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        end
+    }
+
+    /// True for the comma before a tolerance: `toBeCloseTo(2.5, 2)`, `approx(2.5, abs=1)`.
+    fn is_tolerance(&self, start: usize, comma: usize) -> bool {
+        let mut depth = 0;
+        let opens = (start..comma).rev().find(|at| match self.of(*at) {
+            ")" | "]" => {
+                depth += 1;
+                false
+            }
+            "(" if depth == 0 => true,
+            "(" | "[" => {
+                depth -= 1;
+                false
+            }
+            _ => false,
+        });
+        let name =
+            opens.and_then(|at| at.checked_sub(1)).map_or("", |at| self.of(at)).to_lowercase();
+        ["close", "approx", "within", "delta"].iter().any(|part| name.contains(part))
+    }
+
+    /// True for a literal that is no index, no keyword argument and no option.
+    fn may_be_expected(&self, at: usize) -> bool {
+        let word = self.of(at);
+        let before = at.checked_sub(1).map_or("", |at| self.of(at));
+        let is_literal = match self.kind(at) {
+            Some(TokenKind::Number | TokenKind::Text) => true,
+            Some(TokenKind::Word) if self.syntax.is_shell => matches!(before, "=" | "=="),
+            Some(TokenKind::Word) => matches!(word, "true" | "false" | "True" | "False"),
+            _ => false,
+        };
+        let is_index = before == "["
+            && at.checked_sub(2).is_some_and(|at| {
+                matches!(self.kind(at), Some(TokenKind::Word)) || matches!(self.of(at), ")" | "]")
+            });
+        let is_keyword = before == "=" && !self.syntax.is_shell;
+        // `"$out"`: what is compared, not what is expected.
+        let is_variable = self.syntax.is_shell && word.contains('$');
+        let is_key = self.of(at + 1) == ":" && self.kind(at) == Some(TokenKind::Text);
+        is_literal && !is_index && !is_keyword && !is_variable && !is_key
+    }
+
+    /// The values of tests that are rows of a table: `{1, 2, 3},`, `("a", 1),`.
+    fn rows(&self) -> Vec<Literal> {
+        let mut found = Vec::new();
+        for line in self.tokens.split(|token| token.kind == TokenKind::Break) {
+            let (Some(first), Some(last)) = (line.first(), line.last()) else { continue };
+            let of = |token: &Token| &self.text[token.range.clone()];
+            let is_row = matches!(of(first), "{" | "(" | "[") && of(last) == ",";
+            let Some(start) = self.tokens.iter().position(|token| token == first) else { continue };
+            let literals: Vec<usize> =
+                (start..start + line.len()).filter(|at| self.may_be_expected(*at)).collect();
+            if is_row && literals.len() > 1 {
+                found.extend(literals.last().and_then(|at| self.literal(*at)));
+            }
+        }
+        found
+    }
+
+    fn literal(&self, at: usize) -> Option<Literal> {
+        let range = self.tokens.get(at)?.range.clone();
+        let was = &self.text[range.clone()];
+        let becomes = match self.kind(at)? {
+            TokenKind::Number => other_number(was)?,
+            TokenKind::Text => other_text(was)?,
+            _ => match was {
+                "true" => "false".to_owned(),
+                "false" => "true".to_owned(),
+                "True" => "False".to_owned(),
+                "False" => "True".to_owned(),
+                word => other_text(word)?,
+            },
+        };
+        let operator = match at.checked_sub(1).map(|at| self.of(at)) {
+            Some("==") => "==",
+            Some("===") => "===",
+            _ => "",
+        };
+        let line = self.line(range.start);
+        let test = self.test_around(line)?;
+        Some(Literal { line, test, was: was.to_owned(), becomes, operator, range })
+    }
+
+    /// The name of the test around a line; `None` if it is skipped.
+    fn test_around(&self, line: usize) -> Option<String> {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let heading = (0..line.min(lines.len())).rev().find(|at| is_heading(lines[*at]));
+        let Some(heading) = heading else { return Some(String::new()) };
+        let above = lines[heading.saturating_sub(3)..=heading].iter().rev();
+        let own = above.enumerate().take_while(|(far, text)| {
+            *far == 0 || text.trim_start().starts_with(['@', '#', '[', '/'])
+        });
+        let is_skipped = own.map(|(_, text)| text.to_lowercase()).any(|text| {
+            ["skip", "ignore", "xfail", "todo", "disabled", "xit(", "xtest("]
+                .iter()
+                .any(|word| text.contains(word))
+        });
+        // `t.Skip()` and `self.skipTest()` within it.
+        let body = lines[heading..line.min(lines.len())].iter().map(|text| text.to_lowercase());
+        let skips = body.into_iter().any(|text| text.contains(".skip"));
+        (!is_skipped && !skips).then(|| bounded(lines[heading].trim(), 120))
+    }
+}
+
+/// True for a word that begins an assertion in some language.
+fn says_assert(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let begins = ["assert", "expect", "should"].iter().any(|part| lower.starts_with(part));
+    let is = ["equal", "equals", "strictequal", "deepequal", "deepstrictequal", "same"]
+        .contains(&lower.as_str());
+    begins
+        || is
+        || matches!(
+            word,
+            "CHECK" | "REQUIRE" | "CHECK_EQ" | "REQUIRE_EQ" | "PASS_REGULAR_EXPRESSION"
+        )
+}
+
+/// True for the line on which a test begins.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim_start();
+    let starts = [
+        "def test",
+        "async def test",
+        "fn ",
+        "pub fn ",
+        "async fn ",
+        "func Test",
+        "TEST",
+        "SCENARIO",
+        "@test ",
+    ];
+    let calls = [
+        "it(", "it.", "test(", "test.", "it \"", "it '", "test \"", "test '", "xit(", "xtest(",
+        "specify ",
+    ];
+    starts.iter().chain(&calls).any(|word| line.starts_with(word))
+        || line.contains("function test")
+        || line.contains("void test")
+        || line.contains("test_case(")
+        || line.starts_with("#[test]")
+        || line.starts_with("test_") && line.contains("()")
+}
+
+fn line_starts(text: &str) -> Vec<usize> {
+    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// Another letter of the same kind.
+fn other(letter: char) -> char {
+    match letter {
+        '9' => '8',
+        '0'..='8' => char::from(letter as u8 + 1),
+        'q' => 'z',
+        'Q' => 'Z',
+        'A'..='Z' => 'Q',
+        _ => 'q',
+    }
+}
+
+/// `7` → `8`, `2.5` → `2.6`, `1_000u32` → `1_001u32`.
+fn other_number(was: &str) -> Option<String> {
+    let digits =
+        was.find(|letter: char| !(letter.is_ascii_digit() || letter == '_' || letter == '.'));
+    let digits = &was[..digits.unwrap_or(was.len())];
+    if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.")
+        || was.starts_with("0x")
+        || was.starts_with("0b")
+    {
+        return None;
+    }
+    let at = digits.rfind(|letter: char| letter.is_ascii_digit())?;
+    let letter = was[at..].chars().next()?;
+    Some(format!("{}{}{}", &was[..at], other(letter), &was[at + 1..]))
+}
+
+/// `"abc"` → `"abq"`: the last plain letter or digit outside of escapes and interpolations.
+fn other_text(was: &str) -> Option<String> {
+    let is_template = was.contains("${") || was.contains("#{") || was.starts_with(['f', 'F', '$']);
+    let mut plain = None;
+    let (mut before, mut open) = ('\0', 0_u32);
+    let quote = was.find(['"', '\'', '`']).unwrap_or(0);
+    for (at, letter) in was.char_indices().skip_while(|(at, _)| *at < quote) {
+        match letter {
+            '{' if is_template => open += 1,
+            '}' if is_template => open = open.saturating_sub(1),
+            _ if open == 0
+                && letter.is_ascii_alphanumeric()
+                && !matches!(before, '\\' | '%' | '$') =>
+            {
+                plain = Some((at, letter));
+            }
+            _ => {}
+        }
+        before = if before == '\\' && letter == '\\' { '\0' } else { letter };
+    }
+    let (at, letter) = plain?;
+    Some(format!("{}{}{}", &was[..at], other(letter), &was[at + 1..]))
+}
+
+#[cfg(test)]
+mod tests;

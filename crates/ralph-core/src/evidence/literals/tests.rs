@@ -1,0 +1,165 @@
+use super::*;
+
+/// The values that would be changed, and what to.
+#[track_caller]
+fn check(path: &str, text: &str, expected: &[(&str, &str)]) {
+    let found = find(path, text);
+    let pairs: Vec<(&str, &str)> =
+        found.iter().map(|one| (one.was.as_str(), one.becomes.as_str())).collect();
+    assert_eq!(pairs, expected, "{path}: {text}");
+    for one in &found {
+        assert_ne!(one.alter(text), text);
+    }
+}
+
+#[test]
+fn the_last_value_of_an_assertion_is_the_expected_one() {
+    check("tests/test_a.py", "def test_a():\n    assert add(1, 2) == 3\n", &[("3", "4")]);
+    check(
+        "test_a.py",
+        "class T:\n    def test_a(self):\n        self.assertEqual(f('x'), 'abc')\n",
+        &[("'abc'", "'abq'")],
+    );
+    check(
+        "a.test.js",
+        "test('adds 2', () => {\n  expect(add(1, 2)).toBe(3);\n});\n",
+        &[("3", "4")],
+    );
+    check(
+        "a.test.js",
+        "it('adds', () => {\n  assert.strictEqual(add(1, 2), 3);\n});\n",
+        &[("3", "4")],
+    );
+    check("a.spec.js", "it('a', () => { expect(f(1)).to.equal('a9'); });", &[("'a9'", "'a8'")]);
+    check("tests/a.rs", "#[test]\nfn a() {\n    assert_eq!(add(1, 2), 3);\n}\n", &[("3", "4")]);
+    check(
+        "tests/a.rs",
+        "#[test]\nfn a() {\n    assert!(is(1) == 1_000u32, \"no {}\", 5);\n}\n",
+        &[("1_000u32", "1_001u32")],
+    );
+    check(
+        "a_test.go",
+        "func TestA(t *testing.T) {\n\tif got := Add(1, 2); got != 3 {\n\t\tt.Errorf(\"got %d\", 7)\n\t}\n}\n",
+        &[("3", "4")],
+    );
+    check("tests/a.cpp", "TEST(A, B) {\n  EXPECT_EQ(f(2), 4);\n}\n", &[("4", "5")]);
+    check("tests/a.c", "int main(void) {\n  assert(f(2) == 4);\n}\n", &[("4", "5")]);
+    check(
+        "tests/run.sh",
+        "out=$(./a)\n[ \"$out\" = \"abc\" ] || exit 1\n",
+        &[("\"abc\"", "\"abq\"")],
+    );
+    check("tests/run.sh", "test \"$(./a)\" = ok\n", &[("ok", "oq")]);
+    check("tests/run.sh", "./a | grep -q \"one two\"\n", &[("\"one two\"", "\"one twq\"")]);
+}
+
+#[test]
+fn an_assertion_over_several_lines_is_one() {
+    check(
+        "tests/a.rs",
+        "#[test]\nfn a() {\n    assert_eq!(\n        f(1),\n        \"ab\",\n    );\n}\n",
+        &[("\"ab\"", "\"aq\"")],
+    );
+    check(
+        "a.test.ts",
+        "it('a', () => {\n  expect(\n    f(1),\n  ).toEqual({ a: 1, b: 2 });\n});\n",
+        &[("2", "3")],
+    );
+}
+
+#[test]
+fn what_may_pass_with_another_value_is_left_out() {
+    for line in [
+        "assert f() != 3",
+        "assert f() > 3",
+        "assert f(4)",
+        "self.assertTrue(f(4))",
+        "self.assertNotEqual(f(), 4)",
+    ] {
+        check("test_a.py", &format!("def test_a(self):\n    {line}\n"), &[]);
+    }
+    check("a.test.js", "test('a', () => {\n  expect(f(1)).not.toBe(3);\n});\n", &[]);
+    check("tests/a.rs", "#[test]\nfn a() {\n    assert_ne!(f(), 3);\n}\n", &[]);
+}
+
+#[test]
+fn messages_tolerances_indexes_and_keywords_are_no_values() {
+    check("test_a.py", "def test_a():\n    assert f() == 3, \"three is 9\"\n", &[("3", "4")]);
+    check(
+        "test_a.py",
+        "def test_a(self):\n    self.assertAlmostEqual(f(), 2.5, 3)\n",
+        &[("2.5", "2.6")],
+    );
+    check(
+        "test_a.py",
+        "def test_a():\n    assert f() == approx(2.5, abs=0.1)\n",
+        &[("2.5", "2.6")],
+    );
+    check(
+        "a.test.js",
+        "test('a', () => {\n  expect(f()).toBeCloseTo(2.5, 1);\n});\n",
+        &[("2.5", "2.6")],
+    );
+    check("test_a.py", "def test_a():\n    assert f(3) == xs[0]\n", &[("3", "4")]);
+    check("a.test.js", "test('a', () => {\n  assert.equal(f(1), 3, 'is 3');\n});\n", &[("3", "4")]);
+}
+
+#[test]
+fn a_skipped_test_has_none() {
+    check(
+        "test_a.py",
+        "@unittest.skip('x')\ndef test_a(self):\n    self.assertEqual(f(), 3)\n",
+        &[],
+    );
+    check("a.test.js", "test.skip('a', () => {\n  expect(f()).toBe(3);\n});\n", &[]);
+    check("tests/a.rs", "#[test]\n#[ignore]\nfn a() {\n    assert_eq!(f(), 3);\n}\n", &[]);
+    check(
+        "a_test.go",
+        "func TestA(t *testing.T) {\n\tt.Skip(\"x\")\n\tif f() != 3 {\n\t\tt.Error()\n\t}\n}\n",
+        &[],
+    );
+}
+
+#[test]
+fn a_text_keeps_its_quotes_escapes_and_interpolations() {
+    for (was, becomes) in [
+        ("\"abc\\n\"", Some("\"abq\\n\"")),
+        ("f\"{x}\"", None),
+        ("f\"a {x}\"", Some("f\"q {x}\"")),
+        ("`a${x}`", Some("`q${x}`")),
+        ("\"%d\"", None),
+        ("''", None),
+        ("'q'", Some("'z'")),
+        ("\"é!\"", None),
+    ] {
+        assert_eq!(other_text(was).as_deref(), becomes, "{was}");
+    }
+    for (was, becomes) in [
+        ("9", Some("8")),
+        ("0x1f", None),
+        ("2.5e3", Some("2.6e3")),
+        ("0", Some("1")),
+        ("010", None),
+    ] {
+        assert_eq!(other_number(was).as_deref(), becomes, "{was}");
+    }
+}
+
+#[test]
+fn a_snapshot_counts_as_one_and_a_table_by_its_rows() {
+    let snap = "// Jest Snapshot v1\n\nexports[`adds 1`] = `\"abc\"`;\n";
+    check("__snapshots__/a.test.js.snap", snap, &[("a", "q")]);
+    let table = "func TestA(t *testing.T) {\n\tfor _, c := range []struct{ a, b int }{\n\t\t{1, 2},\n\t\t{3, 4},\n\t} {\n\t\tif f(c.a) != c.b {\n\t\t\tt.Error(c)\n\t\t}\n\t}\n}\n";
+    check("a_test.go", table, &[("2", "3"), ("4", "5")]);
+}
+
+#[test]
+fn new_tests_come_first_and_each_test_once() {
+    let old = "def test_a():\n    assert f() == 1\n    assert g() == 2\n\ndef test_b():\n    assert h() == 3\n";
+    let new = format!("{old}\ndef test_c():\n    assert i() == 4\n");
+    let file = Candidate { path: "test_a.py", text: &new, start: Some(old) };
+    let chosen = choose(&[file], 3);
+    let values: Vec<&str> = chosen.iter().map(|(_, one)| one.was.as_str()).collect();
+    assert_eq!(values, ["4", "1", "3"]);
+    assert_eq!(chosen[0].1.describe(), "== 4");
+}

@@ -1,0 +1,372 @@
+//! What the runs on other files show about a criterion whose command passes.
+//!
+//! A command that passes proves nothing about the work: it may have passed before, its tests may have been changed to
+//! pass, or it may be unable to fail. So Ralph runs it with the harness of the start (*original tests*), on the code of
+//! the start (*without the change*), and with expected literals changed (*a broken test must fail*).
+
+use super::receipt::ReceiptStatus;
+use crate::state::{Criterion, LoopState, Observation, Observed, Outcome, Receipt};
+use crate::text::plural::{counted, noun};
+use crate::text::truncate::bounded;
+use std::fmt::Write;
+
+/// The state of a criterion whose receipt holds.
+pub(super) fn standing(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
+    match receipt.by.proves() {
+        true => shown(criterion, receipt),
+        false => ReceiptStatus::Holds,
+    }
+}
+
+/// The state that a run of `ralph try` shows, which proves nothing.
+pub fn shown(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
+    let seen = &criterion.observed;
+    if seen.tree.is_empty() || seen.tree != receipt.tree_after {
+        return ReceiptStatus::Holds;
+    }
+    let is = |which: &Option<Observation>, outcome| {
+        which.as_ref().is_some_and(|one| one.outcome == outcome)
+    };
+    if is_flaky(seen) {
+        ReceiptStatus::Flaky
+    } else if is(&seen.clean, Outcome::Failed) {
+        ReceiptStatus::NotClean
+    } else if is(&seen.original, Outcome::Failed)
+        && !is_accepted(criterion, Refusable::TestsChanged)
+    {
+        ReceiptStatus::TestsChanged
+    } else if cannot_fail(seen) && !is_accepted(criterion, Refusable::CannotFail) {
+        ReceiptStatus::CannotFail
+    } else if cannot_fail(seen) || !seen.not_compared.is_empty() {
+        ReceiptStatus::NotCompared
+    } else if is(&seen.without, Outcome::Failed) {
+        ReceiptStatus::Proven
+    } else if is(&seen.without, Outcome::Passed) {
+        ReceiptStatus::Kept
+    } else if seen.without.is_none() {
+        // A check without tests, beside a criterion that is proven.
+        ReceiptStatus::Holds
+    } else if criterion.failed_before {
+        ReceiptStatus::Proven
+    } else {
+        ReceiptStatus::NotCompared
+    }
+}
+
+/// True if two equal runs on other files differed.
+pub fn is_flaky(seen: &Observed) -> bool {
+    let runs = [&seen.original, &seen.broken, &seen.clean].into_iter().flatten();
+    runs.into_iter().any(|run| run.outcome == Outcome::Flaky)
+}
+
+fn cannot_fail(seen: &Observed) -> bool {
+    let broken = seen.broken.as_ref();
+    broken.is_some_and(|one| one.noticed.is_empty() && !one.unnoticed.is_empty())
+}
+
+/// What the user, or a reviewer of an unattended run, may accept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusable {
+    /// The tests in their original form fail.
+    TestsChanged,
+    /// No changed literal was noticed.
+    CannotFail,
+    /// One changed literal was not noticed, others were.
+    Unnoticed,
+}
+
+/// Names a refusal: which criterion, and what exactly. Another test or literal is another refusal.
+pub fn refusal(criterion: &Criterion, what: Refusable) -> String {
+    let seen = &criterion.observed;
+    let (word, names) = match what {
+        Refusable::TestsChanged => ("tests_changed", seen.original.as_ref().map(failed_names)),
+        Refusable::CannotFail => {
+            ("cannot_fail", seen.broken.as_ref().map(|one| one.unnoticed.join(", ")))
+        }
+        Refusable::Unnoticed => {
+            ("unnoticed", seen.broken.as_ref().map(|one| one.unnoticed.join(", ")))
+        }
+    };
+    format!("{word} {}: {}", criterion.id, bounded(&names.unwrap_or_default(), 400))
+}
+
+/// What is accepted with a refusal.
+pub(super) fn accepted(criterion: &Criterion, what: Refusable) -> String {
+    let nothing = Observation::default();
+    let seen = &criterion.observed;
+    match what {
+        Refusable::TestsChanged => {
+            let run = seen.original.as_ref().unwrap_or(&nothing);
+            let names = if run.failing.is_empty() { run.why.clone() } else { quoted(run) };
+            format!("the changed tests; in their original form: {names}")
+        }
+        Refusable::CannotFail | Refusable::Unnoticed => {
+            let run = seen.broken.as_ref().unwrap_or(&nothing);
+            format!("{} can be changed unnoticed", run.unnoticed.join(", "))
+        }
+    }
+}
+
+/// True if the user accepted exactly this.
+fn is_accepted(criterion: &Criterion, what: Refusable) -> bool {
+    criterion.accepted.contains(&refusal(criterion, what))
+}
+
+/// What stands in the way and can be accepted.
+pub fn refusable(criterion: &Criterion, standing: ReceiptStatus) -> Option<Refusable> {
+    match standing {
+        ReceiptStatus::TestsChanged => Some(Refusable::TestsChanged),
+        ReceiptStatus::CannotFail => Some(Refusable::CannotFail),
+        _ => {
+            let broken = criterion.observed.broken.as_ref()?;
+            let some = !broken.noticed.is_empty() && !broken.unnoticed.is_empty();
+            some.then_some(Refusable::Unnoticed)
+        }
+    }
+}
+
+/// The failed tests of a run, or else the error.
+fn failed_names(run: &Observation) -> String {
+    match run.failing.as_slice() {
+        [] => run.why.clone(),
+        names => names.join(", "),
+    }
+}
+
+/// The failed tests with quotes, and the number of the others: `` `a`, `b` and 2 more``.
+fn quoted(run: &Observation) -> String {
+    const SHOWN: usize = 3;
+    let names = run.failing.iter().take(SHOWN).map(|name| format!("`{name}`"));
+    let mut text = names.collect::<Vec<_>>().join(", ");
+    let others = (run.tests_failed.max(run.failing.len() as u64)).saturating_sub(SHOWN as u64);
+    if others > 0 {
+        let _ = write!(text, " and {others} more");
+    }
+    text
+}
+
+/// What is wrong with a criterion that passes, or what it shows; after the criterion's name.
+pub fn why(criterion: &Criterion, standing: ReceiptStatus) -> String {
+    let seen = &criterion.observed;
+    let nothing = Observation::default();
+    match standing {
+        ReceiptStatus::TestsChanged => {
+            let run = seen.original.as_ref().unwrap_or(&nothing);
+            let what = match (run.failing.len(), run.why.as_str()) {
+                (0, "") => "the tests of the start fail".to_owned(),
+                (0, error) => format!("the tests of the start no longer build or run: {error}"),
+                (1, _) if run.tests_failed <= 1 => {
+                    format!("{} fails in its original form", quoted(run))
+                }
+                _ => format!("{} fail in their original form", quoted(run)),
+            };
+            format!(
+                "passes only with changed tests: {what}; make the original tests pass, or say why the task \
+                 needs the change (`ralph diff --tests` shows it)"
+            )
+        }
+        ReceiptStatus::CannotFail => {
+            let unnoticed = seen.broken.as_ref().map_or(&[][..], |one| &one.unnoticed);
+            format!(
+                "cannot fail: it passes although {} was changed to a wrong value; find out why its tests do \
+                 not notice",
+                unnoticed.join(", ")
+            )
+        }
+        ReceiptStatus::NotClean => {
+            let run = seen.clean.as_ref().unwrap_or(&nothing);
+            format!("fails in a clean copy: {}", failed_names(run))
+        }
+        ReceiptStatus::Kept => "passes without your change, too".to_owned(),
+        ReceiptStatus::NotCompared => format!("passes; not compared: {}", not_compared(criterion)),
+        ReceiptStatus::Holds if criterion.receipt.as_ref().is_some_and(|one| one.by.proves()) => {
+            "holds".to_owned()
+        }
+        ReceiptStatus::Holds => {
+            "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
+        }
+        _ => "is proven".to_owned(),
+    }
+}
+
+/// Why nothing could be compared.
+pub fn not_compared(criterion: &Criterion) -> String {
+    let seen = &criterion.observed;
+    if cannot_fail(seen) {
+        return "its tests run elsewhere".to_owned();
+    }
+    if !seen.not_compared.is_empty() {
+        return seen.not_compared.clone();
+    }
+    let unknown = seen.without.as_ref().filter(|one| !one.why.is_empty());
+    unknown.map_or_else(|| "no run was possible".to_owned(), |one| one.why.clone())
+}
+
+/// True if something was observed for the last request.
+pub fn is_any(state: &LoopState) -> bool {
+    state.acceptance_criteria.iter().any(|one| !one.observed.tree.is_empty())
+}
+
+/// What an ending has to name: accepted or judged changes of tests, literals that nothing noticed, scripts, submodules,
+/// tests in the code, dependencies.
+pub fn named(state: &LoopState) -> Vec<String> {
+    let mut lines = Vec::new();
+    for criterion in &state.acceptance_criteria {
+        let (id, seen) = (&criterion.id, &criterion.observed);
+        let tree = criterion.receipt.as_ref().map(|receipt| receipt.tree_after.as_str());
+        if seen.tree.is_empty() || tree != Some(seen.tree.as_str()) {
+            continue;
+        }
+        if let Some(run) = seen.original.as_ref().filter(|run| run.outcome == Outcome::Failed) {
+            let count = run.tests_failed.max(run.failing.len() as u64);
+            let tests = match count {
+                0 => "its tests".to_owned(),
+                n => counted(size(n), "test", "tests"),
+            };
+            let names = if run.failing.is_empty() { run.why.clone() } else { quoted(run) };
+            let by = judged(state, &refusal(criterion, Refusable::TestsChanged));
+            lines.push(format!("{id}: {tests} changed{by}: {names}."));
+        }
+        if let Some(run) = seen.broken.as_ref().filter(|run| !run.unnoticed.is_empty()) {
+            lines.push(format!("{id}: {} can be changed unnoticed.", run.unnoticed.join(", ")));
+        }
+    }
+    let Some(change) = &state.change else { return lines };
+    lines.extend(
+        change.scripts.iter().map(|script| format!("A script of a criterion changed: {script}.")),
+    );
+    if !change.submodules.is_empty() {
+        lines.push(format!("Submodules at another commit: {}.", change.submodules.join(", ")));
+    }
+    if !change.tests_in_code.is_empty() {
+        let tests: Vec<&str> = change.tests_in_code.iter().take(4).map(String::as_str).collect();
+        lines.push(format!("Tests inside of the code changed: {}.", tests.join(", ")));
+    }
+    lines
+}
+
+fn judged(state: &LoopState, about: &str) -> &'static str {
+    match state.judgements.iter().any(|one| one.about == about && one.holds) {
+        true => ", reviewed",
+        false => ", accepted",
+    }
+}
+
+/// What was observed, in figures of the runner: `npm test: 41 tests pass; 3 of them fail without the change; the 38
+/// original ones still pass`.
+pub fn sentence(criterion: &Criterion, standing: ReceiptStatus) -> String {
+    let command = bounded(&criterion.verification_command, 60);
+    let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
+    let mut text = match tests {
+        Some(n) => {
+            format!(
+                "{command}: {} {}",
+                counted(size(n), "test", "tests"),
+                noun(n, "passes", "pass")
+            )
+        }
+        None => format!("{command} passes"),
+    };
+    match standing {
+        ReceiptStatus::Proven => text.push_str(&without(criterion, tests)),
+        ReceiptStatus::Kept => text.push_str(", without the change, too"),
+        ReceiptStatus::NotCompared => {
+            let _ = write!(text, "; not compared: {}", not_compared(criterion));
+        }
+        _ => {}
+    }
+    let original = criterion.observed.original.as_ref();
+    if let Some(run) = original.filter(|run| run.outcome == Outcome::Passed) {
+        match run.tests_run {
+            Some(1) => text.push_str("; the original one still passes"),
+            Some(n) => {
+                let _ = write!(text, "; the {n} original ones still pass");
+            }
+            None => text.push_str("; so does the original form of its tests"),
+        }
+    }
+    text
+}
+
+fn without(criterion: &Criterion, tests: Option<u64>) -> String {
+    let Some(run) =
+        criterion.observed.without.as_ref().filter(|run| run.outcome == Outcome::Failed)
+    else {
+        return "; it failed at the start".to_owned();
+    };
+    match (run.tests_failed, tests) {
+        (failed, Some(all)) if failed > 0 && failed < all => {
+            format!("; {failed} of them {} without the change", noun(failed, "fails", "fail"))
+        }
+        (failed, Some(_)) if failed > 0 && run.tests_run.is_some() => {
+            "; all of them fail without the change".to_owned()
+        }
+        (_, Some(_)) => "; without the change they do not run".to_owned(),
+        (_, None) => "; it fails without the change".to_owned(),
+    }
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// How a run on other files ended.
+#[derive(Debug, Clone, Copy)]
+pub struct RunFacts<'a> {
+    /// The command's exit code; `None` if it did not exit by itself.
+    pub exit_code: Option<i32>,
+    /// How it ended otherwise, in words.
+    pub ended: &'a str,
+    /// Failed tests according to the runner's summary.
+    pub tests_failed: u64,
+    /// Names of failed tests.
+    pub failing: &'a [String],
+    /// The first line that states an error.
+    pub error: &'a str,
+    pub read: WhatWasRead,
+}
+
+/// What the command read of the files that were replaced for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhatWasRead {
+    /// One of them, or the platform cannot tell.
+    TheChange,
+    /// Tests, and none of them: it does not depend on them.
+    OnlyTests,
+    /// Neither, so something outside may do its work.
+    Nothing,
+}
+
+/// What a run on other files shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judged {
+    Passed,
+    Failed,
+    /// It failed without naming a test: that counts only if the command passes there on the unchanged files.
+    NeedsControl,
+    /// It shows nothing, for this reason.
+    Unknown(String),
+}
+
+/// Judges a run on other files. A failure counts only if the other files caused it.
+pub fn judge(run: &RunFacts<'_>, command: &str) -> Judged {
+    let Some(code) = run.exit_code else { return Judged::Unknown(run.ended.to_owned()) };
+    let has_passed = code == 0;
+    match run.read {
+        WhatWasRead::Nothing => {
+            let command = bounded(command, 60);
+            return Judged::Unknown(format!(
+                "a daemon or container may do the work of `{command}`: it opened none of the changed files and no test"
+            ));
+        }
+        WhatWasRead::OnlyTests if !has_passed => {
+            return Judged::Unknown("it failed, but opened none of the changed files".to_owned());
+        }
+        WhatWasRead::OnlyTests | WhatWasRead::TheChange => {}
+    }
+    match code {
+        0 => Judged::Passed,
+        _ if run.tests_failed > 0 || !run.failing.is_empty() => Judged::Failed,
+        _ => Judged::NeedsControl,
+    }
+}

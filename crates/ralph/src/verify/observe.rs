@@ -1,0 +1,976 @@
+//! Observes what a criterion that passes is worth, by runs of its command on other files in the same place.
+//!
+//! Each observation is stored as soon as it is made, so an interrupted request keeps its results. What does not fit
+//! into the time of a request goes on at the next one.
+
+use super::round::VerifyRound;
+use super::{Pace, VerifyWork, Watcher};
+use anyhow::{Context, Result};
+use ralph_core::evidence::harness::{self, Around, Kind, Parted, SeenFile, Versions};
+use ralph_core::evidence::literals::{self, Candidate, Literal};
+use ralph_core::evidence::observed::{self, Judged, RunFacts, WhatWasRead};
+use ralph_core::evidence::pinned;
+use ralph_core::evidence::receipt::{self, ReceiptStatus, is_of_proof};
+use ralph_core::state::{Change, Criterion, CriterionRunner, Observation, Observed, Outcome};
+use ralph_core::text::hex::sha256;
+use ralph_core::text::plural::counted;
+use ralph_io::git::checkpoint::{self, ChangedSince, FileForm, FileKind};
+use ralph_io::process::clock;
+use ralph_io::process::command::{CommandEnd, CommandOrder};
+use ralph_io::process::elsewhere::{self, ElsewhereRun, OtherFile, OtherFiles, OtherForm, Way};
+use ralph_io::store::{checks, receipts};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Altered literals of one criterion: four or five see no more than three.
+const LITERALS: usize = 3;
+
+/// How often other literals are chosen because the command did not read the files of the first ones.
+const CHOICES: usize = 3;
+
+/// Test files of which it is asked whether the command reads them.
+const WATCHED: usize = 2_000;
+
+/// What is due for one criterion, by the name that the status line shows.
+const ORIGINAL: &str = "original tests";
+const WITHOUT: &str = "without the change";
+const BROKEN: &str = "a broken test must fail";
+const CLEAN: &str = "in a clean copy";
+
+/// Observes all criteria, if the command of each of them passed.
+pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watcher) -> Result<()> {
+    let is_for_show = work.by == CriterionRunner::Command;
+    let mut all: Vec<Criterion> =
+        work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).cloned().collect();
+    if is_for_show {
+        // What an earlier request observed may come from another environment.
+        all.iter_mut().for_each(|one| one.observed = Observed::default());
+    }
+    let has_passed = |one: &Criterion| {
+        receipt::run_standing(one, Some(&work.trees.id_for(&one.paths))) == ReceiptStatus::Holds
+            && (is_of_proof(one) || is_for_show)
+    };
+    if all.is_empty() || !all.iter().all(has_passed) {
+        return Ok(());
+    }
+    let start = match Start::read(work) {
+        Ok(start) => start,
+        Err(reason) => return not_compared(work, &all, &reason),
+    };
+    work.change = Some(start.change(work, &all));
+    Observer { work, watcher, start, way: None, spent: 0, is_unfinished: false, clean }.run(all)
+}
+
+/// Why nothing can be compared with the start.
+struct NoStart {
+    why: String,
+    /// True if the loop has kept a start.
+    was_kept: bool,
+}
+
+/// The start of the loop, and what has changed since.
+struct Start {
+    /// The top of the work tree.
+    top: PathBuf,
+    tree: String,
+    files: Vec<ChangedSince>,
+    /// All files at the start and now, relative to the top.
+    before: BTreeSet<String>,
+    now: BTreeSet<String>,
+}
+
+impl Start {
+    fn read(work: &VerifyWork<'_>) -> std::result::Result<Start, NoStart> {
+        let Some(start) = checks::start_of(work.file.folder()) else {
+            let why = "the project is in no git repository".to_owned();
+            return Err(NoStart { why, was_kept: false });
+        };
+        let read = || -> Result<Start> {
+            let files = checkpoint::changed_since_start(&start.root, &start.tree)?;
+            let before = checkpoint::files_of(&start.root, &start.tree)?;
+            let mut now = before.clone();
+            for file in &files {
+                let path = file.path.to_string_lossy().into_owned();
+                match &file.now {
+                    Some(_) => now.insert(path),
+                    None => now.remove(&path),
+                };
+            }
+            let (top, tree) = (start.root.clone(), start.tree.clone());
+            Ok(Start { top, tree, files, before, now })
+        };
+        read().map_err(|error| NoStart { why: format!("{error:#}"), was_kept: true })
+    }
+
+    fn around<'s>(&'s self, named: &'s [String]) -> Around<'s> {
+        Around { named, start: &self.before, now: &self.now, toml: read_toml }
+    }
+
+    /// The paths of the repository that a criterion's command names.
+    fn named(&self, work: &VerifyWork<'_>, criterion: &Criterion) -> Vec<String> {
+        let below = work.root.strip_prefix(&self.top).unwrap_or(Path::new(""));
+        let named = pinned::named_paths(&criterion.verification_command).into_iter();
+        named.map(|path| below.join(path).to_string_lossy().into_owned()).collect()
+    }
+
+    /// Parts each changed file. A new file that the command asks for is the work itself, and so is one that is harness only
+    /// because the command names it, if nothing else changed: `grep -q done list.txt`.
+    fn part(&self, named: &[String], may_change: &[String]) -> Vec<Parted> {
+        let around = self.around(named);
+        let all: Vec<Parted> =
+            self.files.iter().map(|file| part(file, &around, may_change)).collect();
+        let has_code = all.iter().any(|one| one.code_changed);
+        let is_work = |file: &ChangedSince| {
+            let path = file.path.to_string_lossy();
+            let is_result = file.start.is_none() && harness::may_be_result(&path);
+            let kind = || harness::kind(&path, &self.around(&[]));
+            named.iter().any(|one| *one == path)
+                && (is_result || !has_code && kind() != Kind::Harness)
+        };
+        let parted = self.files.iter().zip(all);
+        parted.map(|(file, one)| if is_work(file) { as_code(file, one) } else { one }).collect()
+    }
+
+    fn change(&self, work: &VerifyWork<'_>, criteria: &[Criterion]) -> Change {
+        let named: Vec<String> = criteria.iter().flat_map(|one| self.named(work, one)).collect();
+        let mut change = Change::default();
+        for (file, parted) in self.files.iter().zip(self.part(&named, &[])) {
+            let path = file.path.to_string_lossy();
+            if is_submodule(file) {
+                change.submodules.push(path.into_owned());
+                continue;
+            }
+            change.added += usize::from(file.start.is_none());
+            match parted.kind {
+                _ if parted.code_changed => change.code += 1,
+                Kind::Documentation => change.documents += 1,
+                // A test module in a source of the product.
+                Kind::Code => change.tests += 1,
+                Kind::Harness if parted.harness_changed => match harness::is_test_file(&path) {
+                    true => change.tests += 1,
+                    false => change.configuration += 1,
+                },
+                Kind::Harness | Kind::Dependencies => change.dependencies += 1,
+            }
+            change.tests_in_code.extend(parted.tests_in_code);
+        }
+        change
+    }
+
+    /// Test files of the work tree, to learn which of them a command reads.
+    fn tests(&self) -> Vec<String> {
+        let tests = self.now.iter().filter(|path| harness::is_test_file(path));
+        tests.take(WATCHED).cloned().collect()
+    }
+}
+
+fn part(file: &ChangedSince, around: &Around<'_>, may_change: &[String]) -> Parted {
+    let path = file.path.to_string_lossy();
+    if is_submodule(file) {
+        return harness::part(&path, Versions { start: None, now: None }, around);
+    }
+    let content = |form: &Option<FileForm>| form.as_ref().map(|form| form.content.clone());
+    let (start, now) = (content(&file.start), content(&file.now));
+    let versions = Versions { start: start.as_deref(), now: now.as_deref() };
+    let parted = harness::part(&path, versions, around);
+    match may_change
+        .iter()
+        .any(|glob| ralph_core::text::globs::ignores(glob.as_bytes(), path.as_bytes()))
+    {
+        true => Parted { original_tests: SeenFile::AsNow, ..parted },
+        false => parted,
+    }
+}
+
+/// Parses a manifest, for the core, which has no parser of TOML.
+pub(crate) fn read_toml(text: &str) -> Option<serde_json::Value> {
+    toml::from_str(text).ok()
+}
+
+/// The whole file as code.
+fn as_code(file: &ChangedSince, parted: Parted) -> Parted {
+    let without_change = match &file.start {
+        Some(form) => SeenFile::Other(form.content.clone()),
+        None => SeenFile::Absent,
+    };
+    Parted {
+        kind: Kind::Code,
+        harness_changed: false,
+        code_changed: true,
+        original_tests: SeenFile::AsNow,
+        without_change,
+        ..parted
+    }
+}
+
+fn is_submodule(file: &ChangedSince) -> bool {
+    [&file.start, &file.now].into_iter().flatten().any(|form| form.kind == FileKind::Submodule)
+}
+
+/// Records for all criteria that nothing can be compared.
+fn not_compared(work: &mut VerifyWork<'_>, all: &[Criterion], reason: &NoStart) -> Result<()> {
+    for criterion in all {
+        let observed = Observed {
+            tree: work.trees.id_for(&criterion.paths),
+            not_compared: reason.why.clone(),
+            was_comparable: reason.was_kept,
+            ..Observed::default()
+        };
+        store(work, criterion, observed)?;
+    }
+    Ok(())
+}
+
+/// Writes what was observed into the state.
+fn store(work: &mut VerifyWork<'_>, criterion: &Criterion, observed: Observed) -> Result<()> {
+    if work.by == CriterionRunner::Command {
+        let own = work.state.acceptance_criteria.iter_mut().find(|one| one.id == criterion.id);
+        own.into_iter().for_each(|one| one.observed = observed.clone());
+        work.shown.insert(criterion.id.clone(), observed);
+        return Ok(());
+    }
+    let updated = work.file.update(|state| {
+        let same = |one: &&mut Criterion| {
+            one.id == criterion.id && one.verification_command == criterion.verification_command
+        };
+        if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
+            one.observed = observed;
+        }
+        state.clone()
+    })?;
+    work.state = updated.context("the loop is gone")?;
+    Ok(())
+}
+
+/// One kind of observation. Returns false if no time is left for it.
+type Step<T> = fn(&mut T, &mut Subject, bool) -> Result<bool>;
+
+/// The observations of one request.
+struct Observer<'w, 'a> {
+    work: &'w mut VerifyWork<'a>,
+    watcher: &'w dyn Watcher,
+    start: Start,
+    /// How commands can run on other files here; probed when the first one has to.
+    way: Option<Way>,
+    /// Runs made in this request.
+    spent: usize,
+    is_unfinished: bool,
+    clean: bool,
+}
+
+/// One criterion under observation.
+struct Subject {
+    criterion: Criterion,
+    parted: Vec<Parted>,
+    named: Vec<String>,
+    /// The tree of the criterion's receipt.
+    tree: String,
+    seen: Observed,
+    /// Test files that the command opened in the runs so far; `None` before the first run.
+    opened: Option<BTreeSet<PathBuf>>,
+}
+
+impl Observer<'_, '_> {
+    fn run(mut self, mut all: Vec<Criterion>) -> Result<()> {
+        // Those that count tests first: beside one that is proven, a linter has nothing to show.
+        all.sort_by_key(|one| !counts_tests(one));
+        let mut has_proof = false;
+        let (mut n_done, n) = (0, all.len());
+        for criterion in all {
+            let may_leave_out = has_proof && !counts_tests(&criterion);
+            self.criterion(criterion.clone(), may_leave_out)?;
+            if self.is_unfinished {
+                break;
+            }
+            n_done += 1;
+            let now = self.work.state.acceptance_criteria.iter().find(|one| one.id == criterion.id);
+            has_proof |=
+                now.is_some_and(|one| receipt::standing(one, None) == ReceiptStatus::Proven);
+        }
+        if self.is_unfinished {
+            let all = counted(n, "criterion", "criteria");
+            let done = format!("{n_done} of {all} checked, not all checks are done");
+            self.work.unfinished = format!("{done}; ask again");
+        } else {
+            self.together()?;
+        }
+        self.show("")
+    }
+
+    fn criterion(&mut self, criterion: Criterion, may_leave_out: bool) -> Result<()> {
+        let named = self.start.named(self.work, &criterion);
+        let parted = self.start.part(&named, &self.work.state.tests_may_change);
+        let tree = self.work.trees.id_for(&criterion.paths);
+        if criterion.observed.tree == tree && !is_flaky(&criterion.observed) {
+            return Ok(());
+        }
+        let mut subject = Subject {
+            seen: criterion.observed.clone(),
+            criterion,
+            parted,
+            named,
+            tree,
+            opened: None,
+        };
+        let made = subject.seen.clone();
+        subject.seen.tree = String::new();
+        subject.seen.not_compared = String::new();
+        if !subject.parted.iter().any(|one| one.code_changed) {
+            subject.seen =
+                Observed { without: Some(passed("no code has changed")), ..Observed::default() };
+            return self.done(subject);
+        }
+        if let Some(why) = self.left_out(&subject.criterion) {
+            subject.seen = Observed { not_compared: why, ..Observed::default() };
+            return self.done(subject);
+        }
+        if let Way::Nowhere { why } = self.way()? {
+            let was_comparable = [&made.original, &made.without, &made.broken, &made.control]
+                .iter()
+                .any(|one| one.is_some());
+            subject.seen.not_compared = why;
+            subject.seen.was_comparable = was_comparable;
+            return self.done(subject);
+        }
+        let steps: [Step<Self>; 4] = [Self::original, Self::without, Self::broken, Self::clean];
+        for step in steps {
+            if !step(self, &mut subject, may_leave_out)? {
+                self.is_unfinished = true;
+                return store(self.work, &subject.criterion, subject.seen);
+            }
+            store(self.work, &subject.criterion, subject.seen.clone())?;
+        }
+        // The files may have changed while the command ran: then nothing of it counts.
+        self.work.trees.look_again()?;
+        if self.work.trees.id_for(&subject.criterion.paths) != subject.tree {
+            return store(self.work, &subject.criterion, Observed::default());
+        }
+        self.name_scripts(&subject);
+        self.done(subject)
+    }
+
+    fn done(&mut self, subject: Subject) -> Result<()> {
+        let seen = Observed { tree: subject.tree, ..subject.seen };
+        store(self.work, &subject.criterion, seen)?;
+        let now = self.work.state.acceptance_criteria.iter();
+        let now = now.clone().find(|one| one.id == subject.criterion.id);
+        if let Some(criterion) = now {
+            let receipt = criterion.receipt.as_ref();
+            let shown = receipt.map(|receipt| observed::shown(criterion, receipt));
+            self.watcher.ended(criterion, shown.unwrap_or(ReceiptStatus::NotRun));
+        }
+        Ok(())
+    }
+
+    /// A command that the user's settings leave out.
+    fn left_out(&self, criterion: &Criterion) -> Option<String> {
+        let evidence = self.work.settings.evidence();
+        let is_left_out = evidence.not_observed.contains(&criterion.verification_command);
+        is_left_out.then(|| "the settings leave it out (`evidence.not_observed`)".to_owned())
+    }
+
+    fn way(&mut self) -> Result<Way> {
+        if let Some(way) = &self.way {
+            return Ok(way.clone());
+        }
+        let way = elsewhere::way(&self.work.ralph, &self.start.top, &self.store_folder()?);
+        self.way = Some(way.clone());
+        Ok(way)
+    }
+
+    fn store_folder(&self) -> Result<PathBuf> {
+        Ok(receipts::outputs(self.work.file.folder())?.with_file_name("elsewhere"))
+    }
+
+    /// The present code with the harness of the start.
+    fn original(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
+        let is_needed =
+            subject.parted.iter().any(|one| !matches!(one.original_tests, SeenFile::AsNow))
+                && !self.names_an_added_test(subject);
+        if !is_needed {
+            subject.seen.original = None;
+            return Ok(true);
+        }
+        let key = sha256(format!("{} {}", self.start.tree, subject.tree));
+        if is_made(&subject.seen.original, &key) {
+            return Ok(true);
+        }
+        let files = self.files(subject, |one| &one.original_tests);
+        let Some(first) = self.observed_twice(subject, ORIGINAL, &files, Outcome::Failed)? else {
+            return Ok(false);
+        };
+        // Without the tests of now nothing ran: the start had none.
+        let ran_nothing = first.outcome == Outcome::Passed && first.tests_run == Some(0);
+        subject.seen.original = (!ran_nothing).then_some(Observation { key, ..first });
+        Ok(true)
+    }
+
+    /// True if the command names a test file that the start did not have: it has no original form.
+    fn names_an_added_test(&self, subject: &Subject) -> bool {
+        let is_added = |file: &ChangedSince| {
+            let path = file.path.to_string_lossy();
+            file.start.is_none() && subject.named.iter().any(|one| *one == path)
+        };
+        self.start
+            .files
+            .iter()
+            .zip(&subject.parted)
+            .any(|(file, one)| one.harness_changed && is_added(file))
+    }
+
+    /// The present harness on the code of the start.
+    fn without(&mut self, subject: &mut Subject, may_leave_out: bool) -> Result<bool> {
+        if may_leave_out {
+            subject.seen.without = None;
+            return Ok(true);
+        }
+        let key = self.key_without(subject);
+        if is_made(&subject.seen.without, &key) {
+            return Ok(true);
+        }
+        let files = self.files(subject, |one| &one.without_change);
+        let Some(found) = self.observed(subject, WITHOUT, &files)? else { return Ok(false) };
+        subject.seen.without = Some(Observation { key, ..found });
+        Ok(true)
+    }
+
+    /// Digest of what the command saw without the change: a fix of the code needs no new run.
+    fn key_without(&self, subject: &Subject) -> String {
+        let mut text = self.start.tree.clone();
+        for (file, one) in self.start.files.iter().zip(&subject.parted) {
+            let digest = match &one.without_change {
+                SeenFile::Absent => "absent".to_owned(),
+                SeenFile::Other(content) => sha256(content),
+                SeenFile::AsNow => {
+                    file.now.as_ref().map_or("gone".to_owned(), |form| sha256(&form.content))
+                }
+            };
+            let _ = write!(text, "\n{} {digest}", file.path.display());
+        }
+        sha256(text)
+    }
+
+    /// The present files, with expected literals changed.
+    fn broken(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
+        if !counts_tests(&subject.criterion) {
+            subject.seen.broken = None;
+            return Ok(true);
+        }
+        let key = subject.tree.clone();
+        if is_made(&subject.seen.broken, &key) {
+            return Ok(true);
+        }
+        let mut left = self.candidates(subject);
+        for _ in 0..CHOICES {
+            let altered = choose(&left);
+            if altered.is_empty() {
+                break;
+            }
+            let Some(run) = self.elsewhere(subject, BROKEN, &self.altered(&left, &altered))? else {
+                return Ok(false);
+            };
+            let unread: Vec<usize> = match &run.opened {
+                Some(opened) => {
+                    let files = altered.iter().map(|(at, _)| *at);
+                    files.filter(|at| !opened.contains(&left[*at].full)).collect()
+                }
+                None => Vec::new(),
+            };
+            if unread.len() == altered.len() {
+                left = left
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(at, _)| !unread.contains(at))
+                    .map(|(_, one)| one)
+                    .collect();
+                continue;
+            }
+            let read: Vec<(usize, Literal)> =
+                altered.into_iter().filter(|(at, _)| !unread.contains(at)).collect();
+            let Some(found) = self.noticed(subject, &left, read, run)? else { return Ok(false) };
+            subject.seen.broken = Some(Observation { key, ..found });
+            return Ok(true);
+        }
+        let why = "no expected value was found in the tests that it reads".to_owned();
+        subject.seen.broken = Some(Observation { key, why, ..Observation::default() });
+        Ok(true)
+    }
+
+    /// Which of the changed literals the command noticed. If fewer tests failed than were broken, each runs alone.
+    fn noticed(
+        &mut self,
+        subject: &mut Subject,
+        files: &[TestText],
+        altered: Vec<(usize, Literal)>,
+        all: ElsewhereRun,
+    ) -> Result<Option<Observation>> {
+        let mut found = Observation {
+            outcome: Outcome::Failed,
+            duration_ms: millis(&all),
+            ..Observation::default()
+        };
+        let name = |(at, literal): &(usize, Literal)| {
+            format!("`{}` at {}:{}", literal.describe(), files[*at].path, literal.line)
+        };
+        let failed = usize::try_from(all.run.tests.failed).unwrap_or(usize::MAX);
+        let has_failed = all.run.ended != CommandEnd::Exited(0);
+        if has_failed && failed.max(all.run.failing.len()) >= altered.len() {
+            found.noticed = altered.iter().map(name).collect();
+            return Ok(Some(found));
+        }
+        if !matches!(all.run.ended, CommandEnd::Exited(_)) {
+            found.outcome = Outcome::Unknown;
+            found.why = how_it_ended(&all.run.ended);
+            return Ok(Some(found));
+        }
+        if all.opened.is_none() && !has_failed {
+            found.outcome = Outcome::Unknown;
+            found.why = "it is not known here which files the command reads".to_owned();
+            return Ok(Some(found));
+        }
+        for one in &altered {
+            let Some(run) =
+                self.elsewhere(subject, BROKEN, &self.altered(files, std::slice::from_ref(one)))?
+            else {
+                return Ok(None);
+            };
+            match run.run.ended {
+                CommandEnd::Exited(0) if altered.len() == 1 && has_failed => {
+                    found.outcome = Outcome::Flaky;
+                    return Ok(Some(found));
+                }
+                CommandEnd::Exited(0) => found.unnoticed.push(name(one)),
+                CommandEnd::Exited(_) if altered.len() == 1 && !has_failed => {
+                    found.outcome = Outcome::Flaky;
+                    return Ok(Some(found));
+                }
+                CommandEnd::Exited(_) => found.noticed.push(name(one)),
+                ended => {
+                    found.outcome = Outcome::Unknown;
+                    found.why = how_it_ended(&ended);
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Once in a copy without ignored files, as `[evidence] clean` asks.
+    fn clean(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
+        let clean = self.work.settings.evidence().clean.filter(|_| self.clean);
+        let Some(clean) = clean else {
+            subject.seen.clean = None;
+            return Ok(true);
+        };
+        let key = sha256(format!("{} {clean}", subject.tree));
+        if is_made(&subject.seen.clean, &key) {
+            return Ok(true);
+        }
+        let command = format!(
+            "HOME=$(mktemp -d) && export HOME && (cd {top} && git clean -xfdq && {{ {clean}\n}}) || exit {NOT_MADE}\n{command}",
+            top = quoted(&self.start.top),
+            command = subject.criterion.verification_command,
+        );
+        let Some(run) = self.elsewhere_as(subject, CLEAN, &OtherFiles::default(), &command)? else {
+            return Ok(false);
+        };
+        let mut found = observation(&run);
+        found.outcome = match run.run.ended {
+            CommandEnd::Exited(0) => Outcome::Passed,
+            CommandEnd::Exited(NOT_MADE) => {
+                found.why = format!("`{clean}` failed: {}", run.run.error);
+                Outcome::Unknown
+            }
+            CommandEnd::Exited(_) => Outcome::Failed,
+            ended => {
+                found.why = how_it_ended(&ended);
+                Outcome::Unknown
+            }
+        };
+        subject.seen.clean = Some(Observation { key, ..found });
+        Ok(true)
+    }
+
+    /// Runs on other files, once more if it went as `again` says; two runs that differ are flaky.
+    fn observed_twice(
+        &mut self,
+        subject: &mut Subject,
+        what: &str,
+        files: &OtherFiles,
+        again: Outcome,
+    ) -> Result<Option<Observation>> {
+        let Some(first) = self.observed(subject, what, files)? else { return Ok(None) };
+        if first.outcome != again {
+            return Ok(Some(first));
+        }
+        let Some(second) = self.observed(subject, what, files)? else { return Ok(None) };
+        Ok(Some(match second.outcome == first.outcome {
+            true => second,
+            false => Observation { outcome: Outcome::Flaky, ..second },
+        }))
+    }
+
+    /// Runs on other files and judges the run. `None` if no time is left.
+    fn observed(
+        &mut self,
+        subject: &mut Subject,
+        what: &str,
+        files: &OtherFiles,
+    ) -> Result<Option<Observation>> {
+        let Some(run) = self.elsewhere(subject, what, files)? else { return Ok(None) };
+        let mut found = observation(&run);
+        let read = what_was_read(&run, files);
+        found.read_nothing = read == WhatWasRead::Nothing;
+        let ended = how_it_ended(&run.run.ended);
+        let facts = RunFacts {
+            exit_code: match run.run.ended {
+                CommandEnd::Exited(code) => Some(code),
+                _ => None,
+            },
+            ended: &ended,
+            tests_failed: run.run.tests.failed,
+            failing: &run.run.failing,
+            error: &run.run.error,
+            read,
+        };
+        let mut judged = observed::judge(&facts, &subject.criterion.verification_command);
+        if judged == Judged::NeedsControl {
+            let Some(passes) = self.control(subject)? else { return Ok(None) };
+            judged = match passes {
+                true => Judged::Failed,
+                false => {
+                    let error = if found.why.is_empty() { "it fails" } else { &found.why };
+                    Judged::Unknown(format!("the command cannot run beside the work tree: {error}"))
+                }
+            };
+        }
+        match judged {
+            Judged::Passed => found.outcome = Outcome::Passed,
+            Judged::Unknown(why) => (found.outcome, found.why) = (Outcome::Unknown, why),
+            Judged::Failed | Judged::NeedsControl => found.outcome = Outcome::Failed,
+        }
+        Ok(Some(found))
+    }
+
+    /// Whether the command passes on the unchanged files in the other place; once for a tree. `None` if no time is left.
+    fn control(&mut self, subject: &mut Subject) -> Result<Option<bool>> {
+        let key = subject.tree.clone();
+        if let Some(made) = subject.seen.control.as_ref().filter(|made| made.key == key) {
+            return Ok(Some(made.outcome == Outcome::Passed));
+        }
+        let Some(run) = self.elsewhere(subject, "the unchanged files", &OtherFiles::default())?
+        else {
+            return Ok(None);
+        };
+        let passes = run.run.ended == CommandEnd::Exited(0);
+        let outcome = if passes { Outcome::Passed } else { Outcome::Failed };
+        subject.seen.control = Some(Observation { key, outcome, ..observation(&run) });
+        Ok(Some(passes))
+    }
+
+    /// The changed files as one observation sees them.
+    fn files(&self, subject: &Subject, which: impl Fn(&Parted) -> &SeenFile) -> OtherFiles {
+        let changed = self.start.files.iter().zip(&subject.parted);
+        let replaced = changed.filter_map(|(file, parted)| {
+            let kind = file.start.as_ref().or(file.now.as_ref()).map(|form| form.kind);
+            let form = match which(parted) {
+                SeenFile::AsNow => return None,
+                SeenFile::Absent => OtherForm::Absent,
+                SeenFile::Other(target) if kind == Some(FileKind::Link) => {
+                    OtherForm::Link(PathBuf::from(OsStr::from_bytes(target)))
+                }
+                SeenFile::Other(content) => {
+                    let is_executable = kind == Some(FileKind::Executable);
+                    OtherForm::File { content: content.clone(), is_executable }
+                }
+            };
+            Some(OtherFile { path: self.start.top.join(&file.path), form })
+        });
+        let replaced: Vec<OtherFile> = replaced.collect();
+        let watched = self.start.tests().into_iter().map(|path| self.start.top.join(path));
+        let watched = watched.filter(|path| replaced.iter().all(|one| one.path != *path)).collect();
+        OtherFiles { replaced, watched }
+    }
+
+    fn altered(&self, files: &[TestText], altered: &[(usize, Literal)]) -> OtherFiles {
+        // From the end of a file, so that an earlier place in it stays.
+        let mut altered: Vec<&(usize, Literal)> = altered.iter().collect();
+        altered.sort_by_key(|(at, literal)| (*at, std::cmp::Reverse(literal.line)));
+        let mut texts: BTreeMap<usize, String> = BTreeMap::new();
+        for (at, literal) in altered {
+            let text = texts.entry(*at).or_insert_with(|| files[*at].text.clone());
+            *text = literal.alter(text);
+        }
+        let replaced = texts.into_iter().map(|(at, text)| OtherFile {
+            path: files[at].full.clone(),
+            form: OtherForm::File {
+                content: text.into_bytes(),
+                is_executable: files[at].is_executable,
+            },
+        });
+        OtherFiles { replaced: replaced.collect(), watched: Vec::new() }
+    }
+
+    /// The test files whose literals may be changed: changed ones first, and only those that the command was seen to
+    /// read, if that is known.
+    fn candidates(&self, subject: &Subject) -> Vec<TestText> {
+        let changed = self.start.files.iter().zip(&subject.parted);
+        let changed = changed.filter(|(file, one)| one.harness_changed && file.now.is_some());
+        let changed = changed.map(|(file, _)| {
+            let start =
+                file.start.as_ref().and_then(|form| String::from_utf8(form.content.clone()).ok());
+            (file.path.to_string_lossy().into_owned(), start)
+        });
+        let changed: Vec<(String, Option<String>)> = changed.collect();
+        let others = self.start.tests().into_iter();
+        let others = others.filter(|path| changed.iter().all(|(known, _)| known != path));
+        let others: Vec<(String, Option<String>)> = others.map(|path| (path, None)).collect();
+        let all = changed.iter().cloned().chain(others);
+        let text = all.filter_map(|(path, start)| {
+            let full = self.start.top.join(&path);
+            let is_read = subject.opened.as_ref().is_none_or(|opened| opened.contains(&full));
+            if !is_read {
+                return None;
+            }
+            let form = checkpoint::present(&full).ok()?;
+            let text = String::from_utf8(form.content).ok()?;
+            // A file that did not change is compared with itself.
+            let is_changed = changed.iter().any(|(known, _)| *known == path);
+            let start = if is_changed { start } else { Some(text.clone()) };
+            Some(TestText {
+                path,
+                full,
+                text,
+                start,
+                is_executable: form.kind == FileKind::Executable,
+            })
+        });
+        text.collect()
+    }
+
+    fn elsewhere(
+        &mut self,
+        subject: &mut Subject,
+        what: &str,
+        files: &OtherFiles,
+    ) -> Result<Option<ElsewhereRun>> {
+        let command = subject.criterion.verification_command.clone();
+        self.elsewhere_as(subject, what, files, &command)
+    }
+
+    /// Runs a command on other files. `None` if the request has no time left for it.
+    fn elsewhere_as(
+        &mut self,
+        subject: &mut Subject,
+        what: &str,
+        files: &OtherFiles,
+        command: &str,
+    ) -> Result<Option<ElsewhereRun>> {
+        let deadline = self.work.time_for_one();
+        let usual = subject.criterion.receipt.as_ref().map_or(0, |receipt| receipt.duration_ms);
+        let expected = Duration::from_millis(usual.saturating_add(usual / 2).saturating_add(500));
+        if deadline.is_zero() || (self.spent > 0 || self.work.ran) && deadline < expected {
+            return Ok(None);
+        }
+        self.show(&format!("{}: {what}", subject.criterion.id))?;
+        self.watcher.observes(&subject.criterion, what);
+        self.spent += 1;
+        self.work.ran = true;
+        let name = receipts::output_name(
+            &format!("{}-{}", subject.criterion.id, short(what)),
+            clock::now(),
+        );
+        let output = self.work.outputs.join(name);
+        let way = self.way()?;
+        let order = CommandOrder {
+            ralph: &self.work.ralph,
+            command,
+            folder: &self.work.root,
+            output: &output,
+            deadline,
+            bounds: self.work.state.bounds.as_ref(),
+        };
+        let run = elsewhere::run(&order, files, &way, &self.store_folder()?, &self.start.top)?;
+        if let Some(opened) = &run.opened
+            && !files.watched.is_empty()
+        {
+            subject.opened.get_or_insert_default().extend(opened.iter().cloned());
+        }
+        Ok(Some(run))
+    }
+
+    /// All criteria once more, the slowest one before the others: a criterion may undo what another one needs.
+    fn together(&mut self) -> Result<()> {
+        let commands: Vec<Criterion> = self
+            .work
+            .state
+            .acceptance_criteria
+            .iter()
+            .filter(|one| one.review.is_none())
+            .cloned()
+            .collect();
+        // What the model runs in an environment of its own settles nothing.
+        if commands.len() < 2 || self.work.by == CriterionRunner::Command {
+            return Ok(());
+        }
+        let ids: Vec<&str> = commands.iter().map(|one| one.verification_command.as_str()).collect();
+        let key = sha256(format!("{}\n{}", self.work.trees.id_for(&[]), ids.join("\n")));
+        if self.work.state.held_together == key {
+            return Ok(());
+        }
+        let took = |one: &Criterion| one.receipt.as_ref().map_or(0, |receipt| receipt.duration_ms);
+        let mut order = commands;
+        order.sort_by_key(|one| std::cmp::Reverse(took(one)));
+        for criterion in &order {
+            if self.work.time_for_one() < Duration::from_millis(took(criterion)) {
+                self.work.unfinished = "all checks but the last are done; ask again".to_owned();
+                return Ok(());
+            }
+            let round =
+                &mut VerifyRound { work: self.work, watcher: self.watcher, pace: Pace::InTurn };
+            round.run(std::slice::from_ref(criterion))?;
+        }
+        let all_pass = self.work.state.acceptance_criteria.iter().all(|one| {
+            one.review.is_some()
+                || receipt::run_standing(one, Some(&self.work.trees.id_for(&one.paths)))
+                    == ReceiptStatus::Holds
+        });
+        if all_pass {
+            let updated = self.work.file.update(|state| {
+                state.held_together = key;
+                state.clone()
+            })?;
+            self.work.state = updated.context("the loop is gone")?;
+        }
+        Ok(())
+    }
+
+    /// Names a changed script that the command runs, with what its first form did.
+    fn name_scripts(&mut self, subject: &Subject) {
+        let result = match subject.seen.original.as_ref().map(|run| &run.outcome) {
+            Some(Outcome::Passed) => "its first form passes, too",
+            Some(Outcome::Failed) => "its first form fails",
+            _ => "its first form was not run",
+        };
+        let changed = self.start.files.iter().zip(&subject.parted);
+        let changed = changed.filter(|(file, one)| {
+            let path = file.path.to_string_lossy();
+            one.harness_changed
+                && file.start.is_some()
+                && subject.named.iter().any(|named| *named == path)
+                && !harness::is_test_file(&path)
+        });
+        let lines: Vec<String> =
+            changed.map(|(file, _)| format!("{}: {result}", file.path.display())).collect();
+        if let Some(change) = &mut self.work.change {
+            change.scripts.extend(lines);
+        }
+    }
+
+    /// Shows in the state which observation runs, for the status line.
+    fn show(&mut self, what: &str) -> Result<()> {
+        if self.work.state.observing == what || self.work.by == CriterionRunner::Command {
+            return Ok(());
+        }
+        let updated = self.work.file.update(|state| {
+            what.clone_into(&mut state.observing);
+            state.clone()
+        })?;
+        self.work.state = updated.context("the loop is gone")?;
+        Ok(())
+    }
+}
+
+/// The exit code by which the clean copy says that it could not be made.
+const NOT_MADE: i32 = 125;
+
+/// A test file, as it is now.
+struct TestText {
+    path: String,
+    full: PathBuf,
+    text: String,
+    start: Option<String>,
+    is_executable: bool,
+}
+
+fn what_was_read(run: &ElsewhereRun, files: &OtherFiles) -> WhatWasRead {
+    let Some(opened) = &run.opened else { return WhatWasRead::TheChange };
+    let is_opened = |one: &OtherFile| opened.contains(&one.path);
+    // A file that is absent cannot be opened: a command that fails may have looked for it.
+    let is_missed = |one: &OtherFile| one.form == OtherForm::Absent;
+    let has_failed = run.run.ended != CommandEnd::Exited(0);
+    match opened.is_empty() {
+        _ if files.replaced.iter().any(is_opened) => WhatWasRead::TheChange,
+        _ if has_failed && files.replaced.iter().any(is_missed) => WhatWasRead::TheChange,
+        true if !files.watched.is_empty() => WhatWasRead::Nothing,
+        _ => WhatWasRead::OnlyTests,
+    }
+}
+
+fn choose(files: &[TestText]) -> Vec<(usize, Literal)> {
+    let candidates: Vec<Candidate<'_>> = files
+        .iter()
+        .map(|one| Candidate { path: &one.path, text: &one.text, start: one.start.as_deref() })
+        .collect();
+    literals::choose(&candidates, LITERALS)
+}
+
+fn counts_tests(criterion: &Criterion) -> bool {
+    criterion.receipt.as_ref().is_some_and(|receipt| receipt.tests_reported)
+}
+
+fn is_made(made: &Option<Observation>, key: &str) -> bool {
+    made.as_ref().is_some_and(|made| made.key == key && made.outcome != Outcome::Flaky)
+}
+
+fn is_flaky(seen: &Observed) -> bool {
+    [&seen.original, &seen.broken].into_iter().flatten().any(|one| one.outcome == Outcome::Flaky)
+}
+
+fn passed(why: &str) -> Observation {
+    Observation { outcome: Outcome::Passed, why: why.to_owned(), ..Observation::default() }
+}
+
+fn observation(run: &ElsewhereRun) -> Observation {
+    use ralph_core::evidence::tests_run::TestsRun;
+    Observation {
+        why: run.run.error.clone(),
+        tests_run: match run.run.tests.tests {
+            TestsRun::Ran(n) => Some(n),
+            TestsRun::None(_) => Some(0),
+            TestsRun::Some | TestsRun::Unknown => None,
+        },
+        tests_failed: run.run.tests.failed,
+        failing: run.run.failing.clone(),
+        duration_ms: millis(run),
+        ..Observation::default()
+    }
+}
+
+fn millis(run: &ElsewhereRun) -> u64 {
+    u64::try_from(run.run.duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn how_it_ended(ended: &CommandEnd) -> String {
+    match ended {
+        CommandEnd::Exited(code) => format!("exit code {code}"),
+        CommandEnd::Signalled(signal) => format!("killed by signal {signal}"),
+        CommandEnd::Deadline => "it takes longer than a request for completion may".to_owned(),
+        CommandEnd::Stopped => "stopped from outside".to_owned(),
+        CommandEnd::NotStarted(why) => why.clone(),
+        CommandEnd::SupervisorLost => "it ended the process that watched it".to_owned(),
+    }
+}
+
+/// `without the change` → `without`.
+fn short(what: &str) -> &str {
+    what.split(' ').next().unwrap_or(what)
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
