@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the tools that the tests of the checks after an edit run, pinned, outside of the tree:
-# into $RALPH_TEST_TOOLS, else into the user's cache. Nothing happens when they are already there.
+# Installs the tools that the tests of the checks after an edit and those of the proof run, pinned, outside of
+# the tree: into $RALPH_TEST_TOOLS, else into the user's cache. Nothing happens when they are already there.
 #
-# Two come from the system, the linter of shell scripts and go: as root on Debian they are installed, and
-# without them the tests that need them say so.
+# Some come from the system, such as the linter of shell scripts and go: as root on Debian they are installed,
+# and without them the tests that need them say so.
 set -eu
 
 cd "$(dirname "$0")/tools"
@@ -38,7 +38,7 @@ if ! is_installed requirements.txt; then
   cp "$pins/requirements.txt" requirements.txt.installed
 fi
 
-for pair in shellcheck:shellcheck go:golang-go; do
+for pair in shellcheck:shellcheck go:golang-go cmake:cmake make:make; do
   have "${pair%%:*}" && continue
   if [ "$(id -u)" -eq 0 ] && have apt-get; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${pair##*:}" >/dev/null 2>&1 || true
