@@ -3,22 +3,26 @@
 //! Each observation is stored as soon as it is made, so an interrupted request keeps its results. What does not fit
 //! into the time of a request goes on at the next one.
 
+mod start;
+
+pub(crate) use start::read_toml;
+
 use super::round::VerifyRound;
 use super::{Pace, VerifyWork, Watcher};
 use anyhow::{Context, Result};
-use ralph_core::evidence::harness::{self, Around, Kind, Parted, SeenFile, Versions};
+use ralph_core::evidence::harness::{self, Parted, SeenFile};
 use ralph_core::evidence::literals::{self, Candidate, Literal};
 use ralph_core::evidence::observed::{self, Judged, RunFacts, WhatWasRead};
-use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus, is_of_proof};
-use ralph_core::state::{Change, Criterion, CriterionRunner, Observation, Observed, Outcome};
+use ralph_core::state::{Criterion, CriterionRunner, Observation, Observed, Outcome};
 use ralph_core::text::hex::sha256;
 use ralph_core::text::plural::counted;
-use ralph_io::git::checkpoint::{self, ChangedSince, FileForm, FileKind};
+use ralph_io::git::checkpoint::{self, ChangedSince, FileKind};
 use ralph_io::process::clock;
 use ralph_io::process::command::{CommandEnd, CommandOrder};
 use ralph_io::process::elsewhere::{self, ElsewhereRun, OtherFile, OtherFiles, OtherForm, Way};
-use ralph_io::store::{checks, receipts};
+use ralph_io::store::receipts;
+use start::{NoStart, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -31,9 +35,6 @@ const LITERALS: usize = 3;
 
 /// How often other literals are chosen because the command did not read the files of the first ones.
 const CHOICES: usize = 3;
-
-/// Test files of which it is asked whether the command reads them.
-const WATCHED: usize = 2_000;
 
 /// What is due for one criterion, by the name that the status line shows.
 const ORIGINAL: &str = "original tests";
@@ -63,152 +64,6 @@ pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watc
     };
     work.change = Some(start.change(work, &all));
     Observer { work, watcher, start, way: None, spent: 0, is_unfinished: false, clean }.run(all)
-}
-
-/// Why nothing can be compared with the start.
-struct NoStart {
-    why: String,
-    /// True if the loop has kept a start.
-    was_kept: bool,
-}
-
-/// The start of the loop, and what has changed since.
-struct Start {
-    /// The top of the work tree.
-    top: PathBuf,
-    tree: String,
-    files: Vec<ChangedSince>,
-    /// All files at the start and now, relative to the top.
-    before: BTreeSet<String>,
-    now: BTreeSet<String>,
-}
-
-impl Start {
-    fn read(work: &VerifyWork<'_>) -> std::result::Result<Start, NoStart> {
-        let Some(start) = checks::start_of(work.file.folder()) else {
-            let why = "the project is in no git repository".to_owned();
-            return Err(NoStart { why, was_kept: false });
-        };
-        let read = || -> Result<Start> {
-            let files = checkpoint::changed_since_start(&start.root, &start.tree)?;
-            let before = checkpoint::files_of(&start.root, &start.tree)?;
-            let mut now = before.clone();
-            for file in &files {
-                let path = file.path.to_string_lossy().into_owned();
-                match &file.now {
-                    Some(_) => now.insert(path),
-                    None => now.remove(&path),
-                };
-            }
-            let (top, tree) = (start.root.clone(), start.tree.clone());
-            Ok(Start { top, tree, files, before, now })
-        };
-        read().map_err(|error| NoStart { why: format!("{error:#}"), was_kept: true })
-    }
-
-    fn around<'s>(&'s self, named: &'s [String]) -> Around<'s> {
-        Around { named, start: &self.before, now: &self.now, toml: read_toml }
-    }
-
-    /// The paths of the repository that a criterion's command names.
-    fn named(&self, work: &VerifyWork<'_>, criterion: &Criterion) -> Vec<String> {
-        let below = work.root.strip_prefix(&self.top).unwrap_or(Path::new(""));
-        let named = pinned::named_paths(&criterion.verification_command).into_iter();
-        named.map(|path| below.join(path).to_string_lossy().into_owned()).collect()
-    }
-
-    /// Parts each changed file. A new file that the command asks for is the work itself, and so is one that is harness only
-    /// because the command names it, if nothing else changed: `grep -q done list.txt`.
-    fn part(&self, named: &[String], may_change: &[String]) -> Vec<Parted> {
-        let around = self.around(named);
-        let all: Vec<Parted> =
-            self.files.iter().map(|file| part(file, &around, may_change)).collect();
-        let has_code = all.iter().any(|one| one.code_changed);
-        let is_work = |file: &ChangedSince| {
-            let path = file.path.to_string_lossy();
-            let is_result = file.start.is_none() && harness::may_be_result(&path);
-            let kind = || harness::kind(&path, &self.around(&[]));
-            named.iter().any(|one| *one == path)
-                && (is_result || !has_code && kind() != Kind::Harness)
-        };
-        let parted = self.files.iter().zip(all);
-        parted.map(|(file, one)| if is_work(file) { as_code(file, one) } else { one }).collect()
-    }
-
-    fn change(&self, work: &VerifyWork<'_>, criteria: &[Criterion]) -> Change {
-        let named: Vec<String> = criteria.iter().flat_map(|one| self.named(work, one)).collect();
-        let mut change = Change::default();
-        for (file, parted) in self.files.iter().zip(self.part(&named, &[])) {
-            let path = file.path.to_string_lossy();
-            if is_submodule(file) {
-                change.submodules.push(path.into_owned());
-                continue;
-            }
-            change.added += usize::from(file.start.is_none());
-            match parted.kind {
-                _ if parted.code_changed => change.code += 1,
-                Kind::Documentation => change.documents += 1,
-                // A test module in a source of the product.
-                Kind::Code => change.tests += 1,
-                Kind::Harness if parted.harness_changed => match harness::is_test_file(&path) {
-                    true => change.tests += 1,
-                    false => change.configuration += 1,
-                },
-                Kind::Harness | Kind::Dependencies => change.dependencies += 1,
-            }
-            change.tests_in_code.extend(parted.tests_in_code);
-        }
-        change
-    }
-
-    /// Test files of the work tree, to learn which of them a command reads.
-    fn tests(&self) -> Vec<String> {
-        let tests = self.now.iter().filter(|path| harness::is_test_file(path));
-        tests.take(WATCHED).cloned().collect()
-    }
-}
-
-fn part(file: &ChangedSince, around: &Around<'_>, may_change: &[String]) -> Parted {
-    let path = file.path.to_string_lossy();
-    if is_submodule(file) {
-        return harness::part(&path, Versions { start: None, now: None }, around);
-    }
-    let content = |form: &Option<FileForm>| form.as_ref().map(|form| form.content.clone());
-    let (start, now) = (content(&file.start), content(&file.now));
-    let versions = Versions { start: start.as_deref(), now: now.as_deref() };
-    let parted = harness::part(&path, versions, around);
-    match may_change
-        .iter()
-        .any(|glob| ralph_core::text::globs::ignores(glob.as_bytes(), path.as_bytes()))
-    {
-        true => Parted { original_tests: SeenFile::AsNow, ..parted },
-        false => parted,
-    }
-}
-
-/// Parses a manifest, for the core, which has no parser of TOML.
-pub(crate) fn read_toml(text: &str) -> Option<serde_json::Value> {
-    toml::from_str(text).ok()
-}
-
-/// The whole file as code.
-fn as_code(file: &ChangedSince, parted: Parted) -> Parted {
-    let without_change = match &file.start {
-        Some(form) => SeenFile::Other(form.content.clone()),
-        None => SeenFile::Absent,
-    };
-    Parted {
-        kind: Kind::Code,
-        harness_changed: false,
-        code_changed: true,
-        original_tests: SeenFile::AsNow,
-        without_change,
-        ..parted
-    }
-}
-
-fn is_submodule(file: &ChangedSince) -> bool {
-    [&file.start, &file.now].into_iter().flatten().any(|form| form.kind == FileKind::Submodule)
 }
 
 /// Records for all criteria that nothing can be compared.
