@@ -110,7 +110,7 @@ fn a_command_that_does_not_exist_is_found() {
         "/ralph \"task --no-such\" --max-minutes 60",
         "ralph task done ID --note 'x --y'",
         "ralph task …",
-        "ralph checkpoint diff 2 --stat   # --nothing",
+        "ralph checkpoint list --json   # --nothing",
         "ralph status --json | jq --raw-output .",
     ] {
         assert_eq!(check(good), None, "{good}");

@@ -45,7 +45,7 @@ pub(crate) const COMMANDS: [&[&str]; 22] = [
     &["checkpoint", "list"],
     &["checkpoint", "list", "--json"],
     &["checkpoint", "show"],
-    &["checkpoint", "diff", "--stat"],
+    &["checkpoint", "diff"],
     &["task", "list", "--all"],
     &["task", "list", "--all", "--markdown"],
     &["task", "list", "--all", "--json"],

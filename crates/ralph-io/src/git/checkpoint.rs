@@ -11,7 +11,7 @@ mod start;
 mod tests;
 pub(crate) mod work;
 
-pub use look::{ChangedFile, DiffFormat, changed, changed_files, commits, diff, diff_since, show};
+pub use look::{ChangedFile, changed, changed_files, commits, diff, diff_since, show};
 pub use restore::{Restored, restore};
 pub use start::{
     ChangedSince, FileForm, FileKind, changed_since_start, files_of, keep_start, present,

@@ -24,7 +24,7 @@ pub(crate) enum CheckpointCommand {
     /// Show a checkpoint and what it changed
     Show(show::CheckpointArgs),
     /// Show what has changed since a checkpoint
-    Diff(show::DiffArgs),
+    Diff(show::CheckpointArgs),
     /// Restore the files of a checkpoint; the present files are saved as a checkpoint first
     Restore(Restore),
 }

@@ -117,7 +117,7 @@ enum Command {
     Install(crate::setup::install::Args),
     /// Undo what `ralph install` did
     Uninstall(crate::setup::uninstall::Args),
-    /// Run the criteria also without the change, with the original tests and with broken tests
+    /// Run the criteria also without the change and with other tests
     Try(verify::TryArgs),
     /// Run the acceptance criteria of a loop and record receipts
     Verify(verify::Args),

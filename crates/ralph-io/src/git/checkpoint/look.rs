@@ -7,25 +7,12 @@ use crate::{git, git::tree};
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// The form of a diff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiffFormat {
-    /// Line by line.
-    Patch,
-    /// The amount of change in each file.
-    Stat,
-}
-
 /// The diff from the checkpoint to the present working tree, as git prints it.
-pub fn diff(root: &Path, from: &Checkpoint, form: DiffFormat) -> Result<Vec<u8>> {
+pub fn diff(root: &Path, from: &Checkpoint) -> Result<Vec<u8>> {
     let work = now(root)?;
     let mut command = work.command();
     comparing(&mut command, "diff");
-    command.arg(match form {
-        DiffFormat::Patch => "--patch",
-        DiffFormat::Stat => "--stat=100",
-    });
-    git::output(command.args(["--cached", &from.commit, "--"]).args(NOT_OURS))
+    git::output(command.args(["--patch", "--cached", &from.commit, "--"]).args(NOT_OURS))
         .with_context(|| compared(from))
 }
 

@@ -7,7 +7,7 @@ use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::LoopArgs;
 use anyhow::Result;
-use ralph_io::git::checkpoint::{self, Checkpoint, DiffFormat};
+use ralph_io::git::checkpoint::{self, Checkpoint};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 
@@ -27,19 +27,6 @@ pub(crate) struct CheckpointArgs {
     /// Checkpoint number [default: the newest]
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: Option<u32>,
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
-/// What the present is compared with.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DiffArgs {
-    /// Checkpoint number [default: the newest]
-    #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
-    number: Option<u32>,
-    /// Show the number of changed lines of each file only
-    #[arg(long)]
-    stat: bool,
     #[command(flatten)]
     which: LoopArgs,
 }
@@ -69,11 +56,10 @@ pub(super) fn one(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
+pub(super) fn diff(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
     let kept = LoopCheckpoints::gather(here, &args.which)?;
     let from = kept.one(args.number)?;
-    let form = if args.stat { DiffFormat::Stat } else { DiffFormat::Patch };
-    let text = checkpoint::diff(&kept.root, from, form).map_err(git_failed)?;
+    let text = checkpoint::diff(&kept.root, from).map_err(git_failed)?;
     if text.is_empty() {
         screen::tell(&format!("nothing has changed since checkpoint {}", from.number));
     } else if std::io::stdout().is_terminal() {
