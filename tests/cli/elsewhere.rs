@@ -16,12 +16,7 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use world::{each, each_in};
-
-/// What a bounded command writes in `/tmp` is lost anyway, and would prove nothing.
-fn beside_the_build() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR"))
-}
+use world::{World, each, each_in};
 
 #[test]
 fn it_sees_other_files_at_their_own_place() {
@@ -132,7 +127,7 @@ fn user_rights_and_working_folder_are_as_outside() {
 
 #[test]
 fn a_folder_that_holds_mounts_is_laid_by_its_parts() {
-    each(|world| {
+    let scene = |world: World| {
         let world = world.file("a", "now").file("deep/sub/b", "now").replaced("a", "start");
         let deep = world.project("deep/sub");
         let Some(_mount) = Mount::over(&deep) else { return };
@@ -146,7 +141,10 @@ fn a_folder_that_holds_mounts_is_laid_by_its_parts() {
             world.plainly("cat a; ls . deep deep/sub"),
             "now.:\na\ndeep\n\ndeep:\nsub\n\ndeep/sub:\nmounted\n"
         );
-    });
+    };
+    each(scene);
+    // Below a tree of the kernel, in a mount of its own.
+    each_in("/dev/shm".as_ref(), scene);
 }
 
 /// A mount that goes with the test; `None` if the user of the tests may not make one.
@@ -174,7 +172,7 @@ impl Drop for Mount {
 
 #[test]
 fn a_server_outside_is_reached_by_its_socket() {
-    each(|world| {
+    each_in(away(), |world| {
         let path = world.path("home/s");
         let server = UnixListener::bind(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
@@ -202,10 +200,15 @@ fn which_files_it_opened_is_reported() {
     });
 }
 
+/// Bounds cover each socket beside the build, and a socket that is gone by then keeps a bounded command from its start.
+fn away() -> &'static Path {
+    Path::new("/var/tmp")
+}
+
 /// Its files are those of the machine: the result is not that of the other files, and shows.
 #[test]
 fn a_daemon_outside_opens_nothing() {
-    each(|world| {
+    each_in(away(), |world| {
         let world = world.file("a", "now").replaced("a", "start");
         let path = world.path("home/s");
         let server = UnixListener::bind(&path).unwrap();
@@ -223,7 +226,7 @@ fn a_daemon_outside_opens_nothing() {
 
 #[test]
 fn bounds_hold_and_show_the_other_files() {
-    each_in(beside_the_build(), |world| {
+    each(|world| {
         let world = world.file("a", "now").file("c", "now").replaced("a", "start").watched("c");
         world.file_at(&world.path("home/.ssh/id_rsa"), "KEY");
         let world = world.bounded();
@@ -241,7 +244,7 @@ fn bounds_hold_and_show_the_other_files() {
 /// `bwrap` binds the folder read-only once more; what is opened there is still seen.
 #[test]
 fn bubblewrap_runs_inside() {
-    each_in(beside_the_build(), |world| {
+    each(|world| {
         let world = world.file("a", "now").replaced("a", "start");
         let line = "bwrap --ro-bind / / --unshare-all --die-with-parent cat a";
         world.run(line).passes().tail("start").opened(&["a"]);

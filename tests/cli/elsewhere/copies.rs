@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 const FORBIDDEN: &str = "RALPH_TEST_NO_OVERLAY";
 
 fn world() -> World {
-    World::new(&std::env::temp_dir(), None).variable(FORBIDDEN, "copy")
+    World::new().variable(FORBIDDEN, "copy")
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_work_tree_is_copied_without_the_file_that_leads_to_its_git_folder() {
 
 #[test]
 fn bounds_hold_in_the_copy() {
-    let world = World::new(super::beside_the_build(), None).variable(FORBIDDEN, "copy").bounded();
+    let world = world().bounded();
     let world = world.file("a", "now").replaced("a", "start");
     let tried = world.run("true");
     if tried.0["ended"] != "Exited(0)" {
@@ -90,7 +90,7 @@ fn a_file_outside_of_the_copy_is_not_touched() {
 
 #[test]
 fn where_nothing_can_be_copied_nothing_runs() {
-    let world = World::new(&std::env::temp_dir(), None).variable(FORBIDDEN, "nowhere");
+    let world = World::new().variable(FORBIDDEN, "nowhere");
     let answer = world.run("true");
     let reason = "a test forbids overlays; a test forbids copies";
     assert_eq!(answer.text("way"), format!("nowhere: {reason}"));
@@ -103,7 +103,7 @@ fn where_a_setting_forbids_overlays_it_is_told_with_what_to_type() {
     const FORBIDS: &str = "exec unshare -Ur sh -c '
         echo 0 >/proc/sys/user/max_user_namespaces || exit
         exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin -- \"$@\"' sh \"$@\"";
-    let world = World::new(&std::env::temp_dir(), None);
+    let world = World::new();
     let tried = world.as_user("unshare".as_ref()).args(["-Ur", "true"]).status();
     if !tried.is_ok_and(|status| status.success()) {
         eprintln!("SKIPPED: no user namespace can be made here");

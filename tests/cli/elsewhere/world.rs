@@ -34,16 +34,20 @@ pub(super) struct World {
 #[derive(Debug)]
 pub(super) struct Answer(pub(super) Value);
 
+/// Beside the build, where an ordinary user can go: a folder for temporary files may be only its owner's. And what a
+/// bounded command writes in `/tmp` is lost anyway, and would prove nothing.
+const HERE: &str = env!("CARGO_TARGET_TMPDIR");
+
 /// Plays a scene for the user of the tests and, if that is root, for an ordinary one. Skipped aloud where
 /// no overlay can be made.
 pub(super) fn each(scene: impl Fn(World)) {
-    each_in(&std::env::temp_dir(), scene);
+    each_in(HERE.as_ref(), scene);
 }
 
 pub(super) fn each_in(folder: &Path, scene: impl Fn(World)) {
     let is_root = rustix::process::geteuid().is_root();
     for user in [None, is_root.then_some(ORDINARY)].into_iter().take(1 + usize::from(is_root)) {
-        let world = World::new(folder, user);
+        let world = World::of(folder, user);
         let tried = world.run("true");
         if tried.0["way"] != "overlay" {
             eprintln!("SKIPPED for {user:?}: no overlay can be made here: {}", tried.0["way"]);
@@ -51,12 +55,17 @@ pub(super) fn each_in(folder: &Path, scene: impl Fn(World)) {
             continue;
         }
         eprintln!("as {user:?}");
-        scene(World::new(folder, user));
+        scene(World::of(folder, user));
     }
 }
 
 impl World {
-    pub(super) fn new(within: &Path, user: Option<u32>) -> World {
+    /// For the user of the tests.
+    pub(super) fn new() -> World {
+        World::of(HERE.as_ref(), None)
+    }
+
+    fn of(within: &Path, user: Option<u32>) -> World {
         let folder = tempfile::tempdir_in(within).unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let world = World {

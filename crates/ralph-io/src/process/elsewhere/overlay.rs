@@ -115,30 +115,39 @@ impl NewRoot {
 
     /// Covers each mount as a whole, as no user namespace allows.
     fn lay_by_mounts(&mut self) {
-        let mut mounts = std::mem::take(&mut self.mounts);
+        let mut mounts = self.mounts.clone();
         mounts.sort();
         mounts.dedup();
         let is_kernels = |path: &PathBuf| KERNELS.iter().any(|kernel| path.starts_with(kernel));
         for path in mounts.iter().filter(|path| !is_kernels(path)) {
             // Another mount can hide one.
             let Ok(about) = path.symlink_metadata() else { continue };
-            match about.is_dir() {
-                true => self.cover(path, &about),
-                false => {
-                    let to = self.inside(path);
-                    self.lay_file(path, &about, &to);
-                }
-            }
+            self.lay_mount(path, &about);
         }
         KERNELS.iter().for_each(|kernel| self.lay_kernels(Path::new(kernel)));
     }
 
-    /// Shows a tree of the kernel, with what a user can write in it covered.
+    fn lay_mount(&mut self, path: &Path, about: &Metadata) {
+        if about.is_dir() {
+            self.cover(path, about);
+        } else {
+            let to = self.inside(path);
+            self.lay_file(path, about, &to);
+        }
+    }
+
+    /// Shows a tree of the kernel, with what a user can write in it covered, and the mounts in that.
     fn lay_kernels(&mut self, path: &Path) {
         let _ = mount_bind_recursive(path, self.inside(path));
-        for writable in below(&self.writable, path).cloned().collect::<Vec<_>>() {
-            if let Ok(about) = writable.metadata() {
-                self.cover(&writable, &about);
+        let writable: Vec<PathBuf> = below(&self.writable, path).cloned().collect();
+        let mut all: Vec<PathBuf> =
+            writable.iter().flat_map(|writable| below(&self.mounts, writable)).cloned().collect();
+        all.extend(writable);
+        all.sort();
+        all.dedup();
+        for path in all {
+            if let Ok(about) = path.metadata() {
+                self.lay_mount(&path, &about);
             }
         }
     }
