@@ -349,14 +349,18 @@ impl<'a> Source<'a> {
     /// The values of tests that are rows of a table: `{1, 2, 3},`, `("a", 1),`.
     fn rows(&self) -> Vec<Literal> {
         let mut found = Vec::new();
+        let mut start = 0;
         for line in self.tokens.split(|token| token.kind == TokenKind::Break) {
-            let (Some(first), Some(last)) = (line.first(), line.last()) else { continue };
-            let of = |token: &Token| &self.text[token.range.clone()];
-            let is_row = matches!(of(first), "{" | "(" | "[") && of(last) == ",";
-            let Some(start) = self.tokens.iter().position(|token| token == first) else { continue };
-            let literals: Vec<usize> =
-                (start..start + line.len()).filter(|at| self.may_be_expected(*at)).collect();
-            if is_row && literals.len() > 1 {
+            let places = start..start + line.len();
+            start = places.end + 1;
+            let Some(last) = places.end.checked_sub(1).filter(|_| !line.is_empty()) else {
+                continue;
+            };
+            if !matches!(self.of(places.start), "{" | "(" | "[") || self.of(last) != "," {
+                continue;
+            }
+            let literals: Vec<usize> = places.filter(|at| self.may_be_expected(*at)).collect();
+            if literals.len() > 1 {
                 found.extend(literals.last().and_then(|at| self.literal(*at)));
             }
         }

@@ -177,7 +177,7 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus) -> String {
             let run = seen.clean.as_ref().unwrap_or(&nothing);
             format!("fails in a clean copy: {}", failed_names(run))
         }
-        ReceiptStatus::Kept => "passes without your change, too".to_owned(),
+        ReceiptStatus::Kept => "passes without the change, too".to_owned(),
         ReceiptStatus::NotCompared => format!("passes; not compared: {}", not_compared(criterion)),
         ReceiptStatus::Holds if criterion.receipt.as_ref().is_some_and(|one| one.by.proves()) => {
             "holds".to_owned()
@@ -224,7 +224,7 @@ pub fn named(state: &LoopState) -> Vec<String> {
                 n => counted(size(n), "test", "tests"),
             };
             let names = if run.failing.is_empty() { run.why.clone() } else { quoted(run) };
-            let by = judged(state, &refusal(criterion, Refusable::TestsChanged));
+            let by = excused(state, criterion, Refusable::TestsChanged);
             lines.push(format!("{id}: {tests} changed{by}: {names}."));
         }
         if let Some(run) = seen.broken.as_ref().filter(|run| !run.unnoticed.is_empty()) {
@@ -245,10 +245,15 @@ pub fn named(state: &LoopState) -> Vec<String> {
     lines
 }
 
-fn judged(state: &LoopState, about: &str) -> &'static str {
-    match state.judgements.iter().any(|one| one.about == about && one.holds) {
-        true => ", reviewed",
-        false => ", accepted",
+/// Who excused it; empty if nobody did.
+fn excused(state: &LoopState, criterion: &Criterion, what: Refusable) -> &'static str {
+    let about = refusal(criterion, what);
+    if criterion.accepted.contains(&about) {
+        ", accepted"
+    } else if state.judgements.iter().any(|one| one.about == about && one.holds) {
+        ", reviewed"
+    } else {
+        ""
     }
 }
 

@@ -224,6 +224,7 @@ fn what_changed(change: &Change) -> Option<String> {
         (change.configuration, "configuration"),
         (change.documents, "documents"),
         (change.dependencies, "dependencies"),
+        (change.submodules.len(), "submodules"),
     ];
     let kinds = kinds.into_iter().filter(|(n, _)| *n > 0);
     let (count, names) = kinds.fold((0, Vec::new()), |(sum, mut names), (n, name)| {

@@ -51,9 +51,6 @@ pub struct Observation {
     pub read_nothing: bool,
     /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// File in the loop's `receipts/` with the output.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub output_file: String,
 }
 
 from_json!(Observation {
@@ -66,8 +63,7 @@ from_json!(Observation {
     noticed,
     unnoticed,
     read_nothing,
-    duration_ms,
-    output_file
+    duration_ms
 });
 
 /// All that was observed about a criterion.
@@ -148,7 +144,9 @@ from_json!(Change {
 impl Change {
     /// True if no file of the tree differs from the start.
     pub fn is_empty(&self) -> bool {
-        self.code + self.tests + self.configuration + self.documents + self.dependencies == 0
+        let files =
+            self.code + self.tests + self.configuration + self.documents + self.dependencies;
+        files + self.submodules.len() == 0
     }
 }
 

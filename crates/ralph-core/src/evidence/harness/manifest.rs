@@ -35,7 +35,7 @@ fn is_list(name: &str) -> bool {
         || is_text && (name.starts_with("requirements") || name.starts_with("constraints"))
 }
 
-/// Parts a manifest; `None` if it is none, or cannot be read.
+/// Parts a manifest; `None` for another file, and for one that cannot be read.
 pub(super) fn original(
     path: &str,
     (start, now): (&str, &str),

@@ -73,20 +73,12 @@ pub enum FromWhen {
     Before,
 }
 
-const MET: [ReceiptStatus; 5] = [
-    ReceiptStatus::Holds,
-    ReceiptStatus::Proven,
-    ReceiptStatus::Kept,
-    ReceiptStatus::NotCompared,
-    ReceiptStatus::Reviewed,
-];
-
 impl Worth {
     /// Rates the word of a status. An unknown word from another version counts as a failure.
     pub fn of(word: &str) -> Worth {
         let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
-            () if MET.into_iter().any(is) => Worth::Holds,
+            () if ReceiptStatus::MET.into_iter().any(is) => Worth::Holds,
             // Journals of older versions have the second word.
             () if is(ReceiptStatus::NotRun) || word == "never_run" => Worth::Never,
             () if is(ReceiptStatus::Stale) || is(ReceiptStatus::Flaky) => Worth::Stale,
