@@ -3,7 +3,7 @@
 //! An unreadable loop is listed with the reason, never left out. Nothing is run or changed: a
 //! receipt is compared with the present tree, and shown as stale if the tree has changed.
 
-mod criteria;
+pub(super) mod criteria;
 mod document;
 pub(super) mod looked;
 pub(super) mod shared;

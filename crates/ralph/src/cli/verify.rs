@@ -1,5 +1,6 @@
 //! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
 
+use crate::cli::status::criteria::worth;
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -326,16 +327,8 @@ impl Watcher for VerifyDisplay {
         if let (Some(whole), false) = (&self.whole, standing == ReceiptStatus::Flaky) {
             whole.inc(1);
         }
-        let shown = phrases::spaced(standing.as_str());
-        let (word, colour) = match standing {
-            ReceiptStatus::Holds => ("holds", Colour::Green),
-            ReceiptStatus::Proven => ("proven", Colour::Green),
-            ReceiptStatus::Reviewed => ("reviewed", Colour::Green),
-            ReceiptStatus::Kept | ReceiptStatus::NotCompared => (shown.as_str(), Colour::Yellow),
-            ReceiptStatus::Flaky => ("flaky", Colour::Yellow),
-            _ => (shown.as_str(), Colour::Red),
-        };
-        self.say(criterion, word, colour, &account(criterion));
+        let word = phrases::spaced(standing.as_str());
+        self.say(criterion, &word, worth(standing), &account(criterion));
     }
 
     fn again(&self, criterion: &Criterion, why: &str) {

@@ -66,7 +66,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         ReceiptStatus::Reviewed => {
             vec![why.strip_prefix("is reviewed: ").unwrap_or(&why).to_owned()]
         }
-        ReceiptStatus::Holds => {
+        ReceiptStatus::Holds | ReceiptStatus::Proven => {
             let ran = tests.map(|n| format!("{n} {} ran", one_or_many(n)));
             ran.into_iter().chain((!one.is_proven(criterion)).then_some(why)).collect()
         }
@@ -101,11 +101,12 @@ fn one_or_many(n: u64) -> &'static str {
     if n == 1 { "test" } else { "tests" }
 }
 
-fn worth(standing: ReceiptStatus) -> Colour {
+pub(in crate::cli) fn worth(standing: ReceiptStatus) -> Colour {
+    use ReceiptStatus::{Flaky, Holds, Kept, NotCompared, NotRun, Proven, Reviewed, Stale};
     match standing {
-        ReceiptStatus::Holds | ReceiptStatus::Reviewed => Colour::Green,
-        ReceiptStatus::NotRun => Colour::Dim,
-        ReceiptStatus::Stale | ReceiptStatus::Flaky => Colour::Yellow,
+        Holds | Proven | Reviewed => Colour::Green,
+        NotRun => Colour::Dim,
+        Kept | NotCompared | Stale | Flaky => Colour::Yellow,
         _ => Colour::Red,
     }
 }

@@ -203,6 +203,7 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let (word, tone) = match standing {
         // Only the tree could show whether it still holds.
         ReceiptStatus::Holds => ("held", TextTone::Good),
+        ReceiptStatus::Proven => ("proven", TextTone::Good),
         ReceiptStatus::Reviewed => ("reviewed", TextTone::Good),
         ReceiptStatus::Failed => ("failed", TextTone::Wrong),
         ReceiptStatus::TimedOut => ("timed out", TextTone::Wrong),
@@ -213,8 +214,12 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let tests = receipt.and_then(|receipt| receipt.tests_run);
     let note = match (standing, tests) {
         (ReceiptStatus::NotRun, _) => String::new(),
-        (ReceiptStatus::Holds, Some(n)) => counted(n as usize, "test", "tests"),
-        (ReceiptStatus::Holds | ReceiptStatus::Reviewed, _) => String::new(),
+        (ReceiptStatus::Holds | ReceiptStatus::Proven, Some(n)) => {
+            counted(n as usize, "test", "tests")
+        }
+        (ReceiptStatus::Holds | ReceiptStatus::Proven | ReceiptStatus::Reviewed, _) => {
+            String::new()
+        }
         (other, _) => completion_feedback::why(criterion, other, &[]),
     };
     let decided_by = criterion.decided_by_quoted();
