@@ -43,5 +43,6 @@ mod upgrade;
 mod waiting;
 mod worked;
 mod workers;
+mod worth;
 
 use ralph_test_support::{executables, orchestrated, planning, session as world};

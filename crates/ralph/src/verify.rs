@@ -235,6 +235,16 @@ impl<'a> VerifyWork<'a> {
         due.filter(has_command).cloned().collect()
     }
 
+    /// Changes the state on the disk, and reads it anew.
+    fn update(&mut self, change: impl FnOnce(&mut LoopState)) -> Result<()> {
+        let updated = self.file.update(|state| {
+            change(state);
+            state.clone()
+        })?;
+        self.state = updated.context("the loop is gone")?;
+        Ok(())
+    }
+
     /// What the criterion's last run shows, without the observations.
     fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
@@ -252,7 +262,7 @@ impl<'a> VerifyWork<'a> {
             return false;
         };
         let had = Duration::from_millis(receipt.duration_ms);
-        // A few seconds more, as the trees are read faster or slower, change nothing.
+        // The trees are read faster or slower, which is no time worth a new run.
         self.time_for_one() > had + had / 20
     }
 

@@ -11,6 +11,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
+use ralph_core::evidence::receipt::{self, ReceiptStatus};
 
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
@@ -34,6 +35,11 @@ pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
 pub(crate) fn accept(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
+    let has_changed_tests = found
+        .state
+        .acceptance_criteria
+        .iter()
+        .any(|one| receipt::standing(one, None) == ReceiptStatus::TestsChanged);
     let taken = found.file.update(|state| {
         let taken = pinned::accept(state, here.now);
         (taken, state.clone())
@@ -51,7 +57,7 @@ pub(crate) fn accept(args: &Args) -> Result<Exit> {
     note(&here, &found.file, &state, ("criteria accept", "accepted"), &why);
     lines.push(visible(&why));
     screen::print(&lines.join("\n"))?;
-    if taken.iter().any(|one| one.contains("changed tests")) {
+    if has_changed_tests {
         diff::show(&found, true)?;
     }
     Ok(Exit::Done)

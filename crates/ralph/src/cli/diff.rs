@@ -4,9 +4,8 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::verify::observe;
+use crate::verify::observe::Start;
 use anyhow::{Context, Result};
-use ralph_core::evidence::harness;
 use ralph_io::git::checkpoint;
 use ralph_io::store::checks;
 use std::io::IsTerminal;
@@ -44,15 +43,18 @@ pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<()> {
             "the start of this loop was not kept: the project is in no git repository",
         )
     })?;
-    let changed = checkpoint::changed_files(&start.root, &start.tree, None);
-    let changed = changed.context("could not compare with the start of the loop")?;
-    let mut paths: Vec<String> = changed.into_iter().map(|(path, _)| path).collect();
-    if only_tests {
-        let before = checkpoint::files_of(&start.root, &start.tree)?;
-        let around =
-            harness::Around { named: &[], start: &before, now: &before, toml: observe::read_toml };
-        paths.retain(|path| harness::kind(path, &around) == harness::Kind::Harness);
-    }
+    let paths = match only_tests {
+        true => {
+            let start = Start::read(found.file.folder(), &found.state);
+            let start = start.map_err(|reason| refused(Exit::No, reason.why))?;
+            start.changed_harness(&found.state.acceptance_criteria)
+        }
+        false => {
+            let changed = checkpoint::changed_files(&start.root, &start.tree, None);
+            let changed = changed.context("could not compare with the start of the loop")?;
+            changed.into_iter().map(|(path, _)| path).collect()
+        }
+    };
     if paths.is_empty() {
         let what = if only_tests { "no test has changed" } else { "nothing has changed" };
         screen::tell(&format!("{what} since the start of the loop"));

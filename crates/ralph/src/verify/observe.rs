@@ -5,11 +5,11 @@
 
 mod start;
 
-pub(crate) use start::read_toml;
+pub(crate) use start::Start;
 
 use super::round::VerifyRound;
 use super::{Pace, VerifyWork, Watcher};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ralph_core::evidence::harness::{self, Parted, SeenFile};
 use ralph_core::evidence::literals::{self, Candidate, Literal};
 use ralph_core::evidence::observed::{self, Judged, RunFacts, WhatWasRead};
@@ -22,7 +22,7 @@ use ralph_io::process::clock;
 use ralph_io::process::command::{CommandEnd, CommandOrder};
 use ralph_io::process::elsewhere::{self, ElsewhereRun, OtherFile, OtherFiles, OtherForm, Way};
 use ralph_io::store::receipts;
-use start::{NoStart, Start};
+use start::NoStart;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -58,11 +58,11 @@ pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watc
     if all.is_empty() || !all.iter().all(has_passed) {
         return Ok(());
     }
-    let start = match Start::read(work) {
+    let start = match Start::read(work.file.folder(), &work.state) {
         Ok(start) => start,
         Err(reason) => return not_compared(work, &all, &reason),
     };
-    work.change = Some(start.change(work, &all));
+    work.change = Some(start.change(&all));
     Observer { work, watcher, start, way: None, spent: 0, is_unfinished: false, clean }.run(all)
 }
 
@@ -88,17 +88,14 @@ fn store(work: &mut VerifyWork<'_>, criterion: &Criterion, observed: Observed) -
         work.shown.insert(criterion.id.clone(), observed);
         return Ok(());
     }
-    let updated = work.file.update(|state| {
+    work.update(|state| {
         let same = |one: &&mut Criterion| {
             one.id == criterion.id && one.verification_command == criterion.verification_command
         };
         if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
             one.observed = observed;
         }
-        state.clone()
-    })?;
-    work.state = updated.context("the loop is gone")?;
-    Ok(())
+    })
 }
 
 /// One kind of observation. Returns false if no time is left for it.
@@ -157,7 +154,7 @@ impl Observer<'_, '_> {
     }
 
     fn criterion(&mut self, criterion: Criterion, may_leave_out: bool) -> Result<()> {
-        let named = self.start.named(self.work, &criterion);
+        let named = self.start.named(&criterion);
         let parted = self.start.part(&named, &self.work.state.tests_may_change);
         let tree = self.work.trees.id_for(&criterion.paths);
         if criterion.observed.tree == tree && !is_flaky(&criterion.observed) {
@@ -211,8 +208,8 @@ impl Observer<'_, '_> {
     fn done(&mut self, subject: Subject) -> Result<()> {
         let seen = Observed { tree: subject.tree, ..subject.seen };
         store(self.work, &subject.criterion, seen)?;
-        let now = self.work.state.acceptance_criteria.iter();
-        let now = now.clone().find(|one| one.id == subject.criterion.id);
+        let mut now = self.work.state.acceptance_criteria.iter();
+        let now = now.find(|one| one.id == subject.criterion.id);
         if let Some(criterion) = now {
             let receipt = criterion.receipt.as_ref();
             let shown = receipt.map(|receipt| observed::shown(criterion, receipt));
@@ -695,11 +692,7 @@ impl Observer<'_, '_> {
                     == ReceiptStatus::Holds
         });
         if all_pass {
-            let updated = self.work.file.update(|state| {
-                state.held_together = key;
-                state.clone()
-            })?;
-            self.work.state = updated.context("the loop is gone")?;
+            self.work.update(|state| state.held_together = key)?;
         }
         Ok(())
     }
@@ -731,12 +724,7 @@ impl Observer<'_, '_> {
         if self.work.state.observing == what || self.work.by == CriterionRunner::Command {
             return Ok(());
         }
-        let updated = self.work.file.update(|state| {
-            what.clone_into(&mut state.observing);
-            state.clone()
-        })?;
-        self.work.state = updated.context("the loop is gone")?;
-        Ok(())
+        self.work.update(|state| what.clone_into(&mut state.observing))
     }
 }
 

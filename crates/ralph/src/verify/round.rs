@@ -2,7 +2,7 @@
 
 use super::trees::within;
 use super::{Pace, VerifyWork, Watcher};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::evidence::tests_run::TestsRun;
 use ralph_core::shell::vacuous;
@@ -139,7 +139,7 @@ pub(super) fn record(
     receipt::note_turn(&mut judged, |held_on| {
         work.trees.regression(work.state.checkpoint.as_ref(), held_on, &paths)
     });
-    let updated = work.file.update(|state| {
+    work.update(|state| {
         let same = |one: &&mut Criterion| {
             one.id == judged.id
                 && one.verification_command == judged.verification_command
@@ -148,9 +148,7 @@ pub(super) fn record(
         if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
             one.clone_from(&judged);
         }
-        state.clone()
     })?;
-    work.state = updated.context("the loop is gone")?;
     let standing = work.standing(&judged);
     watcher.ended(&judged, standing);
     if standing == ReceiptStatus::Flaky {

@@ -1,29 +1,33 @@
 //! What has changed since the start of a loop, parted into harness and code.
 
-use super::super::VerifyWork;
 use anyhow::Result;
 use ralph_core::evidence::harness::{self, Around, Kind, Parted, SeenFile, Versions};
 use ralph_core::evidence::pinned;
-use ralph_core::state::{Change, Criterion};
+use ralph_core::project::settings::Settings;
+use ralph_core::state::{Change, Criterion, LoopState};
+use ralph_core::text::globs;
 use ralph_io::git::checkpoint::{self, ChangedSince, FileForm, FileKind};
 use ralph_io::store::checks;
 use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Test files of which it is asked whether the command reads them.
 const WATCHED: usize = 2_000;
 
 /// Why nothing can be compared with the start.
-pub(super) struct NoStart {
-    pub(super) why: String,
+pub(crate) struct NoStart {
+    pub(crate) why: String,
     /// True if the loop has kept a start.
     pub(super) was_kept: bool,
 }
 
 /// The start of the loop, and what has changed since.
-pub(super) struct Start {
+pub(crate) struct Start {
     /// The top of the work tree.
     pub(super) top: PathBuf,
+    /// The project's folder, relative to the top.
+    below: PathBuf,
     pub(super) tree: String,
     pub(super) files: Vec<ChangedSince>,
     /// All files at the start and now, relative to the top.
@@ -32,13 +36,19 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn read(work: &VerifyWork<'_>) -> std::result::Result<Start, NoStart> {
-        let Some(start) = checks::start_of(work.file.folder()) else {
+    pub(crate) fn read(
+        loop_folder: &Path,
+        state: &LoopState,
+    ) -> std::result::Result<Start, NoStart> {
+        let Some(start) = checks::start_of(loop_folder) else {
             let why = "the project is in no git repository".to_owned();
             return Err(NoStart { why, was_kept: false });
         };
         let read = || -> Result<Start> {
-            let files = checkpoint::changed_since_start(&start.root, &start.tree)?;
+            let mut files = checkpoint::changed_since_start(&start.root, &start.tree)?;
+            // What makes no receipt stale is no change either.
+            let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
+            files.retain(|file| !matches_any(&ignore, file));
             let before = checkpoint::files_of(&start.root, &start.tree)?;
             let mut now = before.clone();
             for file in &files {
@@ -48,8 +58,10 @@ impl Start {
                     None => now.remove(&path),
                 };
             }
+            let below = Path::new(&state.project_root).strip_prefix(&start.root);
+            let below = below.unwrap_or(Path::new("")).to_owned();
             let (top, tree) = (start.root.clone(), start.tree.clone());
-            Ok(Start { top, tree, files, before, now })
+            Ok(Start { top, below, tree, files, before, now })
         };
         read().map_err(|error| NoStart { why: format!("{error:#}"), was_kept: true })
     }
@@ -59,10 +71,9 @@ impl Start {
     }
 
     /// The paths of the repository that a criterion's command names.
-    pub(super) fn named(&self, work: &VerifyWork<'_>, criterion: &Criterion) -> Vec<String> {
-        let below = work.root.strip_prefix(&self.top).unwrap_or(Path::new(""));
+    pub(super) fn named(&self, criterion: &Criterion) -> Vec<String> {
         let named = pinned::named_paths(&criterion.verification_command).into_iter();
-        named.map(|path| below.join(path).to_string_lossy().into_owned()).collect()
+        named.map(|path| self.below.join(path).to_string_lossy().into_owned()).collect()
     }
 
     /// Parts each changed file. A new file that the command asks for is the work itself, and so is one that is harness only
@@ -83,8 +94,8 @@ impl Start {
         parted.map(|(file, one)| if is_work(file) { as_code(file, one) } else { one }).collect()
     }
 
-    pub(super) fn change(&self, work: &VerifyWork<'_>, criteria: &[Criterion]) -> Change {
-        let named: Vec<String> = criteria.iter().flat_map(|one| self.named(work, one)).collect();
+    pub(super) fn change(&self, criteria: &[Criterion]) -> Change {
+        let named: Vec<String> = criteria.iter().flat_map(|one| self.named(one)).collect();
         let mut change = Change::default();
         for (file, parted) in self.files.iter().zip(self.part(&named, &[])) {
             let path = file.path.to_string_lossy();
@@ -109,6 +120,14 @@ impl Start {
         change
     }
 
+    /// The changed files that belong to the harness, as a whole or in part, relative to the top.
+    pub(crate) fn changed_harness(&self, criteria: &[Criterion]) -> Vec<String> {
+        let named: Vec<String> = criteria.iter().flat_map(|one| self.named(one)).collect();
+        let all = self.files.iter().zip(self.part(&named, &[]));
+        let harness = all.filter(|(_, parted)| parted.harness_changed);
+        harness.map(|(file, _)| file.path.to_string_lossy().into_owned()).collect()
+    }
+
     /// Test files of the work tree, to learn which of them a command reads.
     pub(super) fn tests(&self) -> Vec<String> {
         let tests = self.now.iter().filter(|path| harness::is_test_file(path));
@@ -125,17 +144,14 @@ fn part(file: &ChangedSince, around: &Around<'_>, may_change: &[String]) -> Part
     let (start, now) = (content(&file.start), content(&file.now));
     let versions = Versions { start: start.as_deref(), now: now.as_deref() };
     let parted = harness::part(&path, versions, around);
-    match may_change
-        .iter()
-        .any(|glob| ralph_core::text::globs::ignores(glob.as_bytes(), path.as_bytes()))
-    {
+    match matches_any(may_change, file) {
         true => Parted { original_tests: SeenFile::AsNow, ..parted },
         false => parted,
     }
 }
 
 /// Parses a manifest, for the core, which has no parser of TOML.
-pub(crate) fn read_toml(text: &str) -> Option<serde_json::Value> {
+fn read_toml(text: &str) -> Option<serde_json::Value> {
     toml::from_str(text).ok()
 }
 
@@ -153,6 +169,11 @@ fn as_code(file: &ChangedSince, parted: Parted) -> Parted {
         without_change,
         ..parted
     }
+}
+
+fn matches_any(patterns: &[String], file: &ChangedSince) -> bool {
+    let path = file.path.as_os_str().as_bytes();
+    patterns.iter().any(|pattern| globs::ignores(pattern.as_bytes(), path))
 }
 
 fn is_submodule(file: &ChangedSince) -> bool {

@@ -1,0 +1,152 @@
+//! What a criterion is worth, by runs on other files: in `ralph try`, and at a request with `[evidence] observe`.
+
+use crate::world::World;
+use serde_json::{Value, json};
+
+const TOKEN: &str = "RALPH_COMPLETE";
+
+const ADD: &str = "add() { echo $(($1 + $2)); }\n";
+
+/// Prints TAP.
+const LIB: &str = ". ./math.sh
+n=0 bad=0
+assert_equal() {
+  n=$((n + 1))
+  if [ \"$2\" = \"$3\" ]; then echo \"ok $n - $1\"; else echo \"not ok $n - $1\"; bad=1; fi
+}
+";
+
+fn tests(lines: &str) -> String {
+    format!(". tests/lib.sh\n{lines}echo \"1..$n\"\nexit $bad\n")
+}
+
+const ADDS: &str = "assert_equal adds \"$(add 1 2)\" 3\n";
+const DOUBLES: &str = "assert_equal doubles \"$(double 4)\" 8\n";
+
+const FIGURES: &str = "sh tests/run.sh: 2 tests pass; 1 of them fails without the change; the original one still passes";
+
+/// A loop over a project whose one test passes.
+fn looping(settings: &str) -> World {
+    let world = World::new();
+    world.settings(settings);
+    world.write("math.sh", ADD);
+    world.write("tests/lib.sh", LIB);
+    world.write("tests/run.sh", &tests(ADDS));
+    world.git("add .");
+    world.git("commit -q -m tests");
+    world.start("--ac 'the tests pass=sh tests/run.sh'");
+    world
+}
+
+fn observing() -> World {
+    looping("[evidence]\nobserve = true\n")
+}
+
+/// The function that the loop is to add.
+fn double(world: &World) {
+    world.write("math.sh", &format!("{ADD}double() {{ echo $(($1 * 2)); }}\n"));
+}
+
+/// The state that `ralph try` finds, and what it prints.
+#[track_caller]
+fn tried(world: &World) -> (String, String) {
+    let printed = world.ralph(&["try", "--json"]).text;
+    let document = printed.find('{').map(|at| &printed[at..]);
+    let all: Value = serde_json::from_str(document.unwrap_or_default()).unwrap();
+    let word = all["criteria"][0]["state"].as_str().unwrap().to_owned();
+    (word, world.ralph(&["try"]).text)
+}
+
+#[test]
+fn try_tells_what_the_criterion_is_worth_and_proves_nothing() {
+    let world = looping("");
+    double(&world);
+    let (word, told) = tried(&world);
+    assert_eq!(word, "kept", "{told}");
+    assert!(told.contains("sh tests/run.sh: 1 test passes, without the change, too"), "{told}");
+
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    let (word, told) = tried(&world);
+    assert_eq!(word, "proven", "{told}");
+    assert!(told.contains(FIGURES), "{told}");
+    assert_eq!(world.state()["acceptance_criteria"][0]["verified"], json!(false));
+    assert_eq!(world.git_says("status --short"), " M math.sh\n M tests/run.sh\n");
+}
+
+#[test]
+fn a_test_that_was_changed_to_pass_and_one_that_cannot_fail_are_named() {
+    let world = looping("");
+    world.write("math.sh", "add() { echo $(($1 - $2)); }\n");
+    world.write("tests/run.sh", &tests("assert_equal adds \"$(add 1 2)\" -1\n"));
+    let (word, told) = tried(&world);
+    assert_eq!(word, "tests_changed", "{told}");
+    assert!(told.contains("`adds` fails in its original form"), "{told}");
+    let changed = world.ralph(&["diff", "--tests"]).text;
+    assert!(changed.contains("-assert_equal adds") && !changed.contains("math.sh"), "{changed}");
+    assert!(world.ralph(&["diff"]).text.contains("math.sh"));
+
+    double(&world);
+    world.write("tests/lib.sh", &LIB.replace("[ \"$2\" = \"$3\" ]", "true"));
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    let (word, told) = tried(&world);
+    assert_eq!(word, "cannot_fail", "{told}");
+    assert!(told.contains("was changed to a wrong value"), "{told}");
+}
+
+#[test]
+fn a_change_that_no_test_sees_is_refused_once_and_then_ends_without_proof() {
+    let world = observing();
+    double(&world);
+    let refused = world.step(&world.stop(TOKEN));
+    assert!(refused.contains("they pass without your change, too"), "{refused}");
+    world.tool("Read", json!({"file_path": world.project().join("math.sh")}));
+    world
+        .stop(TOKEN)
+        .ends("Ralph: done, without proof: nothing broke, and no test sees the change");
+    assert_eq!(world.ending(), "complete_unverified");
+}
+
+#[test]
+fn nothing_that_was_changed_proves_nothing_and_an_ignored_result_is_no_change() {
+    let world = observing();
+    world.edit_state(|state| state["settings"]["receipt_ignore"] = json!(["*.log"]));
+    world.write("run.log", "passed\n");
+    let refused = world.step(&world.stop(TOKEN));
+    assert!(refused.contains("nothing was changed since the start"), "{refused}");
+}
+
+#[test]
+fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
+    let world = observing();
+    double(&world);
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    world.stop(TOKEN).ends(FIGURES);
+    assert_eq!(world.ending(), "complete");
+    let observed = &world.archived()[0]["acceptance_criteria"][0]["observed"];
+    assert_eq!(observed["without"]["outcome"], "failed");
+    assert_eq!(observed["original"]["outcome"], "passed");
+    assert_eq!(observed["broken"]["noticed"].as_array().unwrap().len(), 2, "{observed}");
+}
+
+/// The user accepts at once all that stands in the way of one criterion.
+#[test]
+fn only_the_user_accepts_changed_tests_and_the_ending_says_so() {
+    let mut world = observing();
+    world.write("math.sh", "add() { echo $(($1 - $2)); }\n");
+    world.write("tests/lib.sh", &LIB.replace("[ \"$2\" = \"$3\" ]", "true"));
+    world.write("tests/run.sh", &tests("assert_equal subtracts \"$(add 1 2)\" -1\n"));
+    let refused = world.step(&world.stop(TOKEN));
+    assert!(refused.contains("passes only with changed tests"), "{refused}");
+    world.tool("Read", json!({"file_path": world.project().join("math.sh")}));
+    world.stop(TOKEN);
+    assert_eq!(world.standing(), "paused 1/25 blocked_on_human");
+
+    let told = world.elsewhere(&["accept"]).text;
+    assert!(told.contains("the changed tests; in their original form: `adds`"), "{told}");
+    assert!(told.contains("-assert_equal adds"), "the diff is at hand: {told}");
+    assert_eq!(world.state()["acceptance_criteria"][0]["accepted"].as_array().unwrap().len(), 2);
+    world.prompt = "prompt-2".to_owned();
+    world.type_command("ralph", "");
+    world.stop(TOKEN).ends("1 test changed, accepted");
+    assert_eq!(world.ending(), "complete");
+}
