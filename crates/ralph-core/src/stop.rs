@@ -377,7 +377,8 @@ fn completed(state: &mut LoopState, seen: &StopInputs) -> Requested {
         }
         Answer::Unfinished(why) => {
             state.refused = why;
-            Requested::Unfinished
+            // A request that counts no turn must not pass a limit of time or cost.
+            if is_last { Requested::Nothing } else { Requested::Unfinished }
         }
         Answer::Refused(_) | Answer::NotMet => Requested::Nothing,
     }

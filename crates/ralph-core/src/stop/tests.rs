@@ -185,6 +185,21 @@ fn request_on(tree: &str) -> StopInputs {
     StopInputs { proof, ..seen("RALPH_COMPLETE") }
 }
 
+#[test]
+fn unfinished_observations_count_no_turn_and_pass_no_limit() {
+    let mut request = request_on("t");
+    if let Some(proof) = &mut request.proof {
+        proof.observed = true;
+        proof.unfinished = "0 of 1 criterion checked; ask again".to_owned();
+    }
+    let mut state = proven(green());
+    assert_eq!(decide(&mut state, &request), "go on");
+    assert_eq!(state.iteration, 3, "Ralph's own work is no turn");
+    state.limits.max_minutes = 10;
+    request.now = "2026-01-01T00:10:00Z".parse().unwrap();
+    assert_eq!(decide(&mut state, &request), "ended: budget");
+}
+
 fn green() -> Receipt {
     Receipt { passed: true, exit_code: Some(0), ..Receipt::default() }
 }
