@@ -70,6 +70,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
+    if clean == Some(true) && Settings::of(&found.state).evidence().clean.is_none() {
+        let why = "`--clean` needs the command that prepares the copy: `clean = \"npm ci\"` below `[evidence]` in \
+                   your settings or in the project's, see docs/evidence.md";
+        return Err(refused(Exit::Usage, why));
+    }
     if found.state.acceptance_criteria.is_empty() {
         let message = "the loop has no criteria to run; to add one, pause the loop and type \
                        /ralph --ac 'DESCRIPTION=COMMAND'";

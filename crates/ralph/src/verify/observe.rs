@@ -422,8 +422,9 @@ impl Observer<'_, '_> {
         if is_made(&subject.seen.clean, &key) {
             return Ok(true);
         }
+        // Only what git ignores: new files that are in no commit yet are the work itself.
         let command = format!(
-            "HOME=$(mktemp -d) && export HOME && (cd {top} && git clean -xfdq && {{ {clean}\n}}) || exit {NOT_MADE}\n{command}",
+            "HOME=$(mktemp -d) && export HOME && (cd {top} && git clean -Xfdq && {{ {clean}\n}}) || exit {NOT_MADE}\n{command}",
             top = quoted(&self.start.top),
             command = subject.criterion.verification_command,
         );
