@@ -271,9 +271,27 @@ impl<'a> Source<'a> {
         if is_negative || !(compares || is_eq) {
             return None;
         }
+        if self.syntax.is_shell && says_assert(self.of(start)) {
+            return self.expected_argument(start, end);
+        }
         let end = self.without_message(start, end);
         let last = (start + 1..end).rev().find(|at| self.may_be_expected(*at))?;
         self.literal(last)
+    }
+
+    /// The expected value of a shell function such as `assert_equal TITLE "$(command)" 3`: one of its last two arguments. What
+    /// stands before them is a title.
+    fn expected_argument(&self, start: usize, end: usize) -> Option<Literal> {
+        let is_bare = |at: usize| {
+            let word = self.of(at);
+            self.kind(at) == Some(TokenKind::Word) && !word.contains('$') && !word.starts_with('-')
+        };
+        let last = end.checked_sub(1).filter(|last| *last > start)?;
+        if is_bare(last) {
+            return self.literal(last);
+        }
+        let mut of_two = (start + 1..end).rev().take(2);
+        self.literal(of_two.find(|at| self.may_be_expected(*at))?)
     }
 
     /// The end of an assertion without its message or tolerance.

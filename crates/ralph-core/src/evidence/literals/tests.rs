@@ -51,6 +51,11 @@ fn the_last_value_of_an_assertion_is_the_expected_one() {
     );
     check("tests/run.sh", "test \"$(./a)\" = ok\n", &[("ok", "oq")]);
     check("tests/run.sh", "./a | grep -q \"one two\"\n", &[("\"one two\"", "\"one twq\"")]);
+    // A title is not what is expected.
+    check("tests/run.sh", "assert_equal \"adds\" \"$(add 1 2)\" 3\n", &[("3", "4")]);
+    check("tests/run.sh", "assert_equal \"adds\" \"$(add 1 2)\" x3\n", &[("x3", "x4")]);
+    check("tests/run.sh", "assert_equal \"adds\" 3 \"$(add 1 2)\"\n", &[("3", "4")]);
+    check("tests/run.sh", "assert_equal \"adds\" \"$(add 1 2)\" \"$wanted\"\n", &[]);
 }
 
 #[test]
