@@ -5,6 +5,7 @@
 
 mod check;
 mod client;
+mod elsewhere;
 mod executables;
 mod firing;
 mod fix;
@@ -104,6 +105,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.extend(settings::check_sandbox(&settings, places));
     checks.extend(path::check(&settings, places));
     checks.push(home::check(places.ralph.root()));
+    checks.push(elsewhere::check(&places.current));
     checks.extend(states::check(&loops));
     checks.extend(orphans::check(&loops, places));
     checks.push(worktrees::check(&loops));
