@@ -102,7 +102,7 @@ fn rounds_are_counted_and_the_next_build_goes_on() {
     assert!(printed.stdout.contains("\n1 of 2 tasks done; 1 round, "), "{printed:?}");
     let printed = world.ralph(&["build"]);
     assert_eq!((printed.exit, n_called(&world)), (0, 2), "{printed:?}");
-    assert!(printed.stdout.contains("Ralph: done. "), "{printed:?}");
+    assert!(printed.stdout.contains("Ralph: done in "), "{printed:?}");
     assert!(world.loop_ids().is_empty());
 }
 
@@ -111,7 +111,7 @@ fn the_last_round_that_is_asked_for_may_complete_the_loop() {
     let world = world(&[("T-1", &[])], &format!("{INIT}\n{CLOSES}\ntouch made\n{DONE}"));
     let printed = world.ralph(&["build", "-n", "1"]);
     assert_eq!((printed.exit, n_called(&world)), (0, 1), "{printed:?}");
-    assert!(printed.stdout.contains("Ralph: done. "), "{printed:?}");
+    assert!(printed.stdout.contains("Ralph: done in "), "{printed:?}");
     let red = self::world(&[("T-1", &[])], &format!("{INIT}\n{CLOSES}\n{DONE}"));
     let printed = red.ralph(&["build", "-n", "1"]);
     assert_eq!((printed.exit, n_called(&red)), (1, 1), "{printed:?}");
@@ -221,5 +221,5 @@ fn the_end_of_a_loop_that_is_used_in_place_is_told() {
     command.arg("build").env("RALPH_MANIFEST", manifest);
     let printed = world.finish(start(&mut command), "");
     assert_eq!(printed.exit, 0, "{printed:?}");
-    assert!(printed.stdout.contains("Ralph: done. "), "{printed:?}");
+    assert!(printed.stdout.contains("Ralph: done in "), "{printed:?}");
 }

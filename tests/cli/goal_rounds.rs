@@ -145,12 +145,12 @@ fn the_cost_of_a_round_in_which_the_loop_ended_counts() {
 
 /// The criterion hangs while the file `hold` is there, once it has said that it runs.
 const CHECK: &str =
-    r#"test -e "$HOME/hold" && { touch "$HOME/checks"; sleep 600; }; test -f file3"#;
+    r#"test -e "$HOME/hold" && { touch "$HOME/checks"; sleep 600; }; test -f file3.c"#;
 
 #[test]
 fn a_run_for_a_goal_that_is_killed_at_any_moment_is_taken_up_where_it_was() {
     let world = world(
-        r#"echo $n >file$n; touch "$HOME/works"
+        r#"echo $n >file$n.c; touch "$HOME/works"
 case $n in 1) sleep 600;; 2) until test -e "$HOME/hold"; do sleep 0.02; done;; esac"#,
     );
     world.write("project/check.sh", CHECK);
@@ -175,7 +175,7 @@ case $n in 1) sleep 600;; 2) until test -e "$HOME/hold"; do sleep 0.02; done;; e
     kill(child);
     // While the criteria run after a round.
     let child = begin(&["run"]);
-    is_there("project/file2");
+    is_there("project/file2.c");
     fs::write(&hold, "").unwrap();
     is_there("home/checks");
     kill(child);

@@ -178,7 +178,7 @@ fn a_stop_is_explained_from_its_record() {
 2026-11-20 16:58:39  next turn at 2/25
   because   completion was requested and is refused: 1 of 2 criteria hold
   request   RALPH_COMPLETE stood alone on the last line
-  criteria  AC-1 holds
+  criteria  AC-1 passes
             AC-2 failed (exit code 1)
   progress  nothing had changed since the stop before
   budgets   1 of 25 iterations; 0 of 480 min

@@ -91,19 +91,33 @@ fn rounds_go_on_until_the_criteria_hold_and_each_has_a_session_of_its_own() {
     assert_eq!(sessions.len(), 3);
     assert!(printed.stderr.contains("\n0 of 2 criteria hold\n"), "{printed:?}");
     assert!(printed.stderr.contains("round 1: 1 of 2 criteria hold (0 s, "), "{printed:?}");
-    assert!(printed.stdout.contains("Ralph: done. Both criteria proven"), "{printed:?}");
+    assert!(
+        printed.stdout.contains("test -f file1 passes; it fails without the change"),
+        "{printed:?}"
+    );
     assert!(printed.stdout.contains("3 rounds, "), "{printed:?}");
     assert_eq!(ended(&world)["ending"]["kind"], "complete");
 }
 
 #[test]
-fn criteria_that_all_hold_end_the_loop_without_a_client() {
-    let world = world("exit 1");
-    world.write("project/there", "");
-    let printed = world.ralph(&["run", "make it", "--ac", "there=test -f there"]).done();
-    assert_eq!(n_rounds(&world), 0);
-    assert!(printed.stderr.contains("1 of 1 criterion holds; no round is needed"), "{printed:?}");
-    assert!(printed.stdout.contains("Ralph: done. "), "{printed:?}");
+fn criteria_that_all_hold_at_the_start_prove_nothing_so_the_rounds_begin() {
+    let passes_already = "the criteria pass before anything was done, so they prove nothing yet: the first round is asked \
+         for a test that fails today";
+    let run = |works: &str| {
+        let world = world(works);
+        world.write("project/a.c", "int a;\n");
+        world.write("project/check.sh", "grep -q a a.c\n");
+        let printed = world.ralph(&["run", "add b", "--ac", "it is there=sh check.sh"]);
+        assert!(printed.stderr.contains(passes_already), "{printed:?}");
+        (world, printed)
+    };
+    let (world, printed) = run(":");
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 2), "{printed:?}");
+    assert!(printed.stdout.contains("without proof: nothing was changed"), "{printed:?}");
+    let (world, printed) = run("echo 'int b;' >>a.c; echo 'grep -q b a.c' >>check.sh");
+    assert_eq!((printed.exit, n_rounds(&world)), (0, 1), "{printed:?}");
+    assert!(printed.stdout.contains("it fails without the change"), "{printed:?}");
+    assert_eq!(ended(&world)["ending"]["kind"], "complete");
 }
 
 #[test]

@@ -8,6 +8,7 @@ Ralph loop [LOOP] planned
 Goal: fix it
 Done means all of these hold:
 - AC-1 tests pass: `make test`
+Ralph runs them without your change, too, and there they must fail: if all pass already, first add a test that fails today.
 Rules: the user is away, so decide yourself and write down what you assumed. Work in small steps; after each, check that it works. You are kept going until the work is done, at most 5 times; 3 stops in a row without any change end the loop. If you cannot go on without the user, run `ralph blocked 'WHAT THE USER MUST DO'` and stop. `ralph verify` runs the criteria. When all hold, end your message with RALPH_COMPLETE alone on its last line; Ralph then runs them itself, and only that is proof.
 
 Type /ralph in Claude Code, in this project, to start it.

@@ -73,7 +73,7 @@ fn a_diamond_is_built_in_the_order_of_what_its_tasks_need() {
     let world = planned(&DIAMOND);
     let stand_in = StandIn::start(worker()).unwrap();
     let said = build(&world, &stand_in, &[]).exits(0).stdout;
-    assert!(said.contains("Ralph: done. "), "{said}");
+    assert!(said.contains("Ralph: done in "), "{said}");
     let requests = stand_in.requests();
     let begun: Vec<String> =
         requests.iter().filter(|one| one.tool_results().is_empty()).filter_map(task).collect();

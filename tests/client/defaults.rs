@@ -110,7 +110,7 @@ fn is_refused_and_works_as_advised(world: &World, command: &[&str]) {
     assert!(stand_in.requests().is_empty(), "no round has begun");
     assert_eq!(world.ralph(&["task", "list", "--all", "--json"]).exits(0).stdout, before);
     let run = advised(world, &stand_in, &refused).exits(0);
-    assert!(run.stdout.contains("Ralph: done. "), "{run:?}");
+    assert!(run.stdout.contains("Ralph: done in "), "{run:?}");
     let all = stand_in.requests();
     for result in all.iter().flat_map(ApiRequest::tool_results) {
         let is_verify = result.text.contains("AC-1");

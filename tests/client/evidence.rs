@@ -38,7 +38,7 @@ fn write(world: &World, file: &str, content: &str) -> ScriptedTurn {
 }
 
 /// What the model heard for each refused request, without the heading that the client puts above it.
-fn refusals(requests: &[ApiRequest]) -> Vec<String> {
+pub(crate) fn refusals(requests: &[ApiRequest]) -> Vec<String> {
     const BEGIN: &str = "Completion was requested and is refused";
     let news = requests.iter().map(ApiRequest::news);
     let told = news.filter(|news| news.contains(BEGIN)).inspect(|news| {
@@ -48,7 +48,7 @@ fn refusals(requests: &[ApiRequest]) -> Vec<String> {
 }
 
 /// What hooks told the person in this session, by the client's own record.
-fn told_the_person(world: &World, session_id: &str) -> Vec<String> {
+pub(crate) fn told_the_person(world: &World, session_id: &str) -> Vec<String> {
     let rows = what_hooks_said(world, session_id);
     let messages = rows.iter().filter(|row| row["attachment"]["type"] == "hook_system_message");
     messages.map(|row| row["attachment"]["content"].as_str().unwrap().to_owned()).collect()
@@ -101,7 +101,7 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
     }
     let refusal = "\
         <system-reminder>\n\
-        Stop hook additional context: Ralph 5/25: completion refused, 0 of 1 criterion proven; next: \
+        Stop hook additional context: Ralph 5/25: completion refused, 0 of 1 criterion holds; next: \
         fix AC-1 (done says yes): grep: done: No such file or directory\n\
         </system-reminder>";
     assert_eq!(requests[10].news(), refusal);
@@ -109,11 +109,11 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
         - AC-1 failed (exit code 2): `grep -q yes done`\n\
         AC-1 printed last:\n\
         grep: done: No such file or directory\n\
-        Ralph loop, iteration 5/25. 0 of 1 criterion proven.\n";
+        Ralph loop, iteration 5/25. 0 of 1 criterion holds.\n";
     assert!(requests[11].news().contains(details), "{}", requests[11].news());
     let told = told_the_person(&world, run.session_id());
-    assert!(told.last().unwrap().contains("Ralph: done. "), "{told:#?}");
-    assert!(told.last().unwrap().contains("The criterion is proven"), "{told:#?}");
+    assert!(told.last().unwrap().contains("Ralph: done in "), "{told:#?}");
+    assert!(told.last().unwrap().contains("it fails without the change"), "{told:#?}");
 }
 
 fn a_token_in_the_text_of_a_subagent_asks_for_nothing() {
@@ -124,17 +124,16 @@ fn a_token_in_the_report_of_a_background_subagent_asks_for_nothing() {
     check_subagent(true);
 }
 
-/// The criterion holds from the start: a request that were heard would be granted.
+/// The subagent does the work: a request that were heard would be granted.
 #[track_caller]
 fn check_subagent(in_background: bool) {
     let world = installed();
-    world.write("done", "yes\n");
     let call = json!({
         "description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose",
         "run_in_background": in_background,
     });
     let digger = Script::new()
-        .turn(ScriptedTurn::bash("touch dug"))
+        .turn(ScriptedTurn::bash("echo yes > done"))
         .turn(ScriptedTurn::text(&format!("Dug.\n\n{TOKEN}")));
     let script = Script::new()
         .turn(ScriptedTurn::tool("Agent", call))
@@ -192,13 +191,13 @@ fn verified_written_into_the_state_counts_for_nothing() {
     }
     let refusals = refusals(&requests);
     assert_eq!(refusals.len(), 1, "{refusals:#?}");
-    assert!(refusals[0].contains("0 of 1 criterion proven"), "{}", refusals[0]);
+    assert!(refusals[0].contains("0 of 1 criterion holds"), "{}", refusals[0]);
 }
 
 /// Each line has `ralph verify` believe that the criterion holds; the request runs it as it was recorded.
 fn a_run_in_the_models_own_environment_proves_nothing() {
     let world = installed();
-    world.write("check.sh", "grep -q yes done\n");
+    world.write("check.sh", "grep -q yes done.c\n");
     let fake = "mkdir -p b && printf '#!/bin/sh\\nexit 0\\n' > b/grep && chmod +x b/grep && echo 'exit 0' > lie.sh";
     let lies = [
         "PATH=$PWD/b:$PATH ralph verify",
@@ -209,7 +208,7 @@ fn a_run_in_the_models_own_environment_proves_nothing() {
     let script = Script::new()
         .turn(ScriptedTurn::bash(fake))
         .turns(lies.iter().flat_map(|lie| [ScriptedTurn::bash(lie), ScriptedTurn::text(TOKEN)]))
-        .turn(write(&world, "done", "yes\n"))
+        .turn(write(&world, "done.c", "yes\n"))
         .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let start = "/ralph \"Say yes\" --stall-limit 9 --ac \"done says yes=bash check.sh\"";

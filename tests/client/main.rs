@@ -61,6 +61,7 @@ mod usage;
 mod versions;
 mod waking;
 mod worktree_base;
+mod worth;
 
 use ralph_test_support::{self as support, checks::tools, orchestrated, round};
 use std::process::ExitCode;
@@ -214,6 +215,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("evidence::checks", evidence::checks::TESTS),
         ("evidence::endings", evidence::endings::TESTS),
         ("evidence::escape", evidence::escape::TESTS),
+        ("worth", worth::TESTS),
     ];
     let tests =
         groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));

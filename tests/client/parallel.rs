@@ -269,28 +269,28 @@ fn a_worker_that_dies_is_named_and_its_task_is_done_by_the_next() {
 
 fn work_that_conflicts_is_kept_out_and_done_again_on_the_new_base() {
     let world = installed();
-    world.write("shared", "one\n");
-    world.git(&["add", "shared"]);
+    world.write("shared.c", "one\n");
+    world.git(&["add", "shared.c"]);
     world.git(&["commit", "-qm", "shared"]);
     // They do not say that both change it.
     planned(
         &world,
         &[("T-1", &[], &[]), ("T-2", &[], &[])],
-        "grep -q T-1 shared && grep -q T-2 shared",
+        "grep -q T-1 shared.c && grep -q T-2 shared.c",
     );
     let workers = Script::new().answer_with(|request| {
         let id = task(request);
         let again = request.first_user_text().contains("Before: ");
         match request.tool_results().len() {
-            0 if again => ScriptedTurn::bash(&format!("echo {id} >> shared")),
-            0 => ScriptedTurn::bash(&format!("echo {id} > shared")),
-            _ => ScriptedTurn::text(&report("DONE", "shared")),
+            0 if again => ScriptedTurn::bash(&format!("echo {id} >> shared.c")),
+            0 => ScriptedTurn::bash(&format!("echo {id} > shared.c")),
+            _ => ScriptedTurn::text(&report("DONE", "shared.c")),
         }
     });
     let stand_in = start(&world, orchestrator().subagent("Ralph task", workers));
     let told = stand_in.requests().iter().map(ApiRequest::news).collect::<Vec<_>>().join("\n");
-    assert!(told.contains("conflict") && told.contains("shared"), "{told}");
-    assert_eq!(fs::read_to_string(world.project().join("shared")).unwrap(), "T-1\nT-2\n");
+    assert!(told.contains("conflict") && told.contains("shared.c"), "{told}");
+    assert_eq!(fs::read_to_string(world.project().join("shared.c")).unwrap(), "T-1\nT-2\n");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25", "{}", explained(&world));
 }
 

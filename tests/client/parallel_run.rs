@@ -52,7 +52,7 @@ fn two_waves_are_done_two_at_a_time_and_end_complete() {
     });
     let stand_in = StandIn::start(script).unwrap();
     let run = begin(&world, &stand_in).join().unwrap().exits(0);
-    assert!(run.stdout.contains("Ralph: done. "), "{run:?}");
+    assert!(run.stdout.contains("Ralph: done in "), "{run:?}");
     let requests = stand_in.requests();
     let begun: Vec<&ApiRequest> =
         requests.iter().filter(|one| one.tool_results().is_empty()).collect();

@@ -75,7 +75,7 @@ fn each_form_of_plan_is_carried_out_and_ticked() {
         let stand_in = StandIn::start(script).unwrap();
         let args = ["run", "--permission-mode", "bypassPermissions", "--plan", name];
         let run = world.ralph_with_client(&stand_in, &args).exits(0);
-        assert!(run.stdout.contains("Ralph: done. "), "{name}: {run:?}");
+        assert!(run.stdout.contains("Ralph: done in "), "{name}: {run:?}");
         let requests = stand_in.requests();
         let begun = requests.iter().filter(|one| one.tool_results().is_empty());
         assert_eq!(begun.filter_map(task).collect::<Vec<_>>(), tasks, "{name}");

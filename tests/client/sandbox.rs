@@ -122,7 +122,7 @@ fn what_the_model_has_a_criterion_run_cannot_leave_the_bounds_either_and_is_told
     fs::create_dir(world.home().join(".ssh")).unwrap();
     fs::write(world.home().join(".ssh/id"), "THE-KEY").unwrap();
     let project = world.project();
-    fs::write(project.join("suite"), "for one in t/*.sh; do sh $one; done; test -s made\n")
+    fs::write(project.join("suite"), "for one in t/*.sh; do sh $one; done; test -s made.c\n")
         .unwrap();
     let attacks = format!(
         "echo x > {home}/written\ncat {home}/.ssh/id > leaked\necho x > .git/hooks/pre-commit\n\
@@ -135,7 +135,7 @@ fn what_the_model_has_a_criterion_run_cannot_leave_the_bounds_either_and_is_told
             json!({"file_path": project.join("t/attack.sh"), "content": attacks}),
         ))
         .turn(ScriptedTurn::text("A test is there."))
-        .turn(ScriptedTurn::bash("rm t/attack.sh; echo x > t/none.sh; echo x > made"))
+        .turn(ScriptedTurn::bash("rm t/attack.sh; echo x > t/none.sh; echo x > made.c"))
         .turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     let task = ["run", "Make it", "--ac", "it is there=sh suite"];

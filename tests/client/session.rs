@@ -27,7 +27,10 @@ pub(crate) const TESTS: &[Test] = tests![
     an_agent_in_the_background_is_known_by_its_transcript,
 ];
 
-const START: &str = "/ralph-v2 \"Build a door\" --ac 'the project is there=test -f README.md'";
+const START: &str = "/ralph-v2 \"Build a door\" --ac 'the first part is there=test -s task-1.c'";
+
+/// As [`START`], for an orchestration that is done after its second iteration.
+const START_OF_TWO: &str = "/ralph-v2 \"Build a door\" --ac 'it does not squeak=test -s fix-2.c'";
 
 /// What is special about the agents of a session.
 #[derive(Clone, Default)]
@@ -56,12 +59,21 @@ fn called(request: &ApiRequest) -> Called {
     Called { kind: String::new(), prompt }
 }
 
+/// What an executor adds to the project for its task.
+pub(crate) fn code(call: &Called) -> ScriptedTurn {
+    let task = call.said("TASK_ID");
+    ScriptedTurn::bash(&format!("echo '// {task}' >> {task}.c"))
+}
+
 /// What an agent does, one tool after another. The client wants a file read before it is written again, and marks are
 /// set by the command that they are for.
 fn steps(cast: &Cast, folder: &std::path::Path, call: &Called) -> Vec<ScriptedTurn> {
     let mut steps = Vec::new();
     let id = folder.file_name().unwrap().to_str().unwrap();
     let before = fs::read_to_string(folder.join("progress.md")).unwrap_or_default();
+    if call.mode() == "EXECUTE" {
+        steps.push(code(call));
+    }
     for (path, text) in cast.script.writes(folder, call) {
         let whole = folder.join(&path);
         let is_mark = path == "progress.md" && whole.exists() && call.mode() != "REPAIR_STATE";
@@ -165,7 +177,7 @@ fn six_tasks_in_three_waves_a_failure_rework_feedback_and_a_second_iteration() {
     script.fails.insert("task-4", 1);
     script.assessments = vec!["Gaps Identified", "Complete"];
     let stand_in = StandIn::start(join(obedient(), cast(script.clone()), &world)).unwrap();
-    world.client(&stand_in).prompt(START).result();
+    world.client(&stand_in).prompt(START_OF_TWO).result();
     assert_eq!(endings(&world), ["awaiting_feedback"], "{}", progress(&world));
     let begun = begun(&stand_in);
     let times = |short: &str| begun.iter().filter(|one| *one == short).count();

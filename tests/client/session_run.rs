@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::Test;
 use crate::kept::installed;
 use crate::orchestrated::{self, Called, six_tasks};
+use crate::session::code;
 use crate::support::{PATIENCE, World};
 
 pub(crate) const TESTS: &[Test] = tests![
@@ -21,7 +22,10 @@ pub(crate) const TESTS: &[Test] = tests![
     an_agent_that_leaves_its_part_is_refused,
 ];
 
-const TASK: [&str; 3] = ["Build a door", "--ac", "the project is there=test -f README.md"];
+const TASK: [&str; 3] = ["Build a door", "--ac", "the first part is there=test -s task-1.c"];
+
+/// As [`TASK`], for an orchestration that is done after its second iteration.
+const TASK_OF_TWO: [&str; 3] = ["Build a door", "--ac", "it does not squeak=test -s fix-2.c"];
 
 /// The folder of the only session.
 fn folder(world: &World) -> PathBuf {
@@ -43,6 +47,9 @@ fn steps(script: &orchestrated::Script, folder: &Path, call: &Called) -> Vec<Scr
     let mut steps = Vec::new();
     let id = folder.file_name().unwrap().to_str().unwrap();
     let before = fs::read_to_string(folder.join("progress.md")).unwrap_or_default();
+    if call.mode() == "EXECUTE" {
+        steps.push(code(call));
+    }
     for (path, text) in script.writes(folder, call) {
         let whole = folder.join(&path);
         if path == "progress.md" && whole.exists() {
@@ -131,7 +138,7 @@ fn each_call_is_a_session_and_feedback_begins_a_second_iteration() {
     script.assessments = vec!["Gaps Identified", "Complete"];
     let stops = world.probe("Stop", "");
     let stand_in = StandIn::start(agents(&world, script.clone(), None)).unwrap();
-    let (code, said) = finish(begin(&world, &stand_in, &TASK));
+    let (code, said) = finish(begin(&world, &stand_in, &TASK_OF_TWO));
     assert_eq!(code, Some(1), "{said}");
     assert_eq!(endings(&world), ["awaiting_feedback"], "{said}");
     assert!(said.contains("In a terminal: `ralph session run --id"), "{said}");

@@ -35,7 +35,6 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("trouble.rs", "{n} times", "told from two on"),
     ("views/messages.rs", "{n} signals", "another arm has one"),
     ("signals.rs", "{LONGEST} characters", "a constant"),
-    ("core/src/stop.rs", "{n} criteria", "another arm has one"),
     ("views/messages.rs", "{n} criteria", "another arm has one"),
     ("refine/trace.rs", "{} reports", "a verb"),
     ("orchestration/read.rs", "{MOST_FILES} files", "a constant"),

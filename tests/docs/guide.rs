@@ -1,4 +1,4 @@
-//! The guide to evidence names every state, cause, ending and setting that there is, and what the
+//! The guide to evidence names every state, cause and ending that there is, the one to settings every setting, and what the
 //! README shows of an ending is one.
 
 use super::{check_contains, read, root};
@@ -7,28 +7,50 @@ use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::project::check::choice::{CheckSettings, Own};
 use ralph_core::project::check::parsers::OutputFormat;
 use ralph_core::project::settings::Settings;
-use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
+use ralph_core::state::{
+    Criterion, CriterionRunner, EndingKind, LoopState, Observation, Observed, Outcome, PauseCause,
+    Receipt, Signal,
+};
 use ralph_core::{project::project_facts, transcript::background_watch, views::messages};
 use serde_json::{Map, Value};
 
-/// All of them; a match below notices a new one.
-pub(crate) const STANDINGS: [ReceiptStatus; 12] = [
-    ReceiptStatus::NotRun,
-    ReceiptStatus::Stale,
-    ReceiptStatus::Failed,
-    ReceiptStatus::TimedOut,
-    ReceiptStatus::Killed,
-    ReceiptStatus::Vacuous,
-    ReceiptStatus::RewroteTree,
-    ReceiptStatus::FewerTests,
-    ReceiptStatus::HidesFailures,
-    ReceiptStatus::Flaky,
-    ReceiptStatus::Holds,
-    ReceiptStatus::Reviewed,
-];
+/// All words of a state; the match notices a new one.
+pub(crate) const STANDINGS: [ReceiptStatus; 17] = {
+    use ReceiptStatus::*;
+    match NotRun {
+        // Its word is that of another state.
+        NotClean => {}
+        NotRun | Stale | Failed | TimedOut | Killed | Vacuous | RewroteTree | FewerTests
+        | HidesFailures | Flaky | Passes | Proven | Kept | TestsChanged | CannotFail
+        | NotCompared | Reviewed => {}
+    }
+    [
+        NotRun,
+        Stale,
+        Failed,
+        TimedOut,
+        Killed,
+        Vacuous,
+        RewroteTree,
+        FewerTests,
+        HidesFailures,
+        Flaky,
+        Passes,
+        Proven,
+        Kept,
+        TestsChanged,
+        CannotFail,
+        NotCompared,
+        Reviewed,
+    ]
+};
 
 fn guide() -> String {
     read(&root().join("docs/evidence.md"))
+}
+
+fn settings_guide() -> String {
+    read(&root().join("docs/settings.md"))
 }
 
 fn check_rows(words: &[&str]) {
@@ -39,28 +61,7 @@ fn check_rows(words: &[&str]) {
 
 #[test]
 fn each_state_of_a_criterion_has_its_row() {
-    use ReceiptStatus::{Failed, FewerTests, Flaky, Holds, NotRun, RewroteTree, Stale, Vacuous};
-    let known = STANDINGS.map(|one| match one {
-        NotRun
-        | Stale
-        | Failed
-        | ReceiptStatus::TimedOut
-        | ReceiptStatus::Killed
-        | Vacuous
-        | RewroteTree
-        | FewerTests
-        | ReceiptStatus::HidesFailures
-        | Flaky
-        | Holds
-        | ReceiptStatus::Proven
-        | ReceiptStatus::Kept
-        | ReceiptStatus::TestsChanged
-        | ReceiptStatus::CannotFail
-        | ReceiptStatus::NotClean
-        | ReceiptStatus::NotCompared
-        | ReceiptStatus::Reviewed => one.as_str(),
-    });
-    check_rows(&known);
+    check_rows(&STANDINGS.map(ReceiptStatus::as_str));
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn each_pause_ending_and_kind_of_stall_has_its_row() {
 
 #[test]
 fn the_settings_are_shown_whole_and_with_their_defaults() {
-    let guide = guide();
+    let guide = settings_guide();
     let shown = guide
         .split_once("<!-- settings -->\n```toml\n")
         .and_then(|(_, rest)| rest.split_once("```"))
@@ -161,20 +162,20 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
 
 #[test]
 fn the_settings_of_the_evidence_are_shown_and_can_be_used() {
-    let guide = read(&root().join("docs/evidence.md"));
+    let guide = settings_guide();
     let shown =
         guide.split_once("```toml\n[evidence]").and_then(|(_, rest)| rest.split_once("```"));
     let shown = format!("[evidence]{}", shown.expect("they stand in a block").0);
     let settings: Settings = toml::from_str(&shown).unwrap();
     assert_eq!(settings.refused(), None);
     let evidence = settings.evidence();
-    assert_eq!((evidence.observe, evidence.clean.as_deref()), (Some(true), Some("npm ci")));
+    assert_eq!(evidence.clean.as_deref(), Some("npm ci"));
     assert_eq!(evidence.not_observed, ["npm run e2e"]);
 }
 
 #[test]
 fn the_settings_of_the_client_and_of_runs_are_shown_and_can_be_used() {
-    let guide = read(&root().join("docs/evidence.md"));
+    let guide = settings_guide();
     let shown = guide.split_once("```toml\n[client]").and_then(|(_, rest)| rest.split_once("```"));
     let shown = format!("[client]{}", shown.expect("they stand in a block").0);
     let settings: Settings = toml::from_str(&shown).unwrap();
@@ -197,7 +198,7 @@ fn the_settings_of_the_client_and_of_runs_are_shown_and_can_be_used() {
 
 #[test]
 fn the_settings_of_the_sandbox_are_shown_and_can_be_used() {
-    let guide = read(&root().join("docs/evidence.md"));
+    let guide = settings_guide();
     let shown = guide.split_once("```toml\n[sandbox]").and_then(|(_, rest)| rest.split_once("```"));
     let shown = format!("[sandbox]{}", shown.expect("they stand in a block").0);
     let settings: Settings = toml::from_str(&shown).unwrap();
@@ -282,15 +283,40 @@ const FORMS: [OutputFormat; 13] = {
 
 #[test]
 fn the_ending_that_the_readme_shows_is_one() {
-    let proven = |id: &str| Criterion { id: id.to_owned(), verified: true, ..Criterion::default() };
+    let run = |outcome, tests_run, tests_failed| {
+        let tree = "t".to_owned();
+        Some(Observation { key: tree, outcome, tests_run, tests_failed, ..Observation::default() })
+    };
+    let criterion = Criterion {
+        id: "AC-T".to_owned(),
+        verification_command: "npm test".to_owned(),
+        verified: true,
+        receipt: Some(Receipt {
+            command: "npm test".to_owned(),
+            passed: true,
+            tests_run: Some(41),
+            tests_reported: true,
+            tree_before: "t".to_owned(),
+            tree_after: "t".to_owned(),
+            by: CriterionRunner::Hook,
+            ..Receipt::default()
+        }),
+        observed: Observed {
+            tree: "t".to_owned(),
+            original: run(Outcome::Passed, Some(38), 0),
+            without: run(Outcome::Failed, Some(41), 3),
+            ..Observed::default()
+        },
+        ..Criterion::default()
+    };
     let mut state = LoopState {
         loop_id: "20260131-120000-1a2b".to_owned(),
         iteration: 3,
         max_iterations: 5,
-        acceptance_criteria: vec![proven("AC-T"), proven("AC-L")],
+        acceptance_criteria: vec![criterion],
         ..LoopState::default()
     };
     let at = Timestamp::from_second(12 * 60).unwrap();
-    state.end(EndingKind::Complete, "both criteria hold", at);
+    state.end(EndingKind::Complete, "1 proven", at);
     check_contains(&read(&root().join("README.md")), &[&messages::ended(&state)]);
 }

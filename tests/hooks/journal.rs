@@ -135,11 +135,11 @@ fn a_short_message_is_kept_letter_for_letter_and_a_long_one_is_cut() {
 
 #[test]
 fn a_replay_asks_the_executables_themselves_and_finds_no_difference() {
-    let world = World::looping("--stall-limit 2 --ac 'it is=test -e file'");
+    let world = World::looping("--stall-limit 2 --ac 'it is=test -e src/door.c'");
     world.tool("EnterPlanMode", json!({})).denied();
     world.stop("RALPH_COMPLETE").goes_on();
-    world.write("file", "x");
-    world.stop("**RALPH_COMPLETE**").ends("Ralph: done. ");
+    world.write("src/door.c", "x");
+    world.stop("**RALPH_COMPLETE**").ends("Ralph: done in 2 turns");
     let said = world.elsewhere(&["replay", "--all"]);
     assert!(said.success, "{said:?}");
     assert!(said.text.contains("\n3 decisions made again, 0 differ; 1 line is not"), "{said:?}");

@@ -6,9 +6,9 @@ use std::fs;
 
 const TOKEN: &str = "RALPH_COMPLETE";
 
-/// A loop with one criterion: the file `done` holds the word `yes`.
+/// A loop with one criterion: the file `src/done.c` holds the word `yes`.
 fn looping() -> World {
-    World::looping("--ac \"done says yes=grep -q yes done\"")
+    World::looping("--ac \"done says yes=grep -q yes src/done.c\"")
 }
 
 #[track_caller]
@@ -27,11 +27,13 @@ fn receipt(world: &World) -> Value {
 fn a_request_runs_the_criteria_and_is_granted_when_all_hold() {
     let world = looping();
     let reason = refused(&world, &world.stop(TOKEN));
-    assert!(reason.contains("- AC-1 failed (exit code 2): `grep -q yes done`"), "{reason}");
-    assert!(reason.contains("AC-1 printed last:\ngrep: done: No such file"), "{reason}");
+    assert!(reason.contains("- AC-1 failed (exit code 2): `grep -q yes src/done.c`"), "{reason}");
+    assert!(reason.contains("AC-1 printed last:\ngrep: src/done.c: No such file"), "{reason}");
     assert_eq!(world.standing(), "implementation 1/25");
-    world.write("done", "yes\n");
-    world.stop(TOKEN).ends("Ralph: done. The criterion is proven, 2 turns");
+    world.write("src/done.c", "yes\n");
+    let said = world.stop(TOKEN).ends("Ralph: done in 2 turns").message();
+    let proven = "grep -q yes src/done.c passes; it fails without the change.";
+    assert!(said.ends_with(proven), "{said}");
     assert_eq!(world.ending(), "complete");
     let archived = &world.archived()[0];
     let receipt = &archived["acceptance_criteria"][0]["receipt"];
@@ -40,9 +42,50 @@ fn a_request_runs_the_criteria_and_is_granted_when_all_hold() {
 }
 
 #[test]
+fn a_request_that_no_run_supports_is_refused_once_and_then_ends_without_proof() {
+    for (written, refusal, ending) in [
+        (None, "nothing was changed since the start", "nothing was changed: no file of the tree"),
+        (
+            Some("src/a.c"),
+            "the tests pass, but they pass without your change, too",
+            "nothing broke, and no test sees the change (1 file changed)",
+        ),
+    ] {
+        let world = World::looping("--ac \"it=grep -q one tracked\"");
+        written.inspect(|path| world.write(path, "1"));
+        let line = world.stop(TOKEN).goes_on();
+        assert!(line.contains("completion refused") && line.contains(refusal), "{line}");
+        assert_eq!(world.standing(), "implementation 1/25");
+        world.stop(TOKEN).ends(&format!("Ralph: done, without proof: {ending}"));
+        assert_eq!(world.ending(), "complete_unverified");
+    }
+}
+
+#[test]
+fn on_the_last_iteration_and_where_only_tests_were_added_the_second_answer_comes_at_once() {
+    let world = World::looping("--max-iterations 1 --ac \"it=grep -q one tracked\"");
+    world.stop("Not yet.").goes_on();
+    world.stop(TOKEN).ends("Ralph: done, without proof: nothing was changed");
+    let world = World::looping("--ac \"it=grep -q one tracked\"");
+    world.write("tests/a.c", "1");
+    world.stop(TOKEN).ends("Ralph: done, without proof: only tests were added (1)");
+}
+
+#[test]
+fn without_git_a_loop_is_complete_and_says_that_nothing_was_compared() {
+    let world = World::without_repository();
+    world.write("tracked", "one\n");
+    world.start("--ac \"it=grep -q one tracked\"");
+    let said = world.stop(TOKEN).ends("Ralph: done in 1 turn").message();
+    let not_compared = "passes; not compared: the project is in no git repository.";
+    assert!(said.ends_with(not_compared) && !said.contains("proven"), "{said}");
+    assert_eq!(world.ending(), "complete");
+}
+
+#[test]
 fn a_green_check_without_a_request_ends_nothing() {
     let world = looping();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     world.stop("All done, everything is green.").goes_on();
     assert_eq!(receipt(&world), Value::Null, "nothing was run for it");
 }
@@ -50,7 +93,7 @@ fn a_green_check_without_a_request_ends_nothing() {
 #[test]
 fn a_token_that_is_quoted_prefixed_fenced_or_negated_asks_for_nothing() {
     let world = looping();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     for message in [
         "> RALPH_COMPLETE",
         "I would say RALPH_COMPLETE",
@@ -68,7 +111,7 @@ fn a_token_that_is_quoted_prefixed_fenced_or_negated_asks_for_nothing() {
 #[test]
 fn a_token_in_a_subagents_text_asks_for_nothing() {
     let world = looping();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     let members =
         json!({"agent_id": "a1", "agent_type": "ralph-worker", "last_assistant_message": TOKEN});
     world.event("ralph-stop-hook", "SubagentStop", members).silent();
@@ -91,52 +134,49 @@ fn an_edit_after_green_makes_the_receipt_stale_and_a_commit_does_not() {
     let count =
         |world: &World| fs::read_to_string(world.root().join("runs")).unwrap_or_default().len();
     let world = World::new();
-    let command = format!(
-        "printf x >> {}; grep -q yes done && test -f other",
-        world.root().join("runs").display()
-    );
+    let command = "printf x >> ../runs; grep -q yes src/done.c && test -f src/other.c";
     world.start(&format!("--ac \"it=sh -c '{command}'\""));
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     refused(&world, &world.stop(TOKEN));
     assert_eq!(count(&world), 1);
-    world.write("other", "1");
+    world.write("src/other.c", "1");
     world.edit_state(|state| state["phase"] = json!("implementation"));
     let status = world.ralph(&["verify"]);
     assert!(status.success, "{}", status.text);
     assert_eq!(count(&world), 2);
     world.git("add -A");
     world.git("commit -q -m all");
-    assert!(world.ralph(&["status"]).text.contains("AC-1  holds"), "good after the commit");
-    world.stop(TOKEN).ends("Ralph: done. ");
+    assert!(world.ralph(&["status"]).text.contains("AC-1  passes"), "good after the commit");
+    world.stop(TOKEN).ends("Ralph: done in ");
     assert_eq!(count(&world), 3, "a help spares the proof no run");
 
     let world = looping();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     assert!(world.ralph(&["verify"]).success);
-    world.write("done", "no\n");
+    world.write("src/done.c", "no\n");
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 failed (exit code 1)"), "it was run again: {reason}");
     assert!(reason.contains("AC-1 held"), "{reason}");
-    assert!(reason.contains("is red now; changed since: done."), "{reason}");
+    assert!(reason.contains("is red now; changed since: src/done.c."), "{reason}");
 }
 
 #[test]
 fn a_completion_on_the_last_iteration_is_complete() {
-    let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes done\"");
+    let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes src/done.c\"");
     world.working_stop("working").goes_on();
-    world.write("done", "yes\n");
-    world.stop(TOKEN).ends("Ralph: done. The criterion is proven, 2 turns");
+    world.write("src/done.c", "yes\n");
+    world.stop(TOKEN).ends("Ralph: done in 2 turns");
 
-    let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes done\"");
+    let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes src/done.c\"");
     world.working_stop("working").goes_on();
     world.stop(TOKEN).ends("Ralph: stopped at the limit of 1 iteration, after 2 turns");
 }
 
 #[test]
 fn the_criteria_of_a_loop_that_met_its_bound_can_still_be_run() {
-    let world = World::looping("--max-iterations 1 --ac \"done says yes=grep -q yes done\"");
+    let world = World::looping("--max-iterations 1 --ac \"done says yes=grep -q yes src/done.c\"");
     world.working_stop("Not yet.").goes_on();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     let said = world.stop("It is written, and I forgot to say so.");
     let said = said.ends("Ralph: stopped at the limit of 1 iteration, ").out();
     let archived = world.archived()[0].clone();
@@ -153,7 +193,7 @@ fn the_criteria_of_a_loop_that_met_its_bound_can_still_be_run() {
 #[test]
 fn a_loop_without_criteria_and_the_rule_of_the_token_end_unverified() {
     World::looping("").stop(TOKEN).ends("Ralph: done, without proof");
-    let world = World::looping("--completion token --ac \"it=grep -q yes done\"");
+    let world = World::looping("--completion token --ac \"it=grep -q yes src/done.c\"");
     world.stop(TOKEN).ends("Ralph: done, without proof");
     let receipt = world.archived()[0]["acceptance_criteria"][0]["receipt"].clone();
     assert_eq!(receipt["passed"], false, "its ending states which criteria hold");
@@ -169,7 +209,10 @@ fn the_same_failure_three_times_is_called_so() {
     world.write("other", "again");
     let message =
         world.stop(TOKEN).ends("Ralph: stalled: completion was requested 3 times").message();
-    assert!(message.contains("The criterion does not hold: AC-1 fails: grep: done: "), "{message}");
+    assert!(
+        message.contains("The criterion does not hold: AC-1 fails: grep: src/done.c: "),
+        "{message}"
+    );
 }
 
 #[test]
@@ -202,32 +245,36 @@ fn a_check_that_rewrites_files_is_named_with_the_file() {
 
 #[test]
 fn a_check_that_writes_the_same_each_time_is_a_fixed_point_and_holds() {
-    let world = World::looping("--ac \"fmt=echo formatted > gen.txt && test -s gen.txt\"");
-    world.stop(TOKEN).ends("Ralph: done. ");
+    let world = World::looping("--ac \"fmt=grep -q yes src/done.c && echo x > gen.txt\"");
+    world.write("src/done.c", "yes\n");
+    world.stop(TOKEN).ends("Ralph: done in ");
 }
 
 #[test]
 fn files_that_receipts_ignore_make_none_stale() {
     let world = World::new();
     world.settings("receipt_ignore = [\"*.log\"]\n");
-    world.start("--ac \"it=date +%N > run.log && test -s run.log\"");
-    world.stop(TOKEN).ends("Ralph: done. ");
+    world.start("--ac \"it=date +%N > run.log && grep -q yes src/done.c\"");
+    world.write("src/done.c", "yes\n");
+    world.stop(TOKEN).ends("Ralph: done in ");
 }
 
 #[test]
 fn criteria_that_were_changed_after_the_start_are_not_run() {
     let world = looping();
+    world.write("src/done.c", "no\n");
     world.edit_state(|state| {
-        state["acceptance_criteria"][0]["verification_command"] = json!("touch ran; test 1 = 1");
+        state["acceptance_criteria"][0]["verification_command"] =
+            json!("touch src/ran.c; test -e src/done.c");
     });
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("not those that the person agreed to"), "{reason}");
-    assert!(!world.project().join("ran").exists());
+    assert!(!world.project().join("src/ran.c").exists());
     let verify = world.ralph(&["verify"]);
     assert!(!verify.success && verify.text.contains("ralph criteria accept"), "{}", verify.text);
     assert!(!world.ralph(&["criteria", "accept"]).success, "the model may not");
     assert!(world.elsewhere(&["criteria", "accept"]).success);
-    world.stop(TOKEN).ends("Ralph: done. ");
+    world.stop(TOKEN).ends("Ralph: done in ");
 }
 
 #[test]
@@ -291,20 +338,23 @@ fn a_program_that_is_missing_is_said_first() {
 #[test]
 fn a_command_that_was_left_too_little_time_runs_again_on_the_same_files() {
     let world = World::new();
-    world.settings("verify_seconds = 3\n");
-    world.write("one.sh", "sleep 1; grep -q one tracked\n");
-    world.write("two.sh", "test -e ../go || tail -f /dev/null\n");
+    world.settings("verify_seconds = 5\n");
+    world.write("one.sh", "sleep 0.7; grep -q one tracked\n");
+    let go = world.root().join("go");
+    let two = format!("test -e {} || tail -f /dev/null; grep -q yes src/done.c\n", go.display());
+    world.write("two.sh", &two);
     world.start("--ac \"one=sh one.sh\" --ac \"two=sh two.sh\"");
+    world.write("src/done.c", "yes\n");
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("- AC-2 timed out after "), "{reason}");
-    fs::write(world.root().join("go"), "").unwrap();
-    world.stop(TOKEN).ends("Ralph: done. ");
+    fs::write(go, "").unwrap();
+    world.stop(TOKEN).ends("Ralph: done in ");
 }
 
 #[test]
 fn without_the_neighbour_nothing_is_proven_and_the_loop_goes_on() {
     let world = looping();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     let alone = world.root().join("alone");
     fs::create_dir(&alone).unwrap();
     let hook = alone.join("ralph-stop-hook");
@@ -328,9 +378,13 @@ fn runs(world: &World) -> usize {
 #[test]
 fn a_run_shows_how_it_goes_on() {
     let world = looping();
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     let said = world.ralph(&["verify"]);
-    assert!(said.text.starts_with("AC-1  runs  grep -q yes done\nAC-1  holds  "), "{}", said.text);
+    assert!(
+        said.text.starts_with("AC-1  runs  grep -q yes src/done.c\nAC-1  passes  "),
+        "{}",
+        said.text
+    );
 }
 
 #[test]
@@ -351,9 +405,9 @@ fn fewer_tests_than_at_the_start_do_not_hold_until_a_person_takes_them() {
         let line = "0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
         let text = format!("running {n} tests\n\ntest result: ok. {n} passed; {line}\n");
         fs::write(world.root().join("summary"), text).unwrap();
-        world.write("changed", &n.to_string());
+        world.write("src/changed.c", &n.to_string());
     };
-    world.write("check.sh", "cat ../summary\n");
+    world.write("check.sh", "test -s src/changed.c && cat ../summary\n");
     world.start("--ac \"it=sh check.sh\"");
     summary(3);
     assert!(world.ralph(&["verify"]).success);
@@ -362,7 +416,7 @@ fn fewer_tests_than_at_the_start_do_not_hold_until_a_person_takes_them() {
     assert!(reason.contains("AC-1 ran 2 tests, and 3 at the start"), "{reason}");
     let taken = world.elsewhere(&["criteria", "accept"]);
     assert!(taken.text.contains("2 tests for AC-1 instead of 3"), "{}", taken.text);
-    world.stop(TOKEN).ends("Ralph: done. ");
+    world.stop(TOKEN).ends("Ralph: done in ");
 }
 
 #[test]
@@ -380,15 +434,15 @@ fn a_criterion_that_names_paths_is_stale_only_by_them() {
     assert!(world.ralph(&["verify"]).success);
     world.write("docs", "elsewhere");
     let status = world.ralph(&["status"]).text;
-    assert!(status.contains("AC-1  holds"), "{status}");
+    assert!(status.contains("AC-1  passes"), "{status}");
     world.write("src/a", "2");
     let status = world.ralph(&["status"]).text;
     assert!(status.contains("AC-1  stale") && status.contains("src/a"), "{status}");
     world.write("src/a", "1");
     let status = world.ralph(&["status"]).text;
-    assert!(status.contains("AC-1  holds"), "{status}");
+    assert!(status.contains("AC-1  passes"), "{status}");
     assert_eq!(runs(&world), 1);
-    world.stop(TOKEN).ends("Ralph: done. ");
+    world.stop(TOKEN).ends("Ralph: done in ");
     assert_eq!(runs(&world), 2, "a help spares the proof no run");
 }
 

@@ -9,7 +9,11 @@ use std::os::unix::fs::PermissionsExt;
 const TOKEN: &str = "RALPH_COMPLETE";
 
 /// A command and a question.
-const FLAGS: &str = "--ac \"made=test -e done\" --ac \"clear=review: does guide.md name a step?\"";
+const FLAGS: &str =
+    "--ac \"made=test -e src/done.c\" --ac \"clear=review: does guide.md name a step?\"";
+
+/// What the ending shows of both.
+const DONE: &str = "test -e src/done.c passes; it fails without the change. 1 criterion reviewed.";
 
 /// A loop with both criteria, and a guide to judge. The reviewer's client runs `script`, and prints
 /// what the file `answer` holds; `$id` is the session that it was told to use.
@@ -73,8 +77,8 @@ fn a_criterion_without_a_command_is_judged_once_the_commands_hold_and_counted_ap
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-2 was not reviewed yet"), "{reason}");
     assert_eq!(n_asked(&world), 0, "a review costs more than a command");
-    world.write("done", "yes\n");
-    world.stop(TOKEN).ends("Ralph: done. 1 proven, 1 reviewed, 2 turns");
+    world.write("src/done.c", "yes\n");
+    world.stop(TOKEN).ends("Ralph: done in 2 turns, ").ends(DONE);
     assert_eq!((world.ending().as_str(), n_asked(&world)), ("complete", 1));
     let archived = &world.archived()[0];
     let receipt = &archived["acceptance_criteria"][1]["receipt"];
@@ -90,8 +94,8 @@ fn a_criterion_without_a_command_is_judged_once_the_commands_hold_and_counted_ap
 fn a_reviewer_is_a_fresh_client_that_can_only_read_and_hears_nothing_of_the_conversation() {
     let world = looping(FLAGS, "");
     answers(&world, &verdict("holds", 3, "Open the door."));
-    world.write("done", "yes\n");
-    world.stop(&format!("I am sure that all is well.\n{TOKEN}")).ends("1 reviewed");
+    world.write("src/done.c", "yes\n");
+    world.stop(&format!("I am sure that all is well.\n{TOKEN}")).ends(DONE);
     let args = fs::read_to_string(world.root().join("reviewer/args.0")).unwrap();
     assert!(args.contains("does guide.md name a step?") && args.contains("Fix it"), "{args}");
     assert!(!args.contains("I am sure"), "{args}");
@@ -113,7 +117,7 @@ fn a_reviewer_is_a_fresh_client_that_can_only_read_and_hears_nothing_of_the_conv
 fn check(script: &str, answer: &str, words: &str) {
     let world = looping(FLAGS, script);
     answers(&world, answer);
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains(words), "{words} in {reason}");
     assert_eq!(world.state()["acceptance_criteria"][1]["verified"], false);
@@ -155,7 +159,7 @@ fn a_verdict_of_the_session_itself_or_of_a_reviewer_that_writes_does_not_count()
 #[test]
 fn a_verdict_is_of_one_tree_and_one_that_does_not_count_is_asked_for_again() {
     let world = looping(FLAGS, "");
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("fails", 3, "Open the door."));
     refused(&world, &world.stop(TOKEN));
     refused(&world, &world.stop(TOKEN));
@@ -164,14 +168,14 @@ fn a_verdict_is_of_one_tree_and_one_that_does_not_count_is_asked_for_again() {
     answers(&world, "I cannot decide.");
     refused(&world, &world.stop(TOKEN));
     answers(&world, &verdict("holds", 3, "Open the window."));
-    world.stop(TOKEN).ends("Ralph: done. 1 proven, 1 reviewed");
+    world.stop(TOKEN).ends(DONE);
     assert_eq!(n_asked(&world), 3);
 }
 
 #[test]
 fn every_screen_shows_a_reviewed_criterion_as_reviewed() {
     let world = looping(FLAGS, "");
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("holds", 3, "Open the door."));
     let verified = world.elsewhere(&["verify"]);
     assert!(verified.success, "{}", verified.text);
@@ -184,10 +188,10 @@ fn every_screen_shows_a_reviewed_criterion_as_reviewed() {
     let criteria = &json["loops"][0]["criteria"];
     assert_eq!(
         (&criteria[0]["state"], &criteria[1]["state"]),
-        (&json!("holds"), &json!("reviewed"))
+        (&json!("passes"), &json!("reviewed"))
     );
     assert_eq!(criteria[1]["review"], "does guide.md name a step?");
-    world.stop(TOKEN).ends("1 proven, 1 reviewed");
+    world.stop(TOKEN).ends(DONE);
     assert_eq!(n_asked(&world), 2, "what `ralph verify` asked is no proof");
     let report = world.ralph(&["report"]).text;
     assert!(report.contains("reviewed") && report.contains("the door is named"), "{report}");
@@ -196,7 +200,7 @@ fn every_screen_shows_a_reviewed_criterion_as_reviewed() {
 #[test]
 fn a_changed_question_is_not_asked() {
     let world = looping(FLAGS, "");
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("holds", 3, "Open the door."));
     world.edit_state(|state| state["acceptance_criteria"][1]["review"] = json!("is it a file?"));
     let reason = refused(&world, &world.stop(TOKEN));
@@ -207,9 +211,9 @@ fn a_changed_question_is_not_asked() {
 #[test]
 fn a_reviewer_that_takes_too_long_is_ended_and_the_request_refused() {
     let world = looping(FLAGS, "exec sleep 600");
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, "");
-    world.edit_state(|state| state["settings"]["verify_seconds"] = json!(3));
+    world.edit_state(|state| state["settings"]["verify_seconds"] = json!(5));
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("there was no time left for it"), "{reason}");
 }
@@ -233,7 +237,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
 #[test]
 fn a_hook_that_is_killed_in_a_review_leaves_no_reviewer_and_the_next_request_asks_again() {
     let world = looping(FLAGS, HANGS);
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("holds", 3, "Open the door."));
     let members = json!({"stop_hook_active": false, "background_tasks": [], "session_crons": [],
         "last_assistant_message": TOKEN});
@@ -255,7 +259,7 @@ fn a_hook_that_is_killed_in_a_review_leaves_no_reviewer_and_the_next_request_ask
     assert_eq!(state["acceptance_criteria"][1]["verified"], false, "{state:#}");
     assert_eq!(state["acceptance_criteria"][1].get("receipt"), None, "{state:#}");
     fs::write(world.root().join("reviewer/well"), "").unwrap();
-    world.stop(TOKEN).ends("1 proven, 1 reviewed");
+    world.stop(TOKEN).ends(DONE);
     assert_eq!(n_asked(&world), 2);
     let tokens = &world.archived()[0]["usage"]["tokens"];
     assert_eq!((&tokens["input"], &tokens["output"]), (&json!(930), &json!(105)), "{tokens}");
@@ -264,9 +268,9 @@ fn a_hook_that_is_killed_in_a_review_leaves_no_reviewer_and_the_next_request_ask
 #[test]
 fn the_tokens_of_a_reviewer_that_the_hooks_time_ends_are_counted_and_its_verdict_is_not() {
     let world = looping(FLAGS, HANGS);
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("holds", 3, "Open the door."));
-    world.edit_state(|state| state["settings"]["verify_seconds"] = json!(3));
+    world.edit_state(|state| state["settings"]["verify_seconds"] = json!(5));
     refused(&world, &world.stop(TOKEN));
     let state = world.state();
     assert_eq!(state["acceptance_criteria"][1]["verified"], false);
@@ -279,7 +283,7 @@ fn the_tokens_of_a_reviewer_that_the_hooks_time_ends_are_counted_and_its_verdict
 #[test]
 fn in_a_conversation_too_the_cost_of_reviews_counts_towards_the_limit() {
     let world = looping(FLAGS, "");
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("fails", 3, "Open the door."));
     world.edit_state(|state| state["limits"]["max_cost"] = json!(0.2));
     world.stop(TOKEN).ends("cost $0.25 of at most $0.20");
@@ -289,7 +293,7 @@ fn in_a_conversation_too_the_cost_of_reviews_counts_towards_the_limit() {
 #[test]
 fn a_criterion_that_is_judged_at_a_request_calls_the_user_and_at_the_keyboard_it_does_not() {
     let world = looping(FLAGS, "");
-    world.write("done", "yes\n");
+    world.write("src/done.c", "yes\n");
     answers(&world, &verdict("fails", 3, "Open the door."));
     let command = json!(["/bin/sh", "-c", "cat >>\"$HOME/told\""]);
     world.edit_state(|state| state["settings"]["notify"] = json!({"command": command}));

@@ -222,17 +222,19 @@ fn six_tasks_in_three_waves_with_a_failure_rework_feedback_and_a_second_iteratio
 
 #[test]
 fn what_is_done_is_complete_only_if_its_criteria_hold() {
-    for (flags, ending) in [
-        ("--ac 'there is a door=test -e tracked'", "complete"),
-        ("--ac 'there is a door=test -e door'", "awaiting_feedback"),
+    for (flags, written, ending) in [
+        ("--ac 'there is a door=test -e src/door.c'", "src/door.c", "complete"),
+        ("--ac 'there is a door=test -e src/door.c'", "src/wall.c", "awaiting_feedback"),
+        ("--ac 'there is a door=test -e tracked'", "src/wall.c", "complete_unverified"),
     ] {
         let script = Script { tasks: vec![("task-1", "")], ..six_tasks() };
         let (mut play, text) = begun(flags, script);
+        play.world.write(written, "");
         play.carries_out(&calls_in(&text));
         play.until_the_end();
         assert_eq!(play.world.ending(), ending);
         let detail = play.world.archived()[0]["ending"]["detail"].to_string();
-        assert!(ending == "complete" || detail.contains("AC-1"), "{detail}");
+        assert!(ending != "awaiting_feedback" || detail.contains("AC-1"), "{detail}");
     }
 }
 
@@ -242,7 +244,8 @@ fn a_completed_session_locks_its_state_once_to_decide_and_once_to_put_it_away() 
         return eprintln!("skipped: strace is not installed, so system calls cannot be counted");
     }
     let script = Script { tasks: vec![("task-1", "")], ..six_tasks() };
-    let (mut play, text) = begun("--ac 'there is a door=test -e tracked'", script);
+    let (mut play, text) = begun("--ac 'there is a door=test -e src/door.c'", script);
+    play.world.write("src/door.c", "");
     play.carries_out(&calls_in(&text));
     let last = play.until("UPDATE_METADATA");
     play.carries_out(&last);

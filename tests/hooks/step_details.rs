@@ -31,7 +31,7 @@ fn a_stop_answers_one_line_and_the_details_follow_once_with_the_next_tool_call()
     let world = looping("");
     let line = world.stop(TOKEN).goes_on();
     let fix =
-        "completion refused, 1 of 2 criteria proven; next: fix `parses ISO weeks` of AC-1 (weeks)";
+        "completion refused, 1 of 2 criteria hold; next: fix `parses ISO weeks` of AC-1 (weeks)";
     assert_eq!(line, format!("Ralph 1/25: {fix}"));
     // A subagent does not get them.
     reads(&world, json!({"agent_id": "a1", "agent_type": "Explore"})).silent();

@@ -216,7 +216,8 @@ fn executables_that_are_replaced_under_a_running_hook_finish_and_go_on() {
     let [running, go] = ["running", "go"].map(|name| world.root().join(name));
     let slow =
         format!("touch {}; until test -e {}; do sleep 0.02; done", running.display(), go.display());
-    world.start(&format!("--ac \"slow={slow}\" --ac \"next=test -f tracked\""));
+    world.start(&format!("--ac \"slow={slow}\" --ac \"next=test -f src/next.c\""));
+    world.write("src/next.c", "");
     let folder = world.root().join("bin");
     put_executables(&folder);
 

@@ -1,4 +1,4 @@
-//! What a criterion is worth, by runs on other files: in `ralph try`, and at a request with `[evidence] observe`.
+//! What a criterion is worth, by runs on other files: in `ralph try`, and at a request for completion.
 
 use crate::world::World;
 use serde_json::{Value, json};
@@ -38,10 +38,6 @@ fn looping(settings: &str) -> World {
     world
 }
 
-fn observing() -> World {
-    looping("[evidence]\nobserve = true\n")
-}
-
 /// The function that the loop is to add.
 fn double(world: &World) {
     world.write("math.sh", &format!("{ADD}double() {{ echo $(($1 * 2)); }}\n"));
@@ -71,6 +67,23 @@ fn try_tells_what_the_criterion_is_worth_and_proves_nothing() {
     assert!(told.contains(FIGURES), "{told}");
     assert_eq!(world.state()["acceptance_criteria"][0]["verified"], json!(false));
     assert_eq!(world.git_says("status --short"), " M math.sh\n M tests/run.sh\n");
+}
+
+/// `ralph try` leaves out what a request leaves out.
+#[test]
+fn a_check_without_tests_passes_beside_a_criterion_that_is_proven() {
+    let world = World::new();
+    world.write("math.sh", ADD);
+    world.write("tests/lib.sh", LIB);
+    world.write("tests/run.sh", &tests(ADDS));
+    world.git("add .");
+    world.git("commit -q -m tests");
+    world.start("--ac 'syntax=sh -n math.sh' --ac 'the tests pass=sh tests/run.sh'");
+    double(&world);
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    let (word, told) = tried(&world);
+    assert_eq!(word, "passes", "{told}");
+    assert!(told.contains(FIGURES), "{told}");
 }
 
 /// The copy has no ignored file, such as one that was left by an earlier build.
@@ -129,7 +142,7 @@ fn a_test_that_was_changed_to_pass_and_one_that_cannot_fail_are_named() {
 
 #[test]
 fn a_change_that_no_test_sees_is_refused_once_and_then_ends_without_proof() {
-    let world = observing();
+    let world = looping("");
     double(&world);
     let refused = world.step(&world.stop(TOKEN));
     assert!(refused.contains("they pass without your change, too"), "{refused}");
@@ -142,7 +155,7 @@ fn a_change_that_no_test_sees_is_refused_once_and_then_ends_without_proof() {
 
 #[test]
 fn nothing_that_was_changed_proves_nothing_and_an_ignored_result_is_no_change() {
-    let world = observing();
+    let world = looping("");
     world.edit_state(|state| state["settings"]["receipt_ignore"] = json!(["*.log"]));
     world.write("run.log", "passed\n");
     let refused = world.step(&world.stop(TOKEN));
@@ -151,7 +164,7 @@ fn nothing_that_was_changed_proves_nothing_and_an_ignored_result_is_no_change() 
 
 #[test]
 fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
-    let world = observing();
+    let world = looping("");
     double(&world);
     world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
     world.stop(TOKEN).ends(FIGURES);
@@ -163,9 +176,27 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
 }
 
 /// The user accepts at once all that stands in the way of one criterion.
+/// The run without the change takes a while, in which a person looks.
+#[test]
+fn the_status_line_names_the_run_that_goes_on() {
+    let world = World::new();
+    world.start("--ac 'it is there=test -e a.c || { sleep 3; false; }'");
+    world.write("a.c", "int a;\n");
+    std::thread::scope(|scope| {
+        let stop = scope.spawn(|| world.stop(TOKEN));
+        while world.state()["observing"] != json!("2 of 3: without the change") {
+            assert!(!stop.is_finished(), "it was never named");
+            std::thread::yield_now();
+        }
+        let told = world.ralph(&["status"]).text;
+        assert!(told.contains("observes    2 of 3: without the change"), "{told}");
+        stop.join().unwrap().ends("it fails without the change");
+    });
+}
+
 #[test]
 fn only_the_user_accepts_changed_tests_and_the_ending_says_so() {
-    let mut world = observing();
+    let mut world = looping("");
     world.write("math.sh", "add() { echo $(($1 - $2)); }\n");
     world.write("tests/lib.sh", &LIB.replace("[ \"$2\" = \"$3\" ]", "true"));
     world.write("tests/run.sh", &tests("assert_equal subtracts \"$(add 1 2)\" -1\n"));
@@ -184,7 +215,7 @@ fn only_the_user_accepts_changed_tests_and_the_ending_says_so() {
     world.prompt = "prompt-2".to_owned();
     world.type_command("ralph", "");
     match reads_are_seen() {
-        true => world.stop(TOKEN).ends("1 test changed, accepted"),
+        true => drop(world.stop(TOKEN).ends("1 test changed, accepted")),
         false => assert!(world.step(&world.stop(TOKEN)).contains("without your change")),
     }
 }

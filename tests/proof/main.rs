@@ -6,8 +6,7 @@
 //! `play::…` asks the hooks for completion and compares the answers with what the case states.
 //!
 //! `RALPH_PROOF=full` plays everything, `RALPH_PROOF_CASES` all cases whose names contain one of its words, which commas
-//! part, and `RALPH_PROOF_SAMPLE=N` a sample, chosen by a seed that is printed (`RALPH_SEED` repeats it). The loops observe
-//! (`[evidence] observe = true`).
+//! part, and `RALPH_PROOF_SAMPLE=N` a sample, chosen by a seed that is printed (`RALPH_SEED` repeats it).
 //! The runners are those of `tests/checks/install-tools.sh`; what is missing is SKIPPED aloud, and with
 //! `RALPH_REQUIRE_TOOLS=1` that is a failure.
 

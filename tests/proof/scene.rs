@@ -42,7 +42,6 @@ impl Scene {
         let identity =
             "[user]\nname = Ann\nemail = ann@example.invalid\n[init]\ndefaultBranch = main\n";
         fs::write(root.join("home/.gitconfig"), identity).unwrap();
-        world.settings("[evidence]\nobserve = true\n");
         let scene = Scene { world };
         let old = SystemTime::now() - Duration::from_hours(1);
         let ignored = [(".gitignore".to_owned(), IGNORED.to_owned())];

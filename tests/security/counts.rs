@@ -65,14 +65,14 @@ fn with_runner(command: &str) -> World {
     let mut world = World::new();
     let says = world.root().join("says");
     let name = command.split(' ').next().unwrap();
-    program(&mut world, name, &format!("cat '{}'", says.display()));
+    program(&mut world, name, &format!("test -e work.c && cat '{}'", says.display()));
     world.start(&format!("--ac \"it={command}\""));
     world
 }
 
 fn says(world: &World, text: &str) {
     fs::write(world.root().join("says"), text).unwrap();
-    world.write("work", text);
+    world.write("work.c", text);
 }
 
 fn state_of(world: &World) -> String {
@@ -106,7 +106,7 @@ fn neither_a_hidden_failure_nor_silence_after_a_report_is_proof_for_any_runner()
                     assert!(taken.text.contains("no count of the tests"), "{}", taken.text);
                     says(&world, &recording(pass));
                     let said = world.stop(TOKEN);
-                    assert!(said.out().contains("Ralph: done. "), "{command}: {said:?}");
+                    assert!(said.out().contains("Ralph: done in "), "{command}: {said:?}");
                 }
             });
         }

@@ -88,6 +88,6 @@ fn a_checkpoint_stores_through_the_filters_and_nothing_before_it_does() {
     world.stop("RALPH_COMPLETE").goes_on();
     assert_eq!(canary.ran(), [""; 0], "a request that is refused stores nothing");
     world.write("never", "");
-    world.stop("RALPH_COMPLETE").ends("Ralph: done. ");
+    world.stop("RALPH_COMPLETE").ends("Ralph: done in ");
     assert!(canary.ran().contains(&"clean".to_owned()));
 }

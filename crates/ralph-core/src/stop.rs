@@ -18,7 +18,7 @@ pub use routed::{Routed, RouterStep};
 
 use crate::evidence::completion_feedback::Withheld;
 use crate::evidence::pinned;
-use crate::evidence::receipt::{self, Proof};
+use crate::evidence::receipt::Proof;
 use crate::evidence::request::{self, Answer};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
@@ -387,14 +387,8 @@ fn completed(state: &mut LoopState, seen: &StopInputs) -> Requested {
 /// The answer to a request for completion. Writes into the state which criteria are met, and what is refused now.
 /// `is_last`: no later request can get the second answer.
 pub(crate) fn granted(state: &mut LoopState, proof: &Proof, is_last: bool) -> Answer {
-    let all_hold = all_hold(state, proof);
+    all_hold(state, proof);
     state.change.clone_from(&proof.change);
-    if !proof.observed {
-        return match all_hold {
-            true => Answer::Complete(all_criteria_hold(state)),
-            false => Answer::NotMet,
-        };
-    }
     let answer = request::answer(state, proof, is_last);
     if let Answer::Refused(refused) = &answer {
         state.refused.clone_from(&refused.why);
@@ -403,17 +397,6 @@ pub(crate) fn granted(state: &mut LoopState, proof: &Proof, is_last: bool) -> An
         state.refusals.extend(new);
     }
     answer
-}
-
-/// The detail of an ending for which nothing was observed.
-fn all_criteria_hold(state: &LoopState) -> String {
-    let (by_command, reviewed) = receipt::count_met(&state.acceptance_criteria);
-    match state.acceptance_criteria.len() {
-        _ if reviewed > 0 => format!("{by_command} proven, {reviewed} reviewed"),
-        1 => "the one criterion holds".to_owned(),
-        2 => "both criteria hold".to_owned(),
-        n => format!("all {n} criteria hold"),
-    }
 }
 
 /// True if every criterion is met and as agreed; updates `verified` of each.

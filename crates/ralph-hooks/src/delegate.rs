@@ -128,8 +128,11 @@ pub(crate) fn ralph() -> Result<PathBuf> {
 }
 
 fn usable(finished: Finished) -> Result<Finished> {
-    if !finished.status.success() || finished.capped {
-        bail!("`ralph` failed; run `ralph doctor`");
+    if finished.capped {
+        bail!("`ralph` printed too much; run `ralph doctor`");
+    }
+    if !finished.status.success() {
+        bail!("`ralph` failed ({}); run `ralph doctor`", finished.status);
     }
     Ok(finished)
 }

@@ -93,7 +93,7 @@ impl VerifyOutcome {
         let is_named = |one: &&Criterion| ids.is_empty() || ids.contains(&one.id);
         let criteria = self.state.acceptance_criteria.iter().filter(is_named);
         let shown = |one: &Criterion| match (self.proof.standing(one), &one.receipt) {
-            (ReceiptStatus::Holds, Some(receipt)) => observed::shown(one, receipt),
+            (ReceiptStatus::Passes, Some(receipt)) => observed::shown(one, receipt),
             (standing, _) => standing,
         };
         criteria.map(|one| (one, shown(one))).collect()
@@ -128,7 +128,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
         observe::observe(&mut work, order.clean, watcher)?;
     }
     judge::judge(&mut work, order, watcher)?;
-    work.finish(order.observes)
+    work.finish()
 }
 
 /// What a loop's receipts prove on the current tree. Runs and writes nothing.
@@ -138,8 +138,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
 pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
     let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
     let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
-    let observed = Settings::of(state).evidence().observe == Some(true);
-    Ok(Proof { observed, change: state.change.clone(), ..proof(&trees, state) })
+    Ok(Proof { change: state.change.clone(), ..proof(&trees, state) })
 }
 
 fn proof(trees: &Trees, state: &LoopState) -> Proof {
@@ -282,7 +281,7 @@ impl<'a> VerifyWork<'a> {
         self.deadline.map_or(one, |at| one.min(at.saturating_duration_since(Instant::now())))
     }
 
-    fn finish(mut self, observes: bool) -> Result<VerifyOutcome> {
+    fn finish(mut self) -> Result<VerifyOutcome> {
         // Read every file from disk for the final answer: a cached digest can be older than a file
         // that was written through a memory mapping.
         let stored = match self.all_hold() {
@@ -292,7 +291,7 @@ impl<'a> VerifyWork<'a> {
         let (ran, problem) = (self.ran, self.problem.clone());
         let (unfinished, change) = (self.unfinished.clone(), self.change.clone());
         let found = proof(&self.trees, &self.state);
-        let proof = Proof { ran, problem, observed: observes, unfinished, change, ..found };
+        let proof = Proof { ran, problem, unfinished, change, ..found };
         let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
         let green = self.all_hold().then(|| self.trees.checkpoint(&self.state, stored)).flatten();
         let updated = self.file.update(|state| {

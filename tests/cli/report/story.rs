@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::modes::mode;
 use ralph_core::state::{
-    Criterion, CriterionRunner, EndingKind, Green, LoopError, LoopState, Phase, Receipt,
-    Regression, Task, TaskStatus, Tokens, Usage,
+    Change, Criterion, CriterionRunner, EndingKind, Green, LoopError, LoopState, Observation,
+    Observed, Outcome, Phase, Receipt, Regression, Task, TaskStatus, Tokens, Usage,
 };
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::tasks::graph::{self, ClaimTarget, Lease};
@@ -259,8 +259,26 @@ impl Story {
             });
         }
         if passed == [true; 4] {
+            self.observe(&tree);
             let reference = last_green.replace("/1", "/2");
             self.state.checkpoint = Some(Green { reference, tree, at: self.now });
+        }
+    }
+
+    /// What the runs on other files showed: all but the linter fail without the change.
+    fn observe(&mut self, tree: &str) {
+        let run = |outcome, tests_run, tests_failed| {
+            Some(Observation { outcome, tests_run, tests_failed, ..Observation::default() })
+        };
+        for (at, criterion) in self.state.acceptance_criteria.iter_mut().enumerate() {
+            let without = if at == 0 { (Some(62), 21) } else { (None, 0) };
+            let failed = run(Outcome::Failed, without.0, without.1);
+            criterion.observed = Observed {
+                tree: tree.to_owned(),
+                original: if at == 0 { run(Outcome::Passed, Some(41), 0) } else { None },
+                without: if at == 1 { None } else { failed },
+                ..Observed::default()
+            };
         }
     }
 
@@ -270,7 +288,7 @@ impl Story {
             .iter()
             .zip(passed)
             .map(|((id, ..), passed)| {
-                ((*id).to_owned(), json!(if passed { "holds" } else { "failed" }))
+                ((*id).to_owned(), json!(if passed { "passes" } else { "failed" }))
             })
             .collect::<serde_json::Map<String, Value>>()
             .into();
@@ -290,7 +308,8 @@ impl Story {
         let proof = found.map(|passed| {
             self.run(passed);
             let trees = CRITERIA.iter().map(|(id, ..)| ((*id).to_owned(), self.tree())).collect();
-            Proof { trees, ran: true, ..Proof::default() }
+            let change = Some(Change { code: 9, tests: 3, added: 5, ..Change::default() });
+            Proof { trees, ran: true, change, ..Proof::default() }
         });
         let seen = StopInputs {
             now: self.now,

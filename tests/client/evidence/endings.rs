@@ -92,7 +92,7 @@ fn a_stop_shows_one_line_and_the_model_gets_the_details_with_its_next_tool_call(
         .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
-    terminal.submit(START).wait_for("Ralph: done. The criterion is proven, 2 turns");
+    terminal.submit(START).wait_for("grep -q yes done passes; it fails without the change");
     let shown = terminal.history();
     assert!(shown.contains("Ralph 1/25: completion refused"), "{shown}");
     for hidden in ["Completion was requested", "on its last line", "printed last", "iteration 1/25"]
@@ -119,7 +119,7 @@ fn a_model_that_needs_a_person_says_so_and_the_loop_waits() {
     assert_eq!(kept.state["pause"]["cause"], "blocked_on_human");
     let said = &stand_in.requests()[1].tool_results()[0];
     assert!(said.text.contains("Stop now"), "{}", said.text);
-    terminal.submit("/ralph").wait_for("Ralph: done. ");
+    terminal.submit("/ralph").wait_for("Ralph: done in ");
     let requests = stand_in.requests();
     assert!(requests[2].news().contains("continues at 0/25"), "{}", requests[2].news());
     assert_eq!((requests.len(), stand_in.unscripted()), (4, 0));

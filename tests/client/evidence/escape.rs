@@ -19,7 +19,8 @@ pub(crate) const TESTS: &[Test] =
 /// What the criterion does the first time: a daemon with a session of its own whose parent is gone, a process
 /// that ignores SIGTERM, and one that just runs. Each can be found by the file that it follows.
 const LONG: &str = "\
-if test -e quick; then exec test -s quick; fi
+if test -e $1/again; then exec test -s quick.c; fi
+touch $1/again
 setsid sh -c 'tail -f $1/daemon & ' sh \"$1\" </dev/null >/dev/null 2>&1
 sh -c 'trap \"\" TERM; exec tail -f $1/stubborn' sh \"$1\" &
 tail -f $1/plain
@@ -78,7 +79,7 @@ fn escape_ends_the_checks_of_a_request_with_all_that_they_started() {
     let script = Script::new()
         .turn(ScriptedTurn::text(TOKEN))
         .turn(ScriptedTurn::text("Served."))
-        .turn(ScriptedTurn::bash("echo yes > quick"))
+        .turn(ScriptedTurn::bash("echo yes > quick.c"))
         .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
@@ -93,6 +94,6 @@ fn escape_ends_the_checks_of_a_request_with_all_that_they_started() {
     terminal.wait_for("paused at 0/25");
     let kept = the_live(&world);
     assert_eq!(kept.state["pause"]["cause"], "interrupted", "{:#}", kept.state);
-    terminal.submit("/ralph").wait_for("Ralph: done. ");
+    terminal.submit("/ralph").wait_for("Ralph: done in ");
     assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
 }

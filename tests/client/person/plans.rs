@@ -64,7 +64,8 @@ fn a_plan_made_in_a_dialogue_becomes_a_loop_that_runs_to_its_end() {
         terminal.wait_for(part);
     }
     gate.open();
-    terminal.wait_for("Ralph: done. ");
+    terminal.wait_for("Ralph: done in ");
+    terminal.wait_for("it fails without the change");
     let ended = newest_loop(&world).unwrap();
     assert_eq!(
         (&ended["tasks"]["done"], &ended["ending"]["kind"]),

@@ -114,7 +114,7 @@ fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
     );
     assert!(requests.iter().map(ApiRequest::news).any(|news| woken(&news)));
     terminal.submit("/ralph").wait_for("AC-1: grep -q Login README.md");
-    terminal.wait_for("Ralph: done. ");
+    terminal.wait_for("Ralph: done in ");
     assert_eq!(endings(&world), ["approved", "complete"]);
     assert_eq!(stand_in.unscripted(), 0);
 }
@@ -133,7 +133,7 @@ fn proceed_and_start_carries_the_plan_out_at_once() {
     terminal.submit(START);
     choose(&terminal, "2. Proceed and start");
     // The person sees what is run, and has typed nothing more.
-    terminal.wait_for("AC-1: grep -q Login README.md").wait_for("Ralph: done. ");
+    terminal.wait_for("AC-1: grep -q Login README.md").wait_for("Ralph: done in ");
     let both = || endings(&world) == ["approved", "complete"];
     assert!(wait_until(PATIENCE, both), "{:?}", endings(&world));
     assert_eq!(stand_in.unscripted(), 0);

@@ -23,8 +23,8 @@ fn stores_plan(world: &World) {
         "plan.json",
         &json!({"prompt": "Add user authentication with OAuth",
             "acceptance_criteria": [{"id": "AC-1", "description": "the file is there",
-                "verification_command": "test -f auth"}],
-            "task_graph": [{"id": "T-1", "name": "write it", "deps": [], "files": ["auth"],
+                "verification_command": "test -f src/auth.c"}],
+            "task_graph": [{"id": "T-1", "name": "write it", "deps": [], "files": ["src/auth.c"],
                 "completion_condition": "the file is there"}]})
         .to_string(),
     );
@@ -76,9 +76,9 @@ fn a_plan_is_made_with_the_person_and_carried_out_by_a_second_command() {
     let token = drawing.lines().last().unwrap().trim();
     let said = world.stop(token).exit(0).out();
     assert!(said.contains("AC-1") && world.has_entry(), "{said}");
-    world.write("auth", "x");
+    world.write("src/auth.c", "x");
     world.ralph(&["task", "claim", "--owner", "me"]);
-    world.ralph(&["task", "done", "T-1", "--owner", "me", "--result", "auth"]);
+    world.ralph(&["task", "done", "T-1", "--owner", "me", "--result", "src/auth.c"]);
     world.stop(token).exit(0);
     assert_eq!(world.ending(), "complete");
 }
@@ -271,10 +271,10 @@ fn each_rule_of_the_stop_hook_decides_as_the_document_orders_them() {
     world.stop("x").exit(0);
     assert!(world.standing().starts_with("paused 0/25"), "{}", world.standing());
     assert!(rules[3].contains("Completion token"));
-    let world = World::looping("--ac 'it is there=test -f done'");
+    let world = World::looping("--ac 'it is there=test -f src/done.c'");
     world.stop("RALPH_COMPLETE").exit(0);
     assert!(world.has_entry(), "a token asks and does not decide");
-    world.write("done", "");
+    world.write("src/done.c", "");
     world.stop("RALPH_COMPLETE").exit(0);
     assert_eq!(world.ending(), "complete");
     assert!(rules[4].contains("iteration >= max_iterations"));

@@ -212,7 +212,7 @@ const PROMISES: &[Promise<State>] = &[
     Promise {
         name: "a receipt holds exactly when the whole history proves its criterion",
         kept: |state| {
-            (standing(state) == ReceiptStatus::Holds) == truth(&state.history).proves(state.tree)
+            (standing(state) == ReceiptStatus::Passes) == truth(&state.history).proves(state.tree)
         },
     },
     Promise {
@@ -232,7 +232,7 @@ const PROMISES: &[Promise<State>] = &[
         name: "the mark for people follows the last run",
         kept: |state| match state.history.last() {
             Some(Happens::Run(_)) => {
-                state.criterion.verified == (standing(state) == ReceiptStatus::Holds)
+                state.criterion.verified == (standing(state) == ReceiptStatus::Passes)
             }
             _ => true,
         },

@@ -206,7 +206,7 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -
         ReceiptStatus::Flaky => {
             "failed and passed on the same tree, so it must pass twice in a row".to_owned()
         }
-        ReceiptStatus::Holds
+        ReceiptStatus::Passes
         | ReceiptStatus::Proven
         | ReceiptStatus::Kept
         | ReceiptStatus::TestsChanged
@@ -529,8 +529,8 @@ mod tests {
             &[],
             "failed and passed on the same tree, so it must pass twice in a row",
         );
-        let no_proof = "passed in `ralph verify`; the proof is made at the request for completion";
-        check_why(ReceiptStatus::Holds, &[], no_proof);
+        let no_proof = "passed in `ralph verify` or `ralph try`; only the run at a request for completion counts";
+        check_why(ReceiptStatus::Passes, &[], no_proof);
     }
 
     #[test]

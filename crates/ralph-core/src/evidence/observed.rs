@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub(super) fn standing(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
     match receipt.by.proves() {
         true => shown(criterion, receipt),
-        false => ReceiptStatus::Holds,
+        false => ReceiptStatus::Passes,
     }
 }
 
@@ -22,7 +22,7 @@ pub(super) fn standing(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatu
 pub fn shown(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
     let seen = &criterion.observed;
     if seen.tree.is_empty() || seen.tree != receipt.tree_after {
-        return ReceiptStatus::Holds;
+        return ReceiptStatus::Passes;
     }
     let is = |which: &Option<Observation>, outcome| {
         which.as_ref().is_some_and(|one| one.outcome == outcome)
@@ -45,12 +45,19 @@ pub fn shown(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
         ReceiptStatus::Kept
     } else if seen.without.is_none() {
         // A check without tests, beside a criterion that is proven.
-        ReceiptStatus::Holds
+        ReceiptStatus::Passes
     } else if criterion.failed_before {
         ReceiptStatus::Proven
     } else {
         ReceiptStatus::NotCompared
     }
+}
+
+/// Stands in place of the run without the change where there is no change to leave out.
+pub const NO_CHANGE: &str = "no code has changed";
+
+fn has_no_change(seen: &Observed) -> bool {
+    seen.without.as_ref().is_some_and(|run| run.why == NO_CHANGE)
 }
 
 /// True if two equal runs on other files differed.
@@ -107,7 +114,7 @@ pub(super) fn accepted(criterion: &Criterion, what: Refusable) -> String {
     }
 }
 
-/// True if the user accepted exactly this.
+/// True if the user, or a reviewer, accepted exactly this.
 fn is_accepted(criterion: &Criterion, what: Refusable) -> bool {
     criterion.accepted.contains(&refusal(criterion, what))
 }
@@ -177,13 +184,14 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus) -> String {
             let run = seen.clean.as_ref().unwrap_or(&nothing);
             format!("fails in a clean copy: {}", failed_names(run))
         }
+        ReceiptStatus::Kept if has_no_change(seen) => format!("passes; {NO_CHANGE}"),
         ReceiptStatus::Kept => "passes without the change, too".to_owned(),
         ReceiptStatus::NotCompared => format!("passes; not compared: {}", not_compared(criterion)),
-        ReceiptStatus::Holds if criterion.receipt.as_ref().is_some_and(|one| one.by.proves()) => {
-            "holds".to_owned()
+        ReceiptStatus::Passes if criterion.receipt.as_ref().is_some_and(|one| one.by.proves()) => {
+            "passes".to_owned()
         }
-        ReceiptStatus::Holds => {
-            "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
+        ReceiptStatus::Passes => {
+            "passed in `ralph verify` or `ralph try`; only the run at a request for completion counts".to_owned()
         }
         _ => "is proven".to_owned(),
     }
@@ -228,7 +236,12 @@ pub fn named(state: &LoopState) -> Vec<String> {
             lines.push(format!("{id}: {tests} changed{by}: {names}."));
         }
         if let Some(run) = seen.broken.as_ref().filter(|run| !run.unnoticed.is_empty()) {
-            lines.push(format!("{id}: {} can be changed unnoticed.", run.unnoticed.join(", ")));
+            let what = match run.noticed.is_empty() {
+                true => Refusable::CannotFail,
+                false => Refusable::Unnoticed,
+            };
+            let by = excused(state, criterion, what);
+            lines.push(format!("{id}: {} can be changed unnoticed{by}.", run.unnoticed.join(", ")));
         }
     }
     let Some(change) = &state.change else { return lines };
@@ -248,10 +261,10 @@ pub fn named(state: &LoopState) -> Vec<String> {
 /// Who excused it; empty if nobody did.
 fn excused(state: &LoopState, criterion: &Criterion, what: Refusable) -> &'static str {
     let about = refusal(criterion, what);
-    if criterion.accepted.contains(&about) {
-        ", accepted"
-    } else if state.judgements.iter().any(|one| one.about == about && one.holds) {
+    if state.judgements.iter().any(|one| one.about == about && one.holds) {
         ", reviewed"
+    } else if criterion.accepted.contains(&about) {
+        ", accepted"
     } else {
         ""
     }
@@ -274,6 +287,9 @@ pub fn sentence(criterion: &Criterion, standing: ReceiptStatus) -> String {
     };
     match standing {
         ReceiptStatus::Proven => text.push_str(&without(criterion, tests)),
+        ReceiptStatus::Kept if has_no_change(&criterion.observed) => {
+            let _ = write!(text, "; {NO_CHANGE}");
+        }
         ReceiptStatus::Kept => text.push_str(", without the change, too"),
         ReceiptStatus::NotCompared => {
             let _ = write!(text, "; not compared: {}", not_compared(criterion));
@@ -287,7 +303,7 @@ pub fn sentence(criterion: &Criterion, standing: ReceiptStatus) -> String {
             Some(n) => {
                 let _ = write!(text, "; the {n} original ones still pass");
             }
-            None => text.push_str("; so does the original form of its tests"),
+            None => {}
         }
     }
     text

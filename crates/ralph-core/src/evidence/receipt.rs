@@ -28,9 +28,6 @@ pub struct Proof {
     /// Why not every required command was run; empty if all were.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub problem: String,
-    /// True if Ralph observed what the criteria that pass are worth, or tried to. A record of an earlier version did not.
-    #[serde(skip_serializing_if = "is_false")]
-    pub observed: bool,
     /// What is left to observe at the next request; empty if nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unfinished: String,
@@ -39,7 +36,7 @@ pub struct Proof {
     pub change: Option<Change>,
 }
 
-from_json!(Proof { trees, changed, ran, problem, observed, unfinished, change });
+from_json!(Proof { trees, changed, ran, problem, unfinished, change });
 
 impl Proof {
     /// The status of a criterion's receipt. A tree that could not be read proves nothing.
@@ -88,7 +85,7 @@ pub enum ReceiptStatus {
     Flaky,
     /// The command passed. What that is worth was not observed, or need not be: a check without tests, beside a
     /// criterion that is proven.
-    Holds,
+    Passes,
     /// It failed before the work or fails without it, its original tests pass, and a broken test fails.
     Proven,
     /// It passes without the change, too.
@@ -108,7 +105,7 @@ pub enum ReceiptStatus {
 impl ReceiptStatus {
     /// Those in which nothing about the criterion stands in the way of an end.
     pub const MET: [ReceiptStatus; 5] = [
-        ReceiptStatus::Holds,
+        ReceiptStatus::Passes,
         ReceiptStatus::Proven,
         ReceiptStatus::Kept,
         ReceiptStatus::NotCompared,
@@ -128,7 +125,7 @@ impl ReceiptStatus {
             ReceiptStatus::FewerTests => "fewer_tests",
             ReceiptStatus::HidesFailures => "hides_failures",
             ReceiptStatus::Flaky => "flaky",
-            ReceiptStatus::Holds => "holds",
+            ReceiptStatus::Passes => "passes",
             ReceiptStatus::Proven => "proven",
             ReceiptStatus::Kept => "kept",
             ReceiptStatus::TestsChanged => "tests_changed",
@@ -170,7 +167,7 @@ impl ReceiptStatus {
 /// a walk over all files), assumes that nothing has changed since the run.
 pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     match (run_standing(criterion, tree), &criterion.receipt) {
-        (ReceiptStatus::Holds, Some(receipt)) => observed::standing(criterion, receipt),
+        (ReceiptStatus::Passes, Some(receipt)) => observed::standing(criterion, receipt),
         (standing, _) => standing,
     }
 }
@@ -204,7 +201,7 @@ pub fn run_standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus 
     } else if receipt.review.is_some() {
         ReceiptStatus::Reviewed
     } else {
-        ReceiptStatus::Holds
+        ReceiptStatus::Passes
     }
 }
 
@@ -227,7 +224,7 @@ pub(super) fn counts(standings: &[ReceiptStatus]) -> String {
         (ReceiptStatus::Proven, "proven"),
         (ReceiptStatus::Reviewed, "reviewed"),
         (ReceiptStatus::Kept, "kept"),
-        (ReceiptStatus::Holds, "holds"),
+        (ReceiptStatus::Passes, "passes"),
         (ReceiptStatus::TestsChanged, "with changed tests"),
         (ReceiptStatus::CannotFail, "that cannot fail"),
         (ReceiptStatus::NotCompared, "not compared"),
@@ -235,7 +232,7 @@ pub(super) fn counts(standings: &[ReceiptStatus]) -> String {
     let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count();
     let parts = words.into_iter().map(|(standing, word)| (count(standing), word));
     let parts = parts.filter(|(n, _)| *n > 0).map(|(n, word)| match (n, word) {
-        (2.., "holds") => format!("{n} hold"),
+        (2.., "passes") => format!("{n} pass"),
         _ => format!("{n} {word}"),
     });
     parts.collect::<Vec<_>>().join(", ")

@@ -6,8 +6,9 @@
 use super::observed::{self, Refusable};
 use super::pinned;
 use super::receipt::{Proof, ReceiptStatus, counts, is_of_proof};
-use crate::state::{Change, Criterion, LoopState};
+use crate::state::{Change, Criterion, Judgement, LoopState};
 use crate::text::plural::{counted, noun};
+use crate::text::truncate::bounded;
 
 /// The answer to a request for completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Request<'_> {
         for (criterion, standing) in &self.all {
             let Some(what) = observed::refusable(criterion, *standing) else { continue };
             let about = observed::refusal(criterion, what);
-            if self.is_judged(&about) || criterion.accepted.contains(&about) {
+            if criterion.accepted.contains(&about) {
                 continue;
             }
             let (to, why) = match what {
@@ -175,8 +176,12 @@ impl Request<'_> {
     }
 }
 
-/// The question for the reviewer of an unattended run, who judges before the user is called.
-pub fn question(refused: &Refused) -> String {
+/// The longest diff in a question, in UTF-16 units.
+const DIFF: usize = 20_000;
+
+/// The question for the reviewer of an unattended run, who judges before the user is called. `tests` is the diff of the
+/// tests since the start.
+pub fn question(refused: &Refused, tests: &str) -> String {
     if refused.about.iter().any(|about| about.starts_with(ALL_KEPT)) {
         return "All criteria pass with the change, and they pass without it, too, so no test sees it. Does the change do \
                 all that the goal asks, so that nothing is left to do?"
@@ -185,9 +190,24 @@ pub fn question(refused: &Refused) -> String {
     format!(
         "This was found: {}. Does the goal itself require these tests to change as they did, because it asks for another \
          behaviour or interface than they describe? A test that was weakened, skipped or deleted so that the work passes \
-         fails this question.",
-        refused.why
+         fails this question. The diff of the tests since the start:\n{}",
+        refused.why,
+        bounded(tests, DIFF)
     )
+}
+
+/// Records the verdict of the reviewer of an unattended run. What the task needs is accepted.
+pub fn judge(state: &mut LoopState, refused: &Refused, holds: bool, why: &str) {
+    for about in &refused.about {
+        let why = bounded(why, 400);
+        state.judgements.push(Judgement { about: about.clone(), holds, why });
+        for criterion in state.acceptance_criteria.iter_mut().filter(|_| holds) {
+            let is_meant = |what| observed::refusal(criterion, what) == *about;
+            if [Refusable::TestsChanged, Refusable::CannotFail].into_iter().any(is_meant) {
+                criterion.accepted.push(about.clone());
+            }
+        }
+    }
 }
 
 impl Refused {
@@ -244,7 +264,7 @@ fn what_changed(change: &Change) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{CriterionRunner, Judgement, Observation, Observed, Outcome, Receipt};
+    use crate::state::{CriterionRunner, Observation, Observed, Outcome, Receipt};
 
     fn run(outcome: Outcome) -> Option<Observation> {
         Some(Observation { outcome, ..Observation::default() })
@@ -289,7 +309,7 @@ mod tests {
     fn loop_with(criteria: Vec<Criterion>) -> (LoopState, Proof) {
         let trees = criteria.iter().map(|one| (one.id.clone(), "t".to_owned())).collect();
         let change = Some(Change { code: 3, ..Change::default() });
-        let proof = Proof { trees, observed: true, change, ..Proof::default() };
+        let proof = Proof { trees, change, ..Proof::default() };
         (LoopState { acceptance_criteria: criteria, ..LoopState::default() }, proof)
     }
 
@@ -367,6 +387,21 @@ mod tests {
         state.acceptance_criteria[0].observed =
             Observed { tree: "t".to_owned(), ..tests_changed("b") };
         assert!(told(&answer(&state, &proof, false)).starts_with("refused"));
+    }
+
+    #[test]
+    fn a_reviewer_may_find_that_the_task_needs_the_changed_tests() {
+        for (holds, expected, named) in [
+            (true, "complete: 1 proven", "AC-1: 1 test changed, reviewed: `a`."),
+            (false, "ask: AC-1 passes only with changed tests", "AC-1: 1 test changed: `a`."),
+        ] {
+            let (mut state, proof) = loop_with(vec![criterion("AC-1", tests_changed("a"))]);
+            let (_, second) = twice(&mut state, &proof);
+            let Answer::AskUser(refused) = second else { panic!("{second:?}") };
+            judge(&mut state, &refused, holds, "");
+            assert!(told(&answer(&state, &proof, false)).starts_with(expected), "{holds}");
+            assert_eq!(observed::named(&state), [named]);
+        }
     }
 
     #[test]

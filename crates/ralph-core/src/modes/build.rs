@@ -223,6 +223,8 @@ pub enum Settlement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettleAt {
     pub now: Timestamp,
+    /// No round was made yet: the work of an earlier run may complete the loop, and nothing is refused.
+    pub is_first: bool,
     /// No round follows, so the second answer is given at once.
     pub is_last: bool,
     /// A reviewer may judge what would be refused.
@@ -244,9 +246,17 @@ pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt) -> Settlement 
         state.end(EndingKind::CompleteUnverified, detail, at.now);
         return Settlement::Over;
     }
-    let is_judged = |about: &String| state.judgements.iter().any(|one| one.about == *about);
     let is_last = at.is_last || stop::used_up_by_next(state, at.now);
-    let (kind, detail) = match stop::granted(&mut state.clone(), proof, is_last) {
+    let before = state.clone();
+    let is_judged = |about: &String| before.judgements.iter().any(|one| one.about == *about);
+    let (kind, detail) = match stop::granted(state, proof, is_last) {
+        Answer::Complete(detail) if !at.is_first || has_begun(&before, proof) => {
+            (EndingKind::Complete, detail)
+        }
+        _ if at.is_first => {
+            (state.refusals, state.refused) = (before.refusals.clone(), before.refused.clone());
+            return Settlement::Open;
+        }
         Answer::Unverified { about, detail }
             if at.may_judge && about.starts_with(ALL_KEPT) && !is_judged(&about) =>
         {
@@ -258,22 +268,21 @@ pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt) -> Settlement 
         Answer::AskUser(refused) => {
             return Settlement::AskUser(format!("{}; `ralph accept` accepts it", refused.why));
         }
-        Answer::Refused(_) | Answer::NotMet | Answer::Unfinished(_) => {
-            stop::granted(state, proof, is_last);
-            return Settlement::Open;
-        }
+        Answer::Refused(_) | Answer::NotMet | Answer::Unfinished(_) => return Settlement::Open,
         Answer::Complete(detail) => (EndingKind::Complete, detail),
         Answer::Unverified { detail, .. } => (EndingKind::CompleteUnverified, detail),
     };
-    stop::granted(state, proof, is_last);
-    let detail = match (has_tasks, proof.observed) {
-        (true, true) => format!("all tasks are done; {detail}"),
-        (false, true) => detail,
-        (true, false) => "all tasks are done, and all criteria hold".to_owned(),
-        (false, false) => "all criteria hold".to_owned(),
-    };
+    let detail = if has_tasks { format!("all tasks are done; {detail}") } else { detail };
     state.end(kind, detail, at.now);
     Settlement::Over
+}
+
+/// True if something was done since the start of the loop. Without git only the loop itself can tell.
+pub fn has_begun(state: &LoopState, proof: &Proof) -> bool {
+    match &proof.change {
+        Some(change) => !change.is_empty(),
+        None => state.iteration > 0 || !state.task_graph.is_empty(),
+    }
 }
 
 /// Counts a round for the goal that has ended without an end of the loop, and ends the loop if it
@@ -385,7 +394,7 @@ mod tests {
     fn the_criteria_end_a_loop_without_open_tasks_and_none_of_them_prove_nothing() {
         let ending = |state: &LoopState| state.ending.as_ref().map(|ending| ending.kind.clone());
         let mut bare = planned();
-        let at = SettleAt { now: NOW, is_last: false, may_judge: false };
+        let at = SettleAt { now: NOW, is_first: false, is_last: false, may_judge: false };
         let nothing = Proof::default();
         assert_eq!(settle(&mut LoopState::default(), &nothing, at), Settlement::Open);
         assert_eq!(settle(&mut bare, &nothing, at), Settlement::Over);
@@ -409,6 +418,8 @@ mod tests {
         let (mut stale, mut proven) = (state.clone(), state);
         assert_eq!(settle(&mut stale, &proof("another"), at), Settlement::Open);
         assert!(ending(&stale).is_none());
+        let first = SettleAt { is_first: true, ..at };
+        assert_eq!(settle(&mut proven, &proof("t"), first), Settlement::Open, "nothing was done");
         assert_eq!(settle(&mut proven, &proof("t"), at), Settlement::Over);
         assert_eq!(ending(&proven), Some(EndingKind::Complete));
     }

@@ -40,6 +40,10 @@ const NO_TASKS_YET: &str = "Next: there are no tasks yet, and without tasks this
     complete. Read what the goal names, bring its work into the graph with `ralph plan-sync`, and then run \
     `ralph parallel next`.";
 
+/// A criterion that held before the work proves nothing about the work.
+const PROVES_NOTHING: &str = "Ralph runs them without your change, too, and there they must fail: if all pass already, \
+    first add a test that fails today.\n";
+
 /// Maximum length, in bytes, of the text before a contract that is repeated at a stop.
 const BEFORE_CONTRACT: usize = 600;
 
@@ -91,6 +95,9 @@ fn criteria(state: &LoopState) -> String {
     if all.len() > CRITERIA_SHOWN {
         let _ = writeln!(text, "- and {} more: `ralph status`", all.len() - CRITERIA_SHOWN);
     }
+    if state.completion != Completion::Token {
+        text.push_str(PROVES_NOTHING);
+    }
     text
 }
 
@@ -99,7 +106,7 @@ fn criteria(state: &LoopState) -> String {
 fn last_run(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
         ReceiptStatus::NotRun => String::new(),
-        ReceiptStatus::Holds => ": held when it was last run".to_owned(),
+        ReceiptStatus::Passes => ": passed when it was last run".to_owned(),
         ReceiptStatus::Reviewed => ": held when it was last reviewed".to_owned(),
         standing => {
             format!(": {}", bounded(&completion_feedback::why(criterion, standing, &[]), 60))
@@ -397,10 +404,10 @@ fn how_to_end(state: &LoopState) -> String {
     )
 }
 
-/// `1 of 3 tasks done, 1 of 2 criteria proven`; empty if the loop has neither.
+/// `1 of 3 tasks done, 1 of 2 criteria hold`; empty if the loop has neither.
 fn standing_of(state: &LoopState, digest: &TaskDigest) -> String {
     let criteria = &state.acceptance_criteria;
-    let (proven, reviewed) = receipt::count_met(criteria);
+    let (hold, reviewed) = receipt::count_met(criteria);
     let mut parts = Vec::new();
     if !state.task_graph.is_empty() {
         parts.push(digest.summary.describe());
@@ -408,8 +415,9 @@ fn standing_of(state: &LoopState, digest: &TaskDigest) -> String {
     if !criteria.is_empty() {
         let by_review = if reviewed > 0 { format!(", {reviewed} reviewed") } else { String::new() };
         parts.push(format!(
-            "{proven} of {} proven{by_review}",
-            counted(criteria.len(), "criterion", "criteria")
+            "{hold} of {} {}{by_review}",
+            counted(criteria.len(), "criterion", "criteria"),
+            noun(criteria.len(), "holds", "hold")
         ));
     }
     parts.join(", ")
@@ -642,9 +650,11 @@ mod tests {
     #[test]
     fn the_next_step_says_where_the_loop_stands() {
         let text = next_step(&state(), CompletionRequest::None, None, NOW).details;
-        assert!(text.starts_with(
-            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion proven."
-        ));
+        assert!(
+            text.starts_with(
+                "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion holds."
+            )
+        );
         assert!(text.contains("Next: T-2"));
     }
 
@@ -685,7 +695,7 @@ mod tests {
         );
         assert!(of_loop("", &ran(false, ""), &[], NOW).contains("Failed last: AC-1.\n"));
         let text = of_loop("", &ran(true, "ok"), &[], NOW);
-        assert!(text.contains(": held when it was last run"), "{text}");
+        assert!(text.contains(": passed when it was last run"), "{text}");
         assert!(!text.contains("Failed last"), "{text}");
     }
 
@@ -768,32 +778,32 @@ mod tests {
     #[test]
     fn the_line_is_what_a_user_understands_and_a_model_can_act_on() {
         let (none, made) = (CompletionRequest::None, CompletionRequest::Made);
-        let tasks = "1 of 3 tasks done, 0 of 1 criterion proven";
+        let tasks = "1 of 3 tasks done, 0 of 1 criterion holds";
         check_line(&state(), none, &format!("Ralph 3/25: {tasks}; next: T-2 lexer"));
         let alone = |state: LoopState| LoopState { task_graph: Vec::new().into(), ..state };
         let open = alone(state());
         check_line(
             &open,
             none,
-            "Ralph 3/25: 0 of 1 criterion proven; next: make AC-1 hold: tests pass",
+            "Ralph 3/25: 0 of 1 criterion holds; next: make AC-1 hold: tests pass",
         );
         let mut failed = alone(ran(false, "x"));
         check_line(
             &failed,
             none,
-            "Ralph 3/25: 0 of 1 criterion proven; next: fix AC-1 (tests pass): `cargo test`",
+            "Ralph 3/25: 0 of 1 criterion holds; next: fix AC-1 (tests pass): `cargo test`",
         );
         let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
         receipt.error = "error: x".to_owned();
         check_line(
             &failed,
             none,
-            "Ralph 3/25: 0 of 1 criterion proven; next: fix AC-1 (tests pass): error: x",
+            "Ralph 3/25: 0 of 1 criterion holds; next: fix AC-1 (tests pass): error: x",
         );
         let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
         receipt.failing = vec!["parses\nISO weeks".to_owned(), "b".to_owned()];
         receipt.tests_failed = 3;
-        let fix = "0 of 1 criterion proven; next: fix `parses ISO weeks` of AC-1 (tests pass)";
+        let fix = "0 of 1 criterion holds; next: fix `parses ISO weeks` of AC-1 (tests pass)";
         check_line(&failed, none, &format!("Ralph 3/25: {fix}"));
         failed.progress =
             Progress { signal: Signal::SameFailure, same_failure: 2, ..Progress::default() };
@@ -801,13 +811,13 @@ mod tests {
         check_line(&failed, none, &format!("Ralph 3/25: {same}"));
         let passed = alone(ran(true, ""));
         let finish = "finish, then end your message with RALPH_COMPLETE alone on its last line";
-        check_line(&passed, none, &format!("Ralph 3/25: 0 of 1 criterion proven; next: {finish}"));
+        check_line(&passed, none, &format!("Ralph 3/25: 0 of 1 criterion holds; next: {finish}"));
         let goal = LoopState { acceptance_criteria: Vec::new(), ..alone(state()) };
         check_line(&goal, none, "Ralph 3/25: next: Fix the parser");
         let token = "RALPH_COMPLETE must stand alone on the last line; next: Fix the parser";
         check_line(&goal, CompletionRequest::OnlyMentioned, &format!("Ralph 3/25: {token}"));
         let refused =
-            "completion refused, 0 of 1 criterion proven; next: AC-1 (tests pass) was not run";
+            "completion refused, 0 of 1 criterion holds; next: AC-1 (tests pass) was not run";
         check_line(&open, made, &format!("Ralph 3/25: {refused}"));
     }
 

@@ -42,7 +42,7 @@ pub struct Criterion {
     /// Number of skipped tests in the first counted run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_skipped: Option<u64>,
-    /// Exceptions that a person accepted: `failures` in the summary of a success.
+    /// Exceptions that a person or a reviewer accepted: `failures` in the summary of a success.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
     /// True if the criterion held before the work began and so proves nothing about the work.

@@ -18,7 +18,7 @@ pub struct NextStep {
 const LINE_LIMIT: usize = 300;
 
 impl NextStep {
-    /// `Ralph 3/25: 1 of 2 criteria proven; next: fix it`. `progress` may be empty.
+    /// `Ralph 3/25: 1 of 2 criteria hold; next: fix it`. `progress` may be empty.
     pub(crate) fn new(position: &str, progress: &str, next: &str, details: String) -> NextStep {
         let between = if progress.is_empty() { "" } else { "; " };
         let line = format!("Ralph {position}: {progress}{between}next: {next}");

@@ -178,7 +178,10 @@ fn shown(state: &LoopState) -> String {
 fn holding(state: &LoopState) -> String {
     let all = &state.acceptance_criteria;
     let open: Vec<String> = all.iter().filter(|one| !one.verified).map(unproven).collect();
-    let is_proven = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Complete);
+    let is_over = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Complete);
+    let mut commands = all.iter().filter(|one| one.review.is_none());
+    let is_proven =
+        is_over && commands.all(|one| receipt::standing(one, None) == ReceiptStatus::Proven);
     let (proven, reviewed) = receipt::count_met(all);
     match (all.len(), open.len()) {
         (0, _) => String::new(),
@@ -203,10 +206,10 @@ fn unproven(criterion: &Criterion) -> String {
     let id = &criterion.id;
     match receipt::standing(criterion, None) {
         // It held in its last run and has not been checked since.
-        ReceiptStatus::Holds if receipt::is_of_proof(criterion) => {
-            format!("{id} held when it was last run")
+        ReceiptStatus::Passes if receipt::is_of_proof(criterion) => {
+            format!("{id} passed when it was last run")
         }
-        ReceiptStatus::Holds => format!("{id} passed in `ralph verify` only"),
+        ReceiptStatus::Passes => format!("{id} passed in `ralph verify` only"),
         ReceiptStatus::Reviewed if receipt::is_of_proof(criterion) => {
             format!("{id} held when it was last reviewed")
         }
@@ -387,9 +390,9 @@ mod tests {
     #[test]
     fn a_proven_end_is_one_line_of_success() {
         let done = |criteria: &[bool]| ended_as(EndingKind::Complete, "x", with(criteria));
-        assert_eq!(done(&[true]), "Ralph: done. The criterion is proven, 3 turns, 2 min.");
-        assert_eq!(done(&[true, true]), "Ralph: done. Both criteria proven, 3 turns, 2 min.");
-        assert_eq!(done(&[true; 3]), "Ralph: done. All 3 criteria proven, 3 turns, 2 min.");
+        assert_eq!(done(&[true]), "Ralph: done. The criterion holds, 3 turns, 2 min.");
+        assert_eq!(done(&[true, true]), "Ralph: done. Both criteria hold, 3 turns, 2 min.");
+        assert_eq!(done(&[true; 3]), "Ralph: done. All 3 criteria hold, 3 turns, 2 min.");
         let first = LoopState { iteration: 0, ..with(&[true]) };
         assert!(ended_as(EndingKind::Complete, "", first).contains(", 1 turn, 2 min."));
     }
@@ -474,7 +477,7 @@ mod tests {
         );
         assert_eq!(
             with(vec![held], vec![]),
-            "The criterion does not hold: AC-1 held when it was last run"
+            "The criterion does not hold: AC-1 passed when it was last run"
         );
         assert_eq!(warnings(&LoopState::default()), "");
         assert_eq!(ended(&LoopState::default()), "Ralph: the loop has ended");

@@ -51,6 +51,7 @@ pub fn parts(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
     if state.ending.is_some() {
         return parts;
     }
+    add(state.observing.clone(), Tone::Plain);
     add(task(&tasks), Tone::Plain);
     if let Some(began) = state.started_at {
         let used = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
@@ -196,6 +197,10 @@ mod tests {
             "Ralph 3/25 | tasks 1/4 | criteria 1/2 | T-3 Parse the dates +1 | 12/480 min | 12 k of 5.1 M tokens",
         );
         check(json!({"phase": "verification"}), "Ralph verification 0/25");
+        check(
+            json!({"phase": "implementation", "observing": "2 of 3: without the change"}),
+            "Ralph 0/25 | 2 of 3: without the change",
+        );
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
     let found = meant(&here, &args.which)?;
     if clean == Some(true) && Settings::of(&found.state).evidence().clean.is_none() {
         let why = "`--clean` needs the command that prepares the copy: `clean = \"npm ci\"` below `[evidence]` in \
-                   your settings or in the project's, see docs/evidence.md";
+                   your settings or in the project's, see docs/settings.md";
         return Err(refused(Exit::Usage, why));
     }
     if found.state.acceptance_criteria.is_empty() {
@@ -169,9 +169,7 @@ fn carry_out(
         pace,
         by: *by,
         surroundings: surroundings.clone(),
-        observes: clean.is_some()
-            || *by == CriterionRunner::Driver
-                && Settings::of(&found.state).evidence().observe == Some(true),
+        observes: clean.is_some() || *by == CriterionRunner::Driver,
         clean: clean.unwrap_or(true),
         within: None,
     };
@@ -241,6 +239,9 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
     if !environments.is_empty() {
         text.push_str(&visible(&environments));
         text.push('\n');
+    }
+    if !args.for_driver {
+        text.push_str("A dry run: only the run at a request for completion counts.\n");
     }
     let (holding, all) = (named.len() - open.len(), named.len());
     let is_reviewed = |one: &&(&Criterion, ReceiptStatus)| one.1 == ReceiptStatus::Reviewed;

@@ -4,6 +4,7 @@
 
 use super::answer::StepAnswer;
 use super::story::{StoryAction, StoryExpectation, StoryStep};
+use ralph_core::evidence::{observed, receipt};
 use ralph_core::state::{LoopState, Receipt};
 use ralph_core::text::plural::noun;
 use ralph_core::text::truncate::bounded;
@@ -29,7 +30,7 @@ enum Colour {
 const WIDTH: usize = 80;
 const GUTTER: usize = 13;
 /// Lines quoted from one answer.
-const QUOTED_LINES: usize = 2;
+const QUOTED_LINES: usize = 3;
 /// Lines quoted from a command's output.
 const PRINTED_LINES: usize = 2;
 
@@ -49,7 +50,7 @@ impl Account {
     /// Prints the introduction.
     pub(super) fn begin(style: Style, keep: bool) -> Account {
         println!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
-        println!("1/5: iteration 1 of at most 5. --ac: criterion=command that proves it.\n");
+        println!("1/5: iteration 1 of at most 5. --ac: criterion=command that shows it.\n");
         Account { style, keep, position: String::new(), done: Vec::new() }
     }
 
@@ -69,12 +70,12 @@ impl Account {
                 // The reasons follow with the next tool call.
                 self.tell_refusal(state.map_or("", |state| &state.details_due));
             }
-            StoryExpectation::Proven => {
+            StoryExpectation::Passed => {
                 let kept = state.and_then(kept).unwrap_or_default();
-                self.ralph(Colour::Green, "proves it", &format!("{}{kept}", last_line(words)));
+                self.ralph(Colour::Cyan, "dry run", &format!("{}{kept}", last_line(words)));
             }
             StoryExpectation::Completed => {
-                self.ralph(Colour::Green, "ends it", &ending(state));
+                self.ralph(Colour::Green, "ends it", &state.map(shown).unwrap_or_default());
                 self.line("", &state.map(receipts).unwrap_or_default());
             }
             StoryExpectation::Shown => {
@@ -90,9 +91,9 @@ impl Account {
 
     /// Prints each reason in the words that the agent gets.
     fn tell_refusal(&self, words: &str) {
-        let mut reasons = words.lines().filter_map(|line| line.strip_prefix("- "));
-        self.ralph(Colour::Yellow, "refuses", reasons.next().unwrap_or_default());
-        reasons.for_each(|reason| self.line("", reason));
+        // The failing tests come first; otherwise one sentence has the only reason.
+        let only = words.split_once("refused: ").map(|(_, reason)| first_line(reason));
+        self.ralph(Colour::Yellow, "refuses", only.unwrap_or_else(|| first_line(words)));
         let red = words.lines().filter(|line| line.contains(" is red now"));
         red.for_each(|line| self.line("", line));
     }
@@ -111,7 +112,7 @@ impl Account {
             StoryExpectation::Denied => "a denial",
             StoryExpectation::GoesOn => "a turn that goes on",
             StoryExpectation::Refused => "a refused completion, with its reasons",
-            StoryExpectation::Proven => "criteria that hold",
+            StoryExpectation::Passed => "criteria that pass",
             StoryExpectation::Shown => "something to read",
             StoryExpectation::Completed => "the end of the loop as complete",
         };
@@ -207,9 +208,13 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn ending(state: Option<&LoopState>) -> String {
-    let ending = state.and_then(|state| state.ending.as_ref());
-    ending.map(|ending| format!("{}: {}", ending.kind, ending.detail)).unwrap_or_default()
+/// What the criteria showed, in the figures of their runners.
+fn shown(state: &LoopState) -> String {
+    let ending = state.ending.as_ref().map(|ending| ending.kind.to_string()).unwrap_or_default();
+    let criteria = state.acceptance_criteria.iter();
+    let sentence = |one| observed::sentence(one, receipt::standing(one, None));
+    let sentences: Vec<String> = criteria.map(sentence).collect();
+    format!("{ending}: {}.", sentences.join(". "))
 }
 
 /// The checkpoint that was made when all criteria held.
@@ -268,7 +273,7 @@ mod tests {
         let lines = wrapped(&long);
         assert_eq!(lines.len(), QUOTED_LINES);
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH - GUTTER), "{lines:?}");
-        assert!(lines[1].ends_with('…'));
+        assert!(lines.last().is_some_and(|line| line.ends_with('…')));
         assert_eq!(wrapped("short"), ["short"]);
     }
 

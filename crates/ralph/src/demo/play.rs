@@ -98,7 +98,7 @@ fn meets(
         (StoryExpectation::Refused, StepAnswer::GoesOn(words)) => {
             decided("go on") && words.contains("completion refused")
         }
-        (StoryExpectation::Proven, StepAnswer::Ran(_)) => {
+        (StoryExpectation::Passed, StepAnswer::Ran(_)) => {
             decided("holds") && state.is_some_and(|state| state.checkpoint.is_some())
         }
         (StoryExpectation::Completed, StepAnswer::Nothing) => {

@@ -5,6 +5,7 @@
 
 use super::ProgramMissing;
 use super::answer::StepAnswer;
+use super::story::PROJECT;
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::COMMAND_LINE;
 use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
@@ -62,7 +63,10 @@ impl Stage {
         let settings = stage.folders.settings.join("config.toml");
         atomic::write(&settings, b"[backpressure]\noff = [\"all\"]\n")?;
         stage.git(&["init", "-q"])?;
-        stage.write("README.md", "A scratch project.\n")?;
+        user_files::make_folders(&stage.project().join("tests"), 0o700)?;
+        for (name, text) in PROJECT {
+            stage.write(name, text)?;
+        }
         stage.git(&["add", "-A"])?;
         stage.git(&["commit", "-qm", "Begin"])?;
         Ok(stage)

@@ -104,6 +104,9 @@ pub(crate) struct Builder<'a> {
     tree: Option<String>,
     /// True once the criteria have run for the first time.
     has_proof: bool,
+    /// The number of the round after which the criteria were settled. They are settled once after a round: a refusal is
+    /// for the next round, and a second request without a round in between would be granted unheard.
+    settled: Option<u32>,
 }
 
 /// What a round left.
@@ -136,7 +139,7 @@ impl<'a> Builder<'a> {
         let here = (order.here, Some(order.file));
         let runner = ClientRunner::one(here, interrupts, order.command)?;
         let plan = engine::last_state(order.here, order.file)?.plan_file;
-        Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false })
+        Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false, settled: None })
     }
 
     /// Binds the loop to the round, or returns the reason why there is no round.
@@ -175,12 +178,12 @@ impl<'a> Builder<'a> {
                 engine::put_away(self.runner.here, self.order.file, &state)?;
                 return Ok(Err(RunEnd::Over));
             }
-            NextBuildStep::Criteria => match self.settle()? {
+            NextBuildStep::Criteria => match self.settle_once()? {
                 Settled::Over => return Ok(Err(RunEnd::Over)),
                 Settled::Rest(end) => return Ok(Err(end)),
                 // The findings are tasks now.
                 Settled::Reviewed => return self.begin(session),
-                Settled::Open => {
+                Settled::Open | Settled::Untouched => {
                     let Some(begun) = self.begin_for_goal(session)? else {
                         return Ok(Err(RunEnd::Over));
                     };
@@ -191,6 +194,14 @@ impl<'a> Builder<'a> {
         };
         lifecycle::bind(&self.runner.here.home, self.order.file, session)?;
         Ok(Ok(Begun { label, prompt: prompt(self.order.file, &state) }))
+    }
+
+    /// Settles the criteria, if that was not done after the round before.
+    fn settle_once(&self) -> Result<Settled> {
+        match self.settled == self.number.checked_sub(1) {
+            true => Ok(Settled::Open),
+            false => self.settle(),
+        }
     }
 
     /// Binds the loop to a round for the goal. `None` if the loop has ended.

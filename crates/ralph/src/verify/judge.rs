@@ -1,6 +1,7 @@
 //! Asks reviewers about the criteria that no command can prove, once all commands hold, since a
 //! review costs more than a command. `ralph_core::evidence::review` decides what a verdict is worth.
 
+use super::observe::Start;
 use super::round::record;
 use super::since_start::{changed_since_start, tree_now};
 use super::trees::within;
@@ -16,10 +17,11 @@ use ralph_core::state::{
     Citation, Criterion, CriterionRunner, LoopState, REVIEWED, Receipt, ReviewReceipt,
 };
 use ralph_core::text::truncate::bounded;
+use ralph_io::git::checkpoint;
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::{atomic, digest, notice, receipts};
+use ralph_io::store::{atomic, checks, digest, notice, receipts};
 use ralph_io::{process::clock, project::confined};
 use std::path::Path;
 use std::time::Duration;
@@ -86,7 +88,7 @@ fn due(work: &VerifyWork<'_>, order: &VerifyOrder<'_>) -> Vec<Criterion> {
 fn commands_hold(work: &VerifyWork<'_>) -> bool {
     let holds = |one: &Criterion| {
         let is_enough = work.by == CriterionRunner::Command || is_of_proof(one);
-        is_enough && work.standing(one) == ReceiptStatus::Holds
+        is_enough && work.standing(one) == ReceiptStatus::Passes
     };
     work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).all(holds)
 }
@@ -118,6 +120,17 @@ fn ask(
     };
     let mut answers = reviewers::ask(run, prompts.collect())?;
     Ok(due.iter().filter_map(|one| answers.remove(&one.id)).collect())
+}
+
+/// git's diff of the tests since the start of the loop; empty where there is none.
+pub(crate) fn diff_of_tests(file: &LoopFile, state: &LoopState) -> String {
+    let read = || {
+        let (kept, start) = (checks::start_of(file.folder())?, Start::read(file.folder(), state));
+        let paths = start.ok()?.changed_harness(&state.acceptance_criteria);
+        let diff = checkpoint::diff_since(&kept.root, &kept.tree, &paths).ok()?;
+        (!paths.is_empty()).then(|| String::from_utf8_lossy(&diff).into_owned())
+    };
+    read().unwrap_or_default()
 }
 
 /// Asks a reviewer what no run can show. Returns whether it holds, and why.

@@ -52,7 +52,7 @@ pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watc
         all.iter_mut().for_each(|one| one.observed = Observed::default());
     }
     let has_passed = |one: &Criterion| {
-        receipt::run_standing(one, Some(&work.trees.id_for(&one.paths))) == ReceiptStatus::Holds
+        receipt::run_standing(one, Some(&work.trees.id_for(&one.paths))) == ReceiptStatus::Passes
             && (is_of_proof(one) || is_for_show)
     };
     if all.is_empty() || !all.iter().all(has_passed) {
@@ -63,7 +63,18 @@ pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watc
         Err(reason) => return not_compared(work, &all, &reason),
     };
     work.change = Some(start.change(&all));
-    Observer { work, watcher, start, way: None, spent: 0, is_unfinished: false, clean }.run(all)
+    Observer {
+        work,
+        watcher,
+        start,
+        way: None,
+        spent: 0,
+        is_unfinished: false,
+        clean,
+        n_criteria: 0,
+        n_steps_done: 0,
+    }
+    .run(all)
 }
 
 /// Records for all criteria that nothing can be compared.
@@ -112,6 +123,9 @@ struct Observer<'w, 'a> {
     spent: usize,
     is_unfinished: bool,
     clean: bool,
+    /// Criteria that are done, and steps of the one under observation.
+    n_criteria: usize,
+    n_steps_done: usize,
 }
 
 /// One criterion under observation.
@@ -131,22 +145,26 @@ impl Observer<'_, '_> {
         // Those that count tests first: beside one that is proven, a linter has nothing to show.
         all.sort_by_key(|one| !counts_tests(one));
         let mut has_proof = false;
-        let (mut n_done, n) = (0, all.len());
+        let n_all = all.len() * self.n_steps();
         for criterion in all {
             let may_leave_out = has_proof && !counts_tests(&criterion);
             self.criterion(criterion.clone(), may_leave_out)?;
             if self.is_unfinished {
                 break;
             }
-            n_done += 1;
+            self.n_criteria += 1;
             let now = self.work.state.acceptance_criteria.iter().find(|one| one.id == criterion.id);
-            has_proof |=
-                now.is_some_and(|one| receipt::standing(one, None) == ReceiptStatus::Proven);
+            // All have passed, so only what was observed decides, also in a run that is only for show.
+            has_proof |= now.is_some_and(|one| {
+                one.receipt
+                    .as_ref()
+                    .is_some_and(|it| observed::shown(one, it) == ReceiptStatus::Proven)
+            });
         }
         if self.is_unfinished {
-            let all = counted(n, "criterion", "criteria");
-            let done = format!("{n_done} of {all} checked, not all checks are done");
-            self.work.unfinished = format!("{done}; ask again");
+            let n_done = self.n_criteria * self.n_steps() + self.n_steps_done;
+            self.work.unfinished =
+                format!("{n_done} of {} done; ask again", counted(n_all, "check", "checks"));
         } else {
             self.together()?;
         }
@@ -171,9 +189,12 @@ impl Observer<'_, '_> {
         let made = subject.seen.clone();
         subject.seen.tree = String::new();
         subject.seen.not_compared = String::new();
+        if self.n_steps() < 4 {
+            subject.seen.clean = None;
+        }
         if !subject.parted.iter().any(|one| one.code_changed) {
             subject.seen =
-                Observed { without: Some(passed("no code has changed")), ..Observed::default() };
+                Observed { without: Some(passed(observed::NO_CHANGE)), ..Observed::default() };
             return self.done(subject);
         }
         if let Some(why) = self.left_out(&subject.criterion) {
@@ -189,7 +210,8 @@ impl Observer<'_, '_> {
             return self.done(subject);
         }
         let steps: [Step<Self>; 4] = [Self::original, Self::without, Self::broken, Self::clean];
-        for step in steps {
+        for (nth, step) in steps.into_iter().take(self.n_steps()).enumerate() {
+            self.n_steps_done = nth;
             if !step(self, &mut subject, may_leave_out)? {
                 self.is_unfinished = true;
                 return store(self.work, &subject.criterion, subject.seen);
@@ -203,6 +225,10 @@ impl Observer<'_, '_> {
         }
         self.name_scripts(&subject);
         self.done(subject)
+    }
+
+    fn n_steps(&self) -> usize {
+        if self.clean && self.work.settings.evidence().clean.is_some() { 4 } else { 3 }
     }
 
     fn done(&mut self, subject: Subject) -> Result<()> {
@@ -413,11 +439,7 @@ impl Observer<'_, '_> {
 
     /// Once in a copy without ignored files, as `[evidence] clean` asks.
     fn clean(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
-        let clean = self.work.settings.evidence().clean.filter(|_| self.clean);
-        let Some(clean) = clean else {
-            subject.seen.clean = None;
-            return Ok(true);
-        };
+        let Some(clean) = self.work.settings.evidence().clean else { return Ok(true) };
         let key = sha256(format!("{} {clean}", subject.tree));
         if is_made(&subject.seen.clean, &key) {
             return Ok(true);
@@ -629,7 +651,12 @@ impl Observer<'_, '_> {
         if deadline.is_zero() || (self.spent > 0 || self.work.ran) && deadline < expected {
             return Ok(None);
         }
-        self.show(&format!("{}: {what}", subject.criterion.id))?;
+        let of = format!("{} of {}: {what}", self.n_steps_done + 1, self.n_steps());
+        let which = match self.work.state.acceptance_criteria.len() {
+            1 => String::new(),
+            _ => format!(" ({})", subject.criterion.id),
+        };
+        self.show(&format!("{of}{which}"))?;
         self.watcher.observes(&subject.criterion, what);
         self.spent += 1;
         self.work.ran = true;
@@ -690,7 +717,7 @@ impl Observer<'_, '_> {
         let all_pass = self.work.state.acceptance_criteria.iter().all(|one| {
             one.review.is_some()
                 || receipt::run_standing(one, Some(&self.work.trees.id_for(&one.paths)))
-                    == ReceiptStatus::Holds
+                    == ReceiptStatus::Passes
         });
         if all_pass {
             self.work.update(|state| state.held_together = key)?;

@@ -37,7 +37,7 @@ fn check(runs: &[Receipt], tree: &str, expected: ReceiptStatus) {
 #[test]
 fn a_pass_holds_on_the_tree_that_it_was_taken_on_and_no_longer() {
     check(&[], "t", ReceiptStatus::NotRun);
-    check(&[pass()], "t", ReceiptStatus::Holds);
+    check(&[pass()], "t", ReceiptStatus::Passes);
     check(&[pass()], "t2", ReceiptStatus::Stale);
     check(&[fail()], "t", ReceiptStatus::Failed);
     check(&[fail()], "t2", ReceiptStatus::Stale);
@@ -55,7 +55,7 @@ const STANDINGS: [(ReceiptStatus, &str, bool, bool); 11] = [
     (ReceiptStatus::FewerTests, "fewer_tests", true, false),
     (ReceiptStatus::HidesFailures, "hides_failures", true, false),
     (ReceiptStatus::Flaky, "flaky", false, true),
-    (ReceiptStatus::Holds, "holds", false, false),
+    (ReceiptStatus::Passes, "passes", false, false),
 ];
 
 #[test]
@@ -74,7 +74,7 @@ fn a_tree_that_could_not_be_looked_at_proves_nothing() {
     record(&mut it, pass());
     assert_eq!(unseen.standing(&it), ReceiptStatus::Stale);
     let seen = Proof { trees: [("AC-1".to_owned(), "t".to_owned())].into(), ..unseen };
-    assert_eq!(seen.standing(&it), ReceiptStatus::Holds);
+    assert_eq!(seen.standing(&it), ReceiptStatus::Passes);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_pass_that_ran_no_test_proves_nothing() {
 fn fewer_tests_than_in_the_first_receipt_do_not_hold() {
     let with = |n| Receipt { tests_run: Some(n), ..pass() };
     check(&[with(12), with(11)], "t", ReceiptStatus::FewerTests);
-    check(&[with(12), with(13), with(12)], "t", ReceiptStatus::Holds);
+    check(&[with(12), with(13), with(12)], "t", ReceiptStatus::Passes);
     let failing = Receipt { tests_run: Some(12), ..fail() };
     let tree = |n| Receipt { tree_before: "u".into(), tree_after: "u".into(), ..with(n) };
     check(&[failing, tree(11)], "u", ReceiptStatus::FewerTests);
@@ -127,17 +127,17 @@ fn fewer_tests_than_in_the_first_receipt_do_not_hold() {
 fn silence_after_a_count_and_failures_in_a_summary_do_not_hold() {
     let silent = Receipt { tests_run: None, ..pass() };
     let uncounted = Receipt { tests_reported: true, ..silent.clone() };
-    check(std::slice::from_ref(&silent), "t", ReceiptStatus::Holds);
+    check(std::slice::from_ref(&silent), "t", ReceiptStatus::Passes);
     check(&[pass(), silent.clone()], "t", ReceiptStatus::FewerTests);
     check(&[uncounted.clone(), silent], "t", ReceiptStatus::FewerTests);
-    check(&[pass(), uncounted], "t", ReceiptStatus::Holds);
+    check(&[pass(), uncounted], "t", ReceiptStatus::Passes);
     check(&[Receipt { tests_failed: 1, ..pass() }], "t", ReceiptStatus::HidesFailures);
 }
 
 #[test]
 fn a_failure_and_a_pass_on_one_tree_need_two_passes_in_a_row() {
     check(&[fail(), pass()], "t", ReceiptStatus::Flaky);
-    check(&[fail(), pass(), pass()], "t", ReceiptStatus::Holds);
+    check(&[fail(), pass(), pass()], "t", ReceiptStatus::Passes);
     check(&[pass(), fail(), pass()], "t", ReceiptStatus::Flaky);
     check(&[fail(), pass(), fail(), pass()], "t", ReceiptStatus::Flaky);
     let vacuous = || Receipt { vacuous: "no test ran".to_owned(), ..pass() };
@@ -149,7 +149,7 @@ fn a_failure_and_a_pass_on_one_tree_need_two_passes_in_a_row() {
         tree_after: "s".to_owned(),
         ..receipt
     };
-    check(&[earlier(fail()), pass()], "t", ReceiptStatus::Holds);
+    check(&[earlier(fail()), pass()], "t", ReceiptStatus::Passes);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_run_that_was_cut_short_is_no_failure_once_it_had_the_time() {
     let timed_out = Receipt { timed_out: true, exit_code: None, duration_ms: 70, ..fail() };
     check(std::slice::from_ref(&timed_out), "t", ReceiptStatus::TimedOut);
     let passed_in = |duration_ms| Receipt { duration_ms, ..pass() };
-    check(&[timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Holds);
+    check(&[timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Passes);
     check(&[fail(), timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Flaky);
     // It had the time and hung.
     check(&[timed_out, passed_in(20)], "t", ReceiptStatus::Flaky);
@@ -330,5 +330,5 @@ fn only_a_lower_count_is_there_to_be_accepted() {
     record(&mut it, Receipt { tests_run: Some(9), ..pass() });
     assert_eq!(accept(&mut it).len(), 1);
     assert_eq!(it.tests_expected, Some(9));
-    assert_eq!(standing(&it, None), ReceiptStatus::Holds);
+    assert_eq!(standing(&it, None), ReceiptStatus::Passes);
 }

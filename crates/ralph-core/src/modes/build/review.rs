@@ -21,8 +21,8 @@ pub fn ask_for(state: &mut LoopState, rounds: u32, lenses: Vec<ReviewLens>) {
 
 /// The number of the round of review that is due now that the criteria have run; `None` if the loop
 /// may end, or has other work to do. Files that changed while the reviewers read call for another
-/// round, as a major finding does.
-pub fn due(state: &LoopState, proof: &Proof) -> Option<u32> {
+/// round, as a major finding does. `is_first`: no round was made yet, so what would be refused once needs no review.
+pub fn due(state: &LoopState, proof: &Proof, is_first: bool) -> Option<u32> {
     let plan = state.review.as_ref()?;
     let n_done = u32::try_from(state.reviews.len()).unwrap_or(u32::MAX);
     let settles_nothing =
@@ -32,7 +32,7 @@ pub fn due(state: &LoopState, proof: &Proof) -> Option<u32> {
     let is_met = match state.acceptance_criteria.is_empty() {
         true => !state.task_graph.is_empty(),
         false => matches!(
-            stop::granted(&mut state.clone(), proof, true),
+            stop::granted(&mut state.clone(), proof, !is_first),
             Answer::Complete(_) | Answer::Unverified { .. }
         ),
     };
@@ -109,15 +109,15 @@ mod tests {
     #[test]
     fn a_review_is_due_once_all_criteria_hold_and_only_if_the_user_asked_for_it() {
         let (state, proof) = held();
-        assert_eq!(due(&state, &proof), Some(1));
-        assert_eq!(due(&state, &Proof::default()), None, "a criterion does not hold");
+        assert_eq!(due(&state, &proof, false), Some(1));
+        assert_eq!(due(&state, &Proof::default(), false), None, "a criterion does not hold");
         let unasked = LoopState { review: None, ..state.clone() };
-        assert_eq!(due(&unasked, &proof), None);
+        assert_eq!(due(&unasked, &proof, false), None);
         let open = LoopState { task_graph: vec![Task::default()].into(), ..state.clone() };
-        assert_eq!(due(&open, &proof), None, "a task is open");
+        assert_eq!(due(&open, &proof, false), None, "a task is open");
         let mut over = state;
         over.end(crate::state::EndingKind::Cancelled, "", jiff::Timestamp::UNIX_EPOCH);
-        assert_eq!(due(&over, &proof), None);
+        assert_eq!(due(&over, &proof, false), None);
     }
 
     #[test]
@@ -133,22 +133,22 @@ mod tests {
         assert_eq!(ids, ["T-4", "T-5", "T-6"]);
         let tasks: Vec<_> = state.reviews[0].findings.iter().map(|one| one.task.clone()).collect();
         assert_eq!(tasks, [None, Some("T-5".to_owned()), Some("T-6".to_owned())]);
-        assert_eq!(due(&state, &proof), None);
+        assert_eq!(due(&state, &proof, false), None);
         state.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
-        assert_eq!(due(&state, &proof), Some(2));
+        assert_eq!(due(&state, &proof, false), Some(2));
     }
 
     #[test]
     fn a_round_without_a_major_finding_is_the_last_and_so_is_the_last_that_is_allowed() {
         let (mut clean, proof) = held();
         assert_eq!(record(&mut clean, round(&["minor"])), 0);
-        assert_eq!(due(&clean, &proof), None);
+        assert_eq!(due(&clean, &proof, false), None);
         let (mut long, proof) = held();
         for _ in 0..2 {
             record(&mut long, round(&["major"]));
             long.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
         }
-        assert_eq!(due(&long, &proof), None);
+        assert_eq!(due(&long, &proof, false), None);
     }
 
     #[test]
@@ -180,8 +180,8 @@ mod tests {
         let (mut state, proof) = held();
         let moved = ReviewRound { changed: vec!["a.rs".to_owned()], ..round(&[]) };
         assert_eq!(record(&mut state, moved), 0);
-        assert_eq!(due(&state, &proof), Some(2));
+        assert_eq!(due(&state, &proof, false), Some(2));
         record(&mut state, round(&[]));
-        assert_eq!(due(&state, &proof), None);
+        assert_eq!(due(&state, &proof, false), None);
     }
 }

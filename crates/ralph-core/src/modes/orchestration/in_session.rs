@@ -59,13 +59,10 @@ pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ro
             let proof = proof.unwrap_or(&nothing);
             // No agent is called any more, so the second answer is given at once.
             match granted(state, proof, true) {
-                Answer::Complete(detail) => {
-                    let detail = match proof.observed {
-                        true => format!("all tasks are done; criteria: {detail}"),
-                        false => "all tasks are done and all criteria hold".to_owned(),
-                    };
-                    RouterEnding::Ended(EndingKind::Complete, detail)
-                }
+                Answer::Complete(detail) => RouterEnding::Ended(
+                    EndingKind::Complete,
+                    format!("all tasks are done; criteria: {detail}"),
+                ),
                 Answer::Unverified { detail, .. } => RouterEnding::Ended(
                     EndingKind::CompleteUnverified,
                     format!("all tasks are done; {detail}"),

@@ -96,5 +96,5 @@ fn the_part_ends_as_the_shared_loop_with_the_criteria_of_the_merged_branch() {
     let ending = state.ending.clone().unwrap();
     assert_eq!((ending.kind, ending.detail.as_str()), (EndingKind::Complete, "all of it"));
     let told = messages::ended(&state);
-    assert!(told.starts_with("Ralph: done. 1 of 1 task done, the criterion is proven"), "{told}");
+    assert!(told.starts_with("Ralph: done. 1 of 1 task done, the criterion holds"), "{told}");
 }

@@ -8,10 +8,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvidenceSettings {
-    /// True to observe at a request for completion what criteria that pass are worth: without the change, with the original
-    /// tests, with broken tests. Criteria that pass without the change do not complete a loop then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub observe: Option<bool>,
     /// A command that prepares a clean copy of the project, such as `npm ci`. With it, each criterion has to pass once
     /// in a copy without ignored files, with an empty home folder.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +20,6 @@ pub struct EvidenceSettings {
 impl EvidenceSettings {
     pub(super) fn over(self, below: EvidenceSettings) -> EvidenceSettings {
         EvidenceSettings {
-            observe: self.observe.or(below.observe),
             clean: self.clean.or(below.clean),
             not_observed: [below.not_observed, self.not_observed].concat(),
         }

@@ -78,8 +78,8 @@ impl Worth {
     pub fn of(word: &str) -> Worth {
         let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
-            () if ReceiptStatus::MET.into_iter().any(is) => Worth::Holds,
-            // Journals of older versions have the second word.
+            // Journals of older versions have the second words.
+            () if ReceiptStatus::MET.into_iter().any(is) || word == "holds" => Worth::Holds,
             () if is(ReceiptStatus::NotRun) || word == "never_run" => Worth::Never,
             () if is(ReceiptStatus::Stale) || is(ReceiptStatus::Flaky) => Worth::Stale,
             () => Worth::Fails,

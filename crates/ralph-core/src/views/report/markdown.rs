@@ -232,7 +232,7 @@ fn history(report: &Report) -> String {
         let _ =
             write!(table, "\n| {} | {} |", text(&row.id), cells.collect::<Vec<_>>().join(" | "));
     }
-    table += "\n\n✅ holds, ☑️ held when it was last run, ❌ does not hold, ⚠️ stale, · not run";
+    table += "\n\n✅ holds, ☑️ passed when it was last run, ❌ does not hold, ⚠️ stale, · not run";
     folded("Criteria at the end of each iteration", &table)
 }
 

@@ -12,6 +12,7 @@ use crate::evidence::receipt::ReceiptStatus;
 use crate::evidence::review;
 use crate::modes::refine::state::Refinement;
 use crate::state::{Criterion, EndingKind, EndingTone, Finding, LoopState, Phase, Task};
+use crate::stop;
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::text::plural::used_dollars;
 use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
@@ -280,7 +281,7 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
             },
             receipt: match (*looked, standing) {
                 (met, now) if met.is_met() && now.is_met() => receipt(criterion),
-                (met, _) if met.is_met() => "held when it was last run".to_owned(),
+                (met, _) if met.is_met() => "passed when it was last run".to_owned(),
                 _ => words::line(&completion_feedback::why(criterion, standing, changed), LONG),
             },
             tail: tail(criterion),
@@ -336,7 +337,9 @@ fn notes(seen: &LoopSeen<'_>) -> Vec<String> {
         (n, false) => format!("{} not delivered yet.", counted(n, "signal is", "signals are")),
     };
     let unproven = match &state.ending {
-        Some(ending) if ending.kind == EndingKind::CompleteUnverified => {
+        Some(ending)
+            if ending.kind == EndingKind::CompleteUnverified && !stop::needs_proof(state) =>
+        {
             "The model asked for completion, and no proof was asked of it."
         }
         _ => "",

@@ -139,10 +139,10 @@ fn an_ended_loop_shows_what_was_proven_and_no_more() {
     let lines = vec![stop(&mut state, 20, "b", Some(true))];
     state.acceptance_criteria[1].verified = false;
     state.end(EndingKind::Cancelled, "a person cancelled", at(30));
-    let report = report(&state, lines, &[ReceiptStatus::Holds, ReceiptStatus::Holds]);
+    let report = report(&state, lines, &[ReceiptStatus::Passes, ReceiptStatus::Passes]);
     let standings: Vec<_> = report.evidence.iter().map(|one| one.standing).collect();
-    assert_eq!(standings, ["holds", "stale"]);
-    assert_eq!(report.evidence[1].receipt, "held when it was last run");
+    assert_eq!(standings, ["passes", "stale"]);
+    assert_eq!(report.evidence[1].receipt, "passed when it was last run");
     assert_eq!((report.gauges[1].value.as_str(), report.gauges[1].of.as_str()), ("1", "of 2"));
     assert_eq!(report.history.rows[1].cells.last().unwrap().worth, Worth::Stale);
     assert_eq!(report.made_at, None, "it says the same whenever it is made");
@@ -417,7 +417,7 @@ fn changes_are_counted_and_a_long_list_is_cut() {
     assert_eq!(changes.summary(), "201 files, +402 -201, 1 commit; until now");
     assert_eq!((changes.rows()[0].len(), changes.n_left_out()), (200, 1));
     let state = looping(&["AC-1"]);
-    let mut report = report(&state, Vec::new(), &[ReceiptStatus::Holds]);
+    let mut report = report(&state, Vec::new(), &[ReceiptStatus::Passes]);
     report.changes = Some(changes.clone());
     for shown in [markdown::render(&report), page::render(&report)] {
         assert!(shown.contains("201 files, +402 -201, 1 commit") && shown.contains("src/0.rs"));

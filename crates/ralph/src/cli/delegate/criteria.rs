@@ -54,7 +54,7 @@ fn prove(args: &Args, by: CriterionRunner) -> Result<Proof> {
         pace: Pace::InTurn,
         by,
         surroundings,
-        observes: args.observe && Settings::of(&state).evidence().observe == Some(true),
+        observes: args.observe,
         clean: true,
         within: (by == CriterionRunner::Hook).then(|| Settings::of(&state).to_settle()),
     };

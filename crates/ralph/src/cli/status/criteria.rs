@@ -66,7 +66,7 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         ReceiptStatus::Reviewed => {
             vec![why.strip_prefix("is reviewed: ").unwrap_or(&why).to_owned()]
         }
-        ReceiptStatus::Holds | ReceiptStatus::Proven => {
+        ReceiptStatus::Passes | ReceiptStatus::Proven => {
             let ran = tests.map(|n| format!("{n} {} ran", one_or_many(n)));
             ran.into_iter().chain((!one.is_proven(criterion)).then_some(why)).collect()
         }
@@ -102,9 +102,9 @@ fn one_or_many(n: u64) -> &'static str {
 }
 
 pub(in crate::cli) fn worth(standing: ReceiptStatus) -> Colour {
-    use ReceiptStatus::{Flaky, Holds, Kept, NotCompared, NotRun, Proven, Reviewed, Stale};
+    use ReceiptStatus::{Flaky, Kept, NotCompared, NotRun, Passes, Proven, Reviewed, Stale};
     match standing {
-        Holds | Proven | Reviewed => Colour::Green,
+        Passes | Proven | Reviewed => Colour::Green,
         NotRun => Colour::Dim,
         Kept | NotCompared | Stale | Flaky => Colour::Yellow,
         _ => Colour::Red,

@@ -155,6 +155,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
             rows.push(("workers", workers(state)));
             let is_loop = state.is_running() && mode::of(&state.mode).wants_tree();
             rows.push(("progress", if is_loop { moves(state) } else { String::new() }));
+            rows.push(("observes", state.observing.clone()));
             rows.push(("used", used(one, now)));
         }
     }

@@ -202,22 +202,25 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let receipt = criterion.receipt.as_ref();
     let (word, tone) = match standing {
         // Only the tree could show whether it still holds.
-        ReceiptStatus::Holds => ("held", TextTone::Good),
+        ReceiptStatus::Passes => ("passed", TextTone::Good),
         ReceiptStatus::Proven => ("proven", TextTone::Good),
         ReceiptStatus::Reviewed => ("reviewed", TextTone::Good),
         ReceiptStatus::Failed => ("failed", TextTone::Wrong),
         ReceiptStatus::TimedOut => ("timed out", TextTone::Wrong),
         ReceiptStatus::Killed => ("killed", TextTone::Wrong),
         ReceiptStatus::NotRun => ("not run", TextTone::Waits),
+        ReceiptStatus::TestsChanged => ("tests changed", TextTone::Wrong),
+        ReceiptStatus::CannotFail => ("cannot fail", TextTone::Wrong),
+        ReceiptStatus::NotCompared => ("not compared", TextTone::Good),
         other => (other.as_str(), TextTone::Waits),
     };
     let tests = receipt.and_then(|receipt| receipt.tests_run);
     let note = match (standing, tests) {
         (ReceiptStatus::NotRun, _) => String::new(),
-        (ReceiptStatus::Holds | ReceiptStatus::Proven, Some(n)) => {
+        (ReceiptStatus::Passes | ReceiptStatus::Proven, Some(n)) => {
             counted(n as usize, "test", "tests")
         }
-        (ReceiptStatus::Holds | ReceiptStatus::Proven | ReceiptStatus::Reviewed, _) => {
+        (ReceiptStatus::Passes | ReceiptStatus::Proven | ReceiptStatus::Reviewed, _) => {
             String::new()
         }
         (other, _) => completion_feedback::why(criterion, other, &[]),

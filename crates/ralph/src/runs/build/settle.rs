@@ -14,11 +14,11 @@ use crate::verify::judge;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::evidence::completion_feedback;
-use ralph_core::evidence::receipt::Proof;
+use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::evidence::request::{self, Refused};
 use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
 use ralph_core::project::settings::Settings;
-use ralph_core::state::{Judgement, LoopState, PauseCause};
+use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::truncate::bounded;
@@ -31,8 +31,10 @@ use serde_json::json;
 pub(super) enum Settled {
     /// The loop has ended.
     Over,
-    /// A criterion does not hold.
+    /// A criterion does not hold, or the end was refused.
     Open,
+    /// No round was made, and nothing has changed since the start.
+    Untouched,
     /// The review found something to fix.
     Reviewed,
     /// The user has to decide, or the review could not be made.
@@ -57,19 +59,26 @@ impl Builder<'_> {
         if state.acceptance_criteria.is_empty() || state.ending.is_some() {
             return Ok(None);
         }
-        let is_open = !graph::summary(&state.task_graph, clock::now()).all_done();
-        let is_over = match !state.task_graph.is_empty() && is_open {
+        let is_open = !state.task_graph.is_empty()
+            && !graph::summary(&state.task_graph, clock::now()).all_done();
+        let is_over = match is_open {
             true => self.prove(Request::FirstRun).map(|_| false)?,
             false => match self.settle()? {
                 Settled::Rest(end) => return Ok(Some(end)),
+                Settled::Untouched => {
+                    self.settled = Some(self.number);
+                    false
+                }
                 settled => settled.is_over(),
             },
         };
         let state = engine::last_state(self.runner.here, self.order.file)?;
         match is_over {
-            true => {
-                self.runner.screen.tell(&format!("{}; no round is needed", holding(&state)));
-            }
+            true => self.runner.screen.tell(&format!("{}; no round is needed", holding(&state))),
+            false if self.settled.is_some() && all_hold(&state) => self.runner.screen.tell(
+                "the criteria pass before anything was done, so they prove nothing yet: the first round is asked for \
+                 a test that fails today",
+            ),
             // Without tasks, the line about the whole run says the same.
             false if state.task_graph.is_empty() => {}
             false => self.runner.screen.tell(&holding(&state)),
@@ -89,7 +98,7 @@ impl Builder<'_> {
             match self.settle()? {
                 Settled::Over => return Ok(RunEnd::Over),
                 Settled::Rest(end) => return Ok(end),
-                Settled::Open | Settled::Reviewed => {}
+                Settled::Open | Settled::Untouched | Settled::Reviewed => {}
             }
         }
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
@@ -135,9 +144,14 @@ impl Builder<'_> {
     pub(super) fn settle(&self) -> Result<Settled> {
         let prove = || self.prove(Request::Completion);
         let Some(mut proof) = prove()? else { return Ok(Settled::Rest(interrupted())) };
+        let is_first = self.number == 0;
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        if is_first && !rules::has_begun(&state, &proof) {
+            return Ok(Settled::Untouched);
+        }
         loop {
             let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
-            let due = state.and_then(|state| rules::review::due(&state, &proof));
+            let due = state.and_then(|state| rules::review::due(&state, &proof, is_first));
             let Some(number) = due else { break };
             if let Some(settled) = self.review(number)? {
                 return Ok(settled);
@@ -146,11 +160,11 @@ impl Builder<'_> {
             let Some(again) = prove()? else { return Ok(Settled::Rest(interrupted())) };
             proof = again;
         }
-        let is_last = self.order.rounds > 0 && self.number >= self.order.rounds || self.number == 0;
+        let is_last = self.order.rounds > 0 && self.number >= self.order.rounds;
         loop {
             let settled = self.order.file.update(|state| {
                 let may_judge = Settings::of(state).review().may_judge();
-                let at = SettleAt { now: clock::now(), is_last, may_judge };
+                let at = SettleAt { now: clock::now(), is_first, is_last, may_judge };
                 (rules::settle(state, &proof, at), state.clone())
             });
             let (settlement, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
@@ -177,7 +191,8 @@ impl Builder<'_> {
     fn judge(&self, state: &LoopState, refused: &Refused) -> Result<Option<BuildEnd>> {
         self.runner.screen.tell(&visible(&format!("a reviewer judges: {}", refused.why)));
         let (file, interrupts) = (self.order.file, self.runner.interrupts);
-        let asked = judge::one(file, state, interrupts, &request::question(refused));
+        let question = request::question(refused, &judge::diff_of_tests(file, state));
+        let asked = judge::one(file, state, interrupts, &question);
         if interrupts.asked() != InterruptRequest::Nothing {
             return Ok(Some(interrupted()));
         }
@@ -185,13 +200,7 @@ impl Builder<'_> {
         let (holds, why) = asked.unwrap_or_else(|error| (false, format!("{error:#}")));
         let word = if holds { "the task needs it" } else { "the task does not need it" };
         self.runner.screen.tell(&visible(&format!("the reviewer: {word}: {why}")));
-        let judged = refused.about.iter().map(|about| Judgement {
-            about: about.clone(),
-            holds,
-            why: bounded(&why, 400),
-        });
-        let judged: Vec<Judgement> = judged.collect();
-        file.update(|state| state.judgements.extend(judged)).map_err(bad_state)?;
+        file.update(|state| request::judge(state, refused, holds, &why)).map_err(bad_state)?;
         Ok(None)
     }
 
@@ -240,7 +249,7 @@ impl Builder<'_> {
                 self.runner.stop(end);
                 return Ok(why);
             }
-            Settled::Open => {}
+            Settled::Open | Settled::Untouched => self.settled = Some(self.number),
         }
         let (tree_after, now) = (self.tree(), clock::now());
         let counted = self.order.file.update(|state| {
@@ -252,6 +261,11 @@ impl Builder<'_> {
         engine::put_away(self.runner.here, self.order.file, &state)?;
         Ok(holding(&state))
     }
+}
+
+fn all_hold(state: &LoopState) -> bool {
+    let (n_hold, n_reviewed) = receipt::count_met(&state.acceptance_criteria);
+    n_hold + n_reviewed == state.acceptance_criteria.len()
 }
 
 /// The user has ended the run while criteria ran or reviewers read.

@@ -224,7 +224,7 @@ impl Integration<'_> {
         let is_unchanged = self.bench.is_unchanged()?;
         let receipt = |(criterion, status): (String, ReceiptStatus)| CriterionReceipt {
             // Files that a command has changed were not merged.
-            holds: status == ReceiptStatus::Holds && is_unchanged,
+            holds: status == ReceiptStatus::Passes && is_unchanged,
             tests_run: self.criteria.tests_run(&criterion),
             criterion,
         };

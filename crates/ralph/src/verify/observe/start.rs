@@ -7,6 +7,7 @@ use ralph_core::project::settings::Settings;
 use ralph_core::state::{Change, Criterion, LoopState};
 use ralph_core::text::globs;
 use ralph_io::git::checkpoint::{self, ChangedSince, FileForm, FileKind};
+use ralph_io::git::tree;
 use ralph_io::store::checks;
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -41,8 +42,12 @@ impl Start {
         state: &LoopState,
     ) -> std::result::Result<Start, NoStart> {
         let Some(start) = checks::start_of(loop_folder) else {
-            let why = "the project is in no git repository".to_owned();
-            return Err(NoStart { why, was_kept: false });
+            let why = match tree::repository_root(Path::new(&state.project_root)) {
+                // Another tool started the loop.
+                Some(_) => "the files of the loop's start were not recorded",
+                None => "the project is in no git repository",
+            };
+            return Err(NoStart { why: why.to_owned(), was_kept: false });
         };
         let read = || -> Result<Start> {
             let mut files = checkpoint::changed_since_start(&start.root, &start.tree)?;
