@@ -25,8 +25,8 @@ const DOUBLES: &str = "assert_equal doubles \"$(double 4)\" 8\n";
 
 const FIGURES: &str = "sh tests/run.sh: 2 tests pass; 1 of them fails without the change; the original one still passes";
 
-/// A loop over a project whose one test passes.
-fn looping(settings: &str) -> World {
+/// A project whose one test passes.
+fn project(settings: &str) -> World {
     let world = World::new();
     world.settings(settings);
     world.write("math.sh", ADD);
@@ -34,6 +34,11 @@ fn looping(settings: &str) -> World {
     world.write("tests/run.sh", &tests(ADDS));
     world.git("add .");
     world.git("commit -q -m tests");
+    world
+}
+
+fn looping(settings: &str) -> World {
+    let world = project(settings);
     world.start("--ac 'the tests pass=sh tests/run.sh'");
     world
 }
@@ -176,6 +181,17 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
 }
 
 /// The user accepts at once all that stands in the way of one criterion.
+#[test]
+fn the_user_says_beforehand_which_tests_may_change() {
+    let world = project("");
+    let ac = "--ac 'the tests pass=sh tests/run.sh'";
+    world.start(&format!("--tests-may-change 'tests/*.sh' {ac}"));
+    world.write("math.sh", "add() { echo $(($1 - $2)); }\n");
+    world.write("tests/run.sh", &tests("assert_equal subtracts \"$(add 1 2)\" -1\n"));
+    world.stop(TOKEN).ends("all of them fail without the change");
+    assert_eq!(world.ending(), "complete");
+}
+
 /// The run without the change takes a while, in which a person looks.
 #[test]
 fn the_status_line_names_the_run_that_goes_on() {

@@ -80,6 +80,11 @@ fn digest(state: &LoopState) -> String {
         add(&criterion.paths.len().to_string());
         criterion.paths.iter().for_each(|path| add(path));
     }
+    if !state.tests_may_change.is_empty() {
+        add("tests_may_change");
+        add(&state.tests_may_change.len().to_string());
+        state.tests_may_change.iter().for_each(|glob| add(glob));
+    }
     // Tasks without commands add nothing: the model may add some while the loop runs.
     for task in state.task_graph.iter().filter(|task| !task.verify.is_empty()) {
         add(&task.id);
@@ -135,6 +140,9 @@ mod tests {
         let mut more = state();
         more.acceptance_criteria.push(Criterion::default());
         assert!(!is_as_frozen(&more));
+        let mut tests = state();
+        tests.tests_may_change = vec!["**".to_owned()];
+        assert!(!is_as_frozen(&tests));
         let fresh = LoopState::default();
         assert!(is_as_frozen(&fresh), "nothing was frozen yet");
     }

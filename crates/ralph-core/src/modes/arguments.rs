@@ -15,7 +15,7 @@ use crate::state::{Completion, Criterion, LimitFlag, LoopState, REVIEW_PREFIX};
 use words::ArgumentWord;
 
 /// All flags of `ralph start`, as typed.
-pub const FLAGS: [&str; 9] = [
+pub const FLAGS: [&str; 10] = [
     "--max-iterations",
     "--max-minutes",
     "--max-tokens",
@@ -23,6 +23,7 @@ pub const FLAGS: [&str; 9] = [
     "--workers",
     "--completion",
     "--ac",
+    "--tests-may-change",
     "--session",
     "--baseline",
 ];
@@ -53,6 +54,8 @@ pub struct Options {
     pub completion: Option<Completion>,
     /// Acceptance criteria in the order given, numbered from `AC-1`.
     pub criteria: Vec<Criterion>,
+    /// Test files that the work may change, as globs from the top of the repository.
+    pub tests_may_change: Vec<String>,
     /// The session to bind the loop to.
     pub session: Option<String>,
     /// Whether to run the criteria once before the work begins.
@@ -86,6 +89,9 @@ impl Options {
         }
         if !self.criteria.is_empty() {
             state.acceptance_criteria.clone_from(&self.criteria);
+        }
+        if !self.tests_may_change.is_empty() {
+            state.tests_may_change.clone_from(&self.tests_may_change);
         }
     }
 }
@@ -242,6 +248,11 @@ impl<'a> ArgumentReader<'a> {
             "--ac" => {
                 let criterion = parse_criterion(self.value(name, word)?)?;
                 self.options.criteria.push(criterion);
+                Ok(())
+            }
+            "--tests-may-change" => {
+                let glob = self.value(name, word)?.to_owned();
+                self.options.tests_may_change.push(glob);
                 Ok(())
             }
             // `--baseline`, the only flag without a value.

@@ -131,6 +131,9 @@ pub fn announcement(state: &LoopState) -> String {
         for criterion in &state.acceptance_criteria {
             text.push_str(&format!("\n  {}: {}", criterion.id, criterion.decided_by()));
         }
+        if !state.tests_may_change.is_empty() {
+            text.push_str(&format!("\n  Tests may change: {}", state.tests_may_change.join(", ")));
+        }
         if state.completion == Completion::Token {
             text.push_str("\n  (not proven: completion is \"token\")");
         }

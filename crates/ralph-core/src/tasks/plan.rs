@@ -25,6 +25,8 @@ pub struct Plan {
     pub prompt: String,
     pub criteria: Vec<Criterion>,
     pub tasks: Vec<Task>,
+    /// Test files that the work may change, as globs from the top of the repository.
+    pub tests_may_change: Vec<String>,
     /// What planning found out about the project.
     pub context_report: String,
     /// The iteration limit, if the plan sets one.
@@ -100,6 +102,7 @@ impl Plan {
         }
         state.acceptance_criteria = self.criteria;
         state.task_graph = self.tasks.into();
+        state.tests_may_change = self.tests_may_change;
         state.context_report = self.context_report;
         state.extra.extend(self.extra);
     }

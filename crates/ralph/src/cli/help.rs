@@ -140,7 +140,7 @@ mod tests {
             let shown = one.get_arguments().filter(|argument| !argument.is_hide_set());
             flags.extend(shown.filter_map(clap::Arg::get_long).filter(|flag| *flag != "help"));
         }
-        assert!(flags.len() <= 53, "{} options: {flags:?}", flags.len());
+        assert!(flags.len() <= 54, "{} options: {flags:?}", flags.len());
         for former in ["refine", "trace", "max-workers", "result", "reason", "none", "mode"] {
             assert!(!flags.contains(former), "{former}");
         }

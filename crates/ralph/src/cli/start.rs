@@ -67,6 +67,9 @@ pub(super) struct LoopLimits {
     /// A criterion and the command that proves it; repeatable
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
+    /// Test files that the work may change; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    tests_may_change: Vec<String>,
 }
 
 impl LoopLimits {
@@ -79,6 +82,7 @@ impl LoopLimits {
             max_tokens: self.max_tokens,
             stall_limit: self.stall_limit,
             criteria,
+            tests_may_change: self.tests_may_change.clone(),
             ..Options::default()
         }
     }

@@ -98,6 +98,7 @@ fn example(flag: &str) -> String {
     let value = match flag {
         "--completion" => "verified",
         "--ac" => "'all tests pass=npm test'",
+        "--tests-may-change" => "'tests/api/**'",
         "--session" => "SESSION_ID",
         "--stall-limit" => "3",
         "--workers" => "4",

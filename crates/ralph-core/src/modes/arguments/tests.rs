@@ -27,6 +27,13 @@ fn a_wholly_quoted_task_loses_its_quotes() {
 }
 
 #[test]
+fn the_tests_that_may_change_are_globs() {
+    let given = options("Rename it --tests-may-change 'tests/api/**' --tests-may-change=a.snap");
+    assert_eq!(given.tests_may_change, ["tests/api/**", "a.snap"]);
+    check_refused("Rename it --tests-may-change", "--tests-may-change 'tests/api/**'");
+}
+
+#[test]
 fn an_apostrophe_is_text() {
     check_task("don't touch it's tests", "don't touch it's tests");
     check_task("'tis the season", "'tis the season");

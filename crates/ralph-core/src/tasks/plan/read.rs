@@ -12,6 +12,7 @@ pub(super) fn document(text: &str, problems: &mut Vec<Problem>) -> Result<Plan, 
         prompt: words(&mut members, "prompt", problems),
         criteria: list(&mut members, "acceptance_criteria", problems),
         tasks: list(&mut members, "task_graph", problems),
+        tests_may_change: globs(&mut members, problems),
         context_report: words(&mut members, "context_report", problems),
         max_iterations: max_iterations(&mut members, problems),
         extra: unknown(members),
@@ -116,6 +117,15 @@ fn list<T: DeserializeOwned>(
         }
     }
     read
+}
+
+fn globs(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Vec<String> {
+    const NAME: &str = "tests_may_change";
+    let Some(given) = members.remove(NAME).filter(|given| !given.is_null()) else { return Vec::new() };
+    serde_json::from_value(given).unwrap_or_else(|_| {
+        problems.push(Problem::new(NAME, "not a list of patterns such as `[\"tests/api/**\"]`"));
+        Vec::new()
+    })
 }
 
 /// The rule of the flag applies, so that a plan cannot set what a person could not type.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 const SOUND: &str = r#"{"prompt":"add a login","acceptance_criteria":[{"description":"it works","verification_command":"make test"}],
-    "task_graph":[{"name":"form"},{"name":"check","deps":["T-1"]}],"context_report":"c","max_iterations":7}"#;
+    "task_graph":[{"name":"form"},{"name":"check","deps":["T-1"]}],"context_report":"c","max_iterations":7,"tests_may_change":["tests/api/**"]}"#;
 
 #[track_caller]
 fn check(plan: Value, expected: &[&str]) {
@@ -35,6 +35,7 @@ fn a_sound_plan_is_read_and_its_missing_ids_are_numbered() {
     assert_eq!(plan.criteria[0].id, "AC-1");
     assert_eq!(plan.tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["T-1", "T-2"]);
     assert_eq!((plan.context_report.as_str(), plan.max_iterations), ("c", Some(7)));
+    assert_eq!(plan.tests_may_change, ["tests/api/**"]);
 }
 
 #[test]
