@@ -298,6 +298,10 @@ fn a_run_that_refactors_is_judged_by_a_reviewer() {
     let stand_in = StandIn::start(rounds(&world, REFACTOR, "holds")).unwrap();
     let run = run(&world, &stand_in, &["Call expr in add", "--ac", CRITERION]).exits(0);
     says(&run, &[HOLD_ALREADY, "a reviewer judges: nothing broke", "I have read it"]);
+    says(
+        &run,
+        &["1 test passes, without the change, too.", "No test sees the change; it was reviewed."],
+    );
     let told = prompts(&stand_in, false);
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(told[1].contains(KEPT), "{}", told[1]);

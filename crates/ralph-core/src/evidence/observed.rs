@@ -5,6 +5,7 @@
 //! the start (*without the change*), and with expected literals changed (*a broken test must fail*).
 
 use super::receipt::ReceiptStatus;
+use super::request::ALL_KEPT;
 use crate::state::{Criterion, LoopState, Observation, Observed, Outcome, Receipt};
 use crate::text::plural::{counted, noun};
 use crate::text::truncate::bounded;
@@ -215,8 +216,8 @@ pub fn is_any(state: &LoopState) -> bool {
     state.acceptance_criteria.iter().any(|one| !one.observed.tree.is_empty())
 }
 
-/// What an ending has to name: accepted or judged changes of tests, literals that nothing noticed, scripts, submodules,
-/// tests in the code, dependencies.
+/// What an ending has to name: accepted or judged changes of tests, literals that nothing noticed, a change that only a
+/// reviewer has seen, scripts, submodules, tests in the code.
 pub fn named(state: &LoopState) -> Vec<String> {
     let mut lines = Vec::new();
     for criterion in &state.acceptance_criteria {
@@ -243,6 +244,9 @@ pub fn named(state: &LoopState) -> Vec<String> {
             let by = excused(state, criterion, what);
             lines.push(format!("{id}: {} can be changed unnoticed{by}.", run.unnoticed.join(", ")));
         }
+    }
+    if state.judgements.iter().any(|one| one.holds && one.about.starts_with(ALL_KEPT)) {
+        lines.push("No test sees the change; it was reviewed.".to_owned());
     }
     let Some(change) = &state.change else { return lines };
     lines.extend(

@@ -253,6 +253,7 @@ fn the_refusal_of_a_value_shows_how_to_write_it() {
         "--workers 4",
         "--completion verified",
         "--ac 'all tests pass=npm test'",
+        "--tests-may-change 'tests/api/**'",
         "--session SESSION_ID",
     ];
     let valued = FLAGS.iter().filter(|flag| **flag != "--baseline");

@@ -121,7 +121,9 @@ fn list<T: DeserializeOwned>(
 
 fn globs(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Vec<String> {
     const NAME: &str = "tests_may_change";
-    let Some(given) = members.remove(NAME).filter(|given| !given.is_null()) else { return Vec::new() };
+    let Some(given) = members.remove(NAME).filter(|given| !given.is_null()) else {
+        return Vec::new();
+    };
     serde_json::from_value(given).unwrap_or_else(|_| {
         problems.push(Problem::new(NAME, "not a list of patterns such as `[\"tests/api/**\"]`"));
         Vec::new()

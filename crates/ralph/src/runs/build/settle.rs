@@ -18,7 +18,7 @@ use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::evidence::request::{self, Refused};
 use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
 use ralph_core::project::settings::Settings;
-use ralph_core::state::{LoopState, PauseCause};
+use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::truncate::bounded;
@@ -240,7 +240,12 @@ impl Builder<'_> {
         };
         let (work, tree) = (progress::print_of_work(&loaded.state, clock::now()), self.tree());
         match self.settle()? {
-            Settled::Over => return Ok("all criteria hold".to_owned()),
+            Settled::Over => {
+                let state = engine::last_state(self.runner.here, self.order.file)?;
+                let unproven = state.ending.filter(|ending| ending.kind != EndingKind::Complete);
+                let told = unproven.map(|ending| ending.detail);
+                return Ok(told.unwrap_or_else(|| "all criteria hold".to_owned()));
+            }
             Settled::Reviewed => {
                 return Ok("all criteria hold; the review found something to fix".to_owned());
             }
