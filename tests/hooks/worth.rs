@@ -210,6 +210,78 @@ fn the_status_line_names_the_run_that_goes_on() {
     });
 }
 
+/// A loop whose criterion takes ten minutes without the change, until `hang` is gone.
+fn hanging() -> World {
+    let world = World::new();
+    let hang = world.root().join("hang");
+    std::fs::write(&hang, "").unwrap();
+    let hang = hang.display();
+    world.start(&format!(
+        "--ac 'it is there=test -e a.c || {{ test -e {hang} && sleep 614; false; }}'"
+    ));
+    world.write("a.c", "int a;\n");
+    world
+}
+
+fn is_without_the_change(world: &World) -> bool {
+    world.state()["observing"] == json!("2 of 3: without the change")
+}
+
+fn hangs() -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok());
+    lines.any(|line| line == b"sleep\0614\0")
+}
+
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed().as_secs() < 60, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_hook_that_is_killed_while_it_observes_leaves_nothing_and_the_next_request_goes_on() {
+    let world = hanging();
+    let mut hook = world.command("ralph-stop-hook");
+    hook.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut hook = hook.spawn().unwrap();
+    let members = json!({"last_assistant_message": TOKEN, "stop_hook_active": false,
+        "background_tasks": [], "session_crons": []});
+    let payload = world.payload("Stop", members).to_string();
+    std::io::Write::write_all(&mut hook.stdin.take().unwrap(), payload.as_bytes()).unwrap();
+    until("it never ran without the change", || is_without_the_change(&world) && hangs());
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+    until("the command is left", || !hangs());
+    assert_eq!(world.standing(), "implementation 0/25");
+
+    std::fs::remove_file(world.root().join("hang")).unwrap();
+    let id = world.state()["loop_id"].as_str().unwrap().to_owned();
+    let elsewhere = world.root().join("ralph/loops").join(id).join("elsewhere");
+    world.stop(TOKEN).ends("it fails without the change");
+    assert_eq!(world.git_says("status --short"), "?? a.c\n");
+    let left = std::fs::read_dir(elsewhere).into_iter().flatten().count();
+    assert_eq!(left, 0, "nothing is left of the killed one");
+}
+
+#[test]
+fn what_was_observed_while_somebody_edited_counts_for_nothing() {
+    let world = World::new();
+    world.start("--ac 'it is there=test -e a.c || { sleep 3; false; }'");
+    world.write("a.c", "int a;\n");
+    std::thread::scope(|scope| {
+        let stop = scope.spawn(|| world.stop(TOKEN));
+        until("it never ran without the change", || is_without_the_change(&world));
+        world.write("a.c", "int b;\n");
+        let refused = world.step(&stop.join().unwrap());
+        assert!(refused.contains("AC-1 is stale"), "{refused}");
+    });
+    world.stop(TOKEN).ends("it fails without the change");
+}
+
 #[test]
 fn only_the_user_accepts_changed_tests_and_the_ending_says_so() {
     let mut world = looping("");
