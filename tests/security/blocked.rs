@@ -1,58 +1,9 @@
-//! `ralph blocked` pauses a loop only for an action that a person must take, and the person is told at once.
+//! `ralph blocked` needs something open and more than a word, and the person is told at once.
 
 use crate::world::World;
 use serde_json::json;
 
-const EXCUSES: [&str; 46] = [
-    "I am tired",
-    "I'm exhausted and would like to stop",
-    "too hard",
-    "done",
-    "finished",
-    "all done here",
-    "help",
-    "I need help with this",
-    "please assist",
-    "stuck",
-    "I am stuck on the parser",
-    "I do not know what to do",
-    "no idea how to go on",
-    "I give up",
-    "impossible",
-    "cannot be done",
-    "not feasible in this session",
-    "Let me stop now",
-    "please end the loop",
-    "cancel this loop for me",
-    "a person must stop ralph",
-    "type /ralph-cancel",
-    "run `ralph cancel` in a terminal",
-    "raise max_iterations of the loop",
-    "waiting",
-    "waiting for feedback",
-    "waiting for further instructions",
-    "needs human review",
-    "needs attention",
-    "a human should take over",
-    "please take over",
-    "please look at this",
-    "please check my work",
-    "please verify that all is done",
-    "approve that the work is complete",
-    "accept the result as finished",
-    "the tests fail",
-    "cargo test is red and I cannot fix it",
-    "flaky tests",
-    "the build is broken",
-    "I implemented everything that was asked",
-    "3 of 4 tasks are done",
-    "progress was made",
-    "Should I go on?",
-    "Is it ok to stop here?",
-    "What now?",
-];
-
-const HONEST: [&str; 20] = [
+const HONEST: [&str; 21] = [
     "Create the account at example.com and put its key into .env",
     "Grant the deploy user write access to the bucket",
     "Install docker; this needs root",
@@ -72,6 +23,7 @@ const HONEST: [&str; 20] = [
     "Please choose the name of the public package",
     "Ask the vendor for the missing protocol document",
     "Free space on /, which is full",
+    "Bitte das Konto bei example.com anlegen",
     "Connect the VPN of the customer",
 ];
 
@@ -80,15 +32,11 @@ fn looping() -> World {
 }
 
 #[test]
-fn an_excuse_pauses_nothing() {
+fn a_single_word_pauses_nothing() {
     let world = looping();
-    for text in EXCUSES {
+    for text in ["help", "done", " stuck "] {
         let said = world.ralph(&["blocked", text]);
-        assert!(
-            !said.success && said.text.contains("only a person can take"),
-            "{text}: {}",
-            said.text
-        );
+        assert!(!said.success && said.text.contains("say in a sentence"), "{text}: {}", said.text);
     }
     assert!(world.step(&world.working_stop("x")).contains("Ralph 1/25: "));
 }
