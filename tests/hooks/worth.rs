@@ -181,6 +181,22 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
 }
 
 /// The user accepts at once all that stands in the way of one criterion.
+/// The run of the criterion prints an error, too, and passes.
+#[test]
+fn what_a_passing_run_prints_is_no_reason_why_the_original_tests_fail() {
+    let world = World::new();
+    world.write("tests/t.sh", "echo 'error: no such table' >&2\ngrep -q 1 a.c\n");
+    world.write("a.c", "1\n");
+    world.git("add .");
+    world.git("commit -q -m tests");
+    world.start("--ac 'it is there=sh tests/t.sh'");
+    world.write("tests/t.sh", "echo 'error: no such table' >&2\ngrep -q 2 a.c\n");
+    world.write("a.c", "2\n");
+    let refused = world.step(&world.stop(TOKEN));
+    assert!(refused.contains("the tests of the start fail;"), "{refused}");
+    assert!(!refused.contains("no such table"), "{refused}");
+}
+
 #[test]
 fn the_user_says_beforehand_which_tests_may_change() {
     let world = project("");
