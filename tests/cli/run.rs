@@ -121,6 +121,16 @@ fn criteria_that_all_hold_at_the_start_prove_nothing_so_the_rounds_begin() {
 }
 
 #[test]
+fn a_run_without_a_criterion_says_what_follows_before_it_starts() {
+    let world = world(":");
+    let printed = world.ralph(&["run", "make it", "-n", "1"]);
+    let (before, _) = printed.stderr.split_once("round 1 of 1: begins").unwrap();
+    let told = "no criterion is set, so nothing can be proven: the run ends without proof once the model says that it \
+                is done; --ac 'DESCRIPTION=COMMAND' sets one\n";
+    assert!(before.contains(told), "{printed:?}");
+}
+
+#[test]
 fn the_models_claim_does_not_count_and_rounds_without_a_change_stall() {
     let world = world(":");
     let printed = world.ralph(&["run", "make it", "--ac", "never=test -f never"]);

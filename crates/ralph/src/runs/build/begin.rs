@@ -305,6 +305,16 @@ pub(crate) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String
     for criterion in &state.acceptance_criteria {
         text.push_str(&format!("\n{}: {}", criterion.id, criterion.decided_by()));
     }
+    if state.acceptance_criteria.is_empty() {
+        let when = match state.task_graph.is_empty() {
+            true => "once the model says that it is done",
+            false => "once all tasks are done",
+        };
+        text.push_str(&format!(
+            "\nno criterion is set, so nothing can be proven: the run ends without proof {when}; \
+             --ac 'DESCRIPTION=COMMAND' sets one"
+        ));
+    }
     text
 }
 
