@@ -181,6 +181,21 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
 }
 
 /// The user accepts at once all that stands in the way of one criterion.
+#[test]
+fn a_project_of_twenty_thousand_files_is_observed_within_one_request() {
+    let world = project("");
+    for n in 0..20_000 {
+        world.write(&format!("src/{}/{n}.c", n / 100), &format!("int v{n};\n"));
+    }
+    world.git("add .");
+    world.git("commit -q -m many");
+    world.start("--ac 'the tests pass=sh tests/run.sh'");
+    double(&world);
+    world.write("src/7/777.c", "int changed;\n");
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    world.stop(TOKEN).ends(FIGURES);
+}
+
 /// The run of the criterion prints an error, too, and passes.
 #[test]
 fn what_a_passing_run_prints_is_no_reason_why_the_original_tests_fail() {
