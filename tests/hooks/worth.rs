@@ -91,6 +91,20 @@ fn a_check_without_tests_passes_beside_a_criterion_that_is_proven() {
     assert!(told.contains(FIGURES), "{told}");
 }
 
+#[test]
+fn try_observes_the_named_ones_that_pass_also_beside_one_that_fails() {
+    let world = project("");
+    world.start("--ac 'the tests pass=sh tests/run.sh' --ac 'it is late=test -e never.c'");
+    double(&world);
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    for arguments in [&["try"][..], &["try", "AC-1"]] {
+        let told = world.ralph(arguments).text;
+        assert!(told.contains(FIGURES), "{told}");
+    }
+    let told = world.ralph(&["try", "AC-2"]).text;
+    assert!(told.contains("AC-2 failed") && !told.contains("without the change"), "{told}");
+}
+
 /// The copy has no ignored file, such as one that was left by an earlier build.
 #[test]
 fn a_criterion_that_lives_on_ignored_files_fails_in_a_clean_copy() {

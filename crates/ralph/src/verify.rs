@@ -125,7 +125,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
         }
     }
     if order.observes {
-        observe::observe(&mut work, order.clean, watcher)?;
+        observe::observe(&mut work, order, watcher)?;
     }
     judge::judge(&mut work, order, watcher)?;
     work.finish()

@@ -8,7 +8,7 @@ mod start;
 pub(crate) use start::Start;
 
 use super::round::VerifyRound;
-use super::{Pace, VerifyWork, Watcher};
+use super::{Pace, VerifyOrder, VerifyWork, Watcher};
 use anyhow::Result;
 use ralph_core::evidence::harness::{self, Parted, SeenFile};
 use ralph_core::evidence::literals::{self, Candidate, Literal};
@@ -42,8 +42,12 @@ const WITHOUT: &str = "without the change";
 const BROKEN: &str = "a broken test must fail";
 const CLEAN: &str = "in a clean copy";
 
-/// Observes all criteria, if the command of each of them passed.
-pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watcher) -> Result<()> {
+/// Observes all criteria, if the command of each of them passed. For show: those of the named ones that passed.
+pub(super) fn observe(
+    work: &mut VerifyWork<'_>,
+    order: &VerifyOrder<'_>,
+    watcher: &dyn Watcher,
+) -> Result<()> {
     let is_for_show = work.by == CriterionRunner::Command;
     let mut all: Vec<Criterion> =
         work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).cloned().collect();
@@ -55,6 +59,9 @@ pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watc
         receipt::run_standing(one, Some(&work.trees.id_for(&one.paths))) == ReceiptStatus::Passes
             && (is_of_proof(one) || is_for_show)
     };
+    if is_for_show {
+        all.retain(|one| has_passed(one) && (order.ids.is_empty() || order.ids.contains(&one.id)));
+    }
     if all.is_empty() || !all.iter().all(has_passed) {
         return Ok(());
     }
@@ -70,7 +77,7 @@ pub(super) fn observe(work: &mut VerifyWork<'_>, clean: bool, watcher: &dyn Watc
         way: None,
         spent: 0,
         is_unfinished: false,
-        clean,
+        clean: order.clean,
         n_criteria: 0,
         n_steps_done: 0,
     }
