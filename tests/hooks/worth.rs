@@ -210,6 +210,19 @@ fn a_project_of_twenty_thousand_files_is_observed_within_one_request() {
     world.stop(TOKEN).ends(FIGURES);
 }
 
+/// Where no overlay is possible, as on macOS.
+#[test]
+fn a_criterion_that_fails_in_an_unchanged_copy_is_not_compared() {
+    let mut world = World::new();
+    world.set("RALPH_TEST_NO_OVERLAY", "copy");
+    let tracked = std::fs::metadata(world.project().join("tracked")).unwrap();
+    let inode = std::os::unix::fs::MetadataExt::ino(&tracked);
+    world.start(&format!("--ac 'it is there=test -e a.c && ls -i tracked | grep -qw {inode}'"));
+    world.write("a.c", "int a;\n");
+    world.stop(TOKEN).ends("passes; not compared: it fails in an unchanged copy of the project");
+    assert_eq!(world.ending(), "complete");
+}
+
 /// The run of the criterion prints an error, too, and passes.
 #[test]
 fn what_a_passing_run_prints_is_no_reason_why_the_original_tests_fail() {

@@ -208,12 +208,23 @@ impl Observer<'_, '_> {
             subject.seen = Observed { not_compared: why, ..Observed::default() };
             return self.done(subject);
         }
-        if let Way::Nowhere { why } = self.way()? {
-            let was_comparable = [&made.original, &made.without, &made.broken, &made.control]
-                .iter()
-                .any(|one| one.is_some());
+        let cannot = match self.way()? {
+            Way::Overlay => None,
+            // A copy stands at another path, which a command may not bear.
+            Way::Copy { .. } => match self.control(&mut subject)? {
+                Some(true) => None,
+                Some(false) => Some("it fails in an unchanged copy of the project".to_owned()),
+                None => {
+                    self.is_unfinished = true;
+                    return store(self.work, &subject.criterion, subject.seen);
+                }
+            },
+            Way::Nowhere { why } => Some(why),
+        };
+        if let Some(why) = cannot {
+            let runs = [&made.original, &made.without, &made.broken, &made.control];
+            subject.seen.was_comparable = runs.iter().any(|one| one.is_some());
             subject.seen.not_compared = why;
-            subject.seen.was_comparable = was_comparable;
             return self.done(subject);
         }
         let steps: [Step<Self>; 4] = [Self::original, Self::without, Self::broken, Self::clean];
