@@ -97,13 +97,16 @@ pub(crate) fn survives(scene: &Scene, lawful: &Lawful, cut: Cut, answered: bool)
 /// Names under which a file is written, and which nobody reads before it is whole: temporary
 /// files, locks, the spare copy of the state, outputs (of which a receipt speaks when it is
 /// written), the cache of trees (which knows itself when it is broken), the logs of rounds (appended to, each of its own run), and what checks keep (which
-/// can be had anew; a copy counts for one boot of the machine only).
+/// can be had anew; a copy counts for one boot of the machine only), and where commands run on other files (the next such run
+/// removes it).
 fn is_real_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let spare = [".tmp", ".lock", ".last-good", "journal.jsonl"];
     let below = |folder: &str| path.iter().any(|part| part == folder);
     !spare.iter().any(|spare| name.contains(spare))
-        && ["receipts", "trees", "checks", "rounds"].iter().all(|folder| !below(folder))
+        && ["receipts", "trees", "checks", "rounds", "elsewhere"]
+            .iter()
+            .all(|folder| !below(folder))
 }
 
 fn files_are_old_or_new(world: &World, lawful: &Lawful, cut: Cut) {

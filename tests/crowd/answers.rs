@@ -109,7 +109,7 @@ pub(crate) fn announcements(answers: &[Answer], ending: &str) -> usize {
 /// What the user reads of an ending.
 pub(crate) fn announcement(ending: &str) -> &'static str {
     match ending {
-        "complete" => "Ralph: done. ",
+        "complete" => "Ralph: done in ",
         "complete_unverified" => "Ralph: done, without proof",
         "cancelled" => "Ralph: cancelled",
         "max_iterations" => "Ralph: stopped at the limit of ",

@@ -46,11 +46,11 @@ fn requests() {
 fn proven_requests() {
     for _ in 0..size().races {
         let world = World::new();
-        let ran = world.root().join("ran");
-        world.start(&format!(
-            "--ac 'one is there=grep -q one tracked && echo ran >> {}' --stall-limit 1000",
-            ran.display()
-        ));
+        let ran = world.project().join(".git/ran");
+        world.start(
+            "--ac 'one is there=grep -q one a.c && echo ran >> .git/ran' --stall-limit 1000",
+        );
+        world.write("a.c", "int one;\n");
         let answers = calls::at_once(stops(&world, size().processes / 4, "RALPH_COMPLETE"));
         check_ended_once(&world, answers, "complete");
         assert_eq!(std::fs::read_to_string(ran).unwrap(), "ran\n");

@@ -42,8 +42,9 @@ fn all_at_a_time() {
 /// A loop that has gone on once, with little patience for checks.
 fn at_one() -> World {
     let world = World::new();
-    world.settings("verify_seconds = 2\n");
-    world.start("--ac 'one is there=grep -q one tracked' --max-iterations 100 --stall-limit 100");
+    world.settings("verify_seconds = 5\n");
+    world.start("--ac 'one is there=grep -q one a.c' --max-iterations 100 --stall-limit 100");
+    world.write("a.c", "int one;\n");
     world.working_stop("x").goes_on();
     world
 }

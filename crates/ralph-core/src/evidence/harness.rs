@@ -356,7 +356,8 @@ fn is_recipe(name: &str, extension: &str) -> bool {
         || manifest::is_parted(name)
 }
 
-/// Configuration, recipes and scripts, which are known by where they are.
+/// Configuration, recipes and scripts, which are known by where they are. A name without an extension says too little where
+/// nothing is built.
 fn is_configuration(folder: &str, name: &str, extension: &str, around: &Around<'_>) -> bool {
     let words = words(name.strip_suffix(extension).unwrap_or(name));
     let first = words.first().map_or("", String::as_str);
@@ -376,6 +377,7 @@ fn is_configuration(folder: &str, name: &str, extension: &str, around: &Around<'
         || !below_source && name.split('.').skip(1).any(is_dotted)
         || is_package(folder, around)
             && (CONFIGURATION.contains(&extension)
+                && (!extension.is_empty() || has_manifest(folder, around))
                 || MANIFESTS.contains(&name)
                 || matches!(first, "check" | "checks" | "bench" | "benchmark" | "benchmarks")
                 || words.len() == 1 && (matches!(first, "build" | "setup") || is_recipe(first, ""))
@@ -385,8 +387,11 @@ fn is_configuration(folder: &str, name: &str, extension: &str, around: &Around<'
 /// True for the top and for a folder with a manifest; `src` is never a package, even where a
 /// build file is in it.
 fn is_package(folder: &str, around: &Around<'_>) -> bool {
-    let has = |name: &&str| around.start.contains(&join(folder, name));
-    folder.is_empty() || folder.rsplit('/').next() != Some("src") && MANIFESTS.iter().any(has)
+    folder.is_empty() || folder.rsplit('/').next() != Some("src") && has_manifest(folder, around)
+}
+
+fn has_manifest(folder: &str, around: &Around<'_>) -> bool {
+    MANIFESTS.iter().any(|name| around.start.contains(&join(folder, name)))
 }
 
 /// True for a file of a package that was added to a workspace, in a folder of its own.
