@@ -288,7 +288,7 @@ fn is_without_the_change(world: &World) -> bool {
 fn hangs() -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut lines = processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok());
-    lines.any(|line| line == b"sleep\0614\0")
+    lines.any(|line| line == b"sleep\x00614\x00")
 }
 
 #[track_caller]

@@ -563,7 +563,7 @@ pub(super) fn completes(world: &World) {
 /// However far it came, the next stop of the session finishes it, and says so at most once more.
 fn ends(world: &World, message: &str, kind: &str) {
     world.stop(message).harmless();
-    assert_eq!(world.ending(), kind);
+    assert_eq!(world.ending(), kind, "{}", world.archived()[0]["ending"]);
     assert!(!world.has_entry());
     world.stop(message).silent();
 }

@@ -93,6 +93,11 @@ pub fn way(ralph: &Path, root: &Path, store: &Path) -> Way {
     }
 }
 
+/// Removes what killed runs left in `store`.
+pub fn forget_killed(store: &Path) {
+    private::remove_abandoned(store);
+}
+
 impl Way {
     /// What to type so that an overlay becomes possible, if a setting of the system forbids it.
     pub fn remedy(&self) -> Option<&'static str> {

@@ -48,6 +48,7 @@ pub(super) fn observe(
     order: &VerifyOrder<'_>,
     watcher: &dyn Watcher,
 ) -> Result<()> {
+    elsewhere::forget_killed(&store_folder(work)?);
     let is_for_show = work.by == CriterionRunner::Command;
     let mut all: Vec<Criterion> =
         work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).cloned().collect();
@@ -82,6 +83,11 @@ pub(super) fn observe(
         n_steps_done: 0,
     }
     .run(all)
+}
+
+/// Where runs on other files have their folders.
+fn store_folder(work: &VerifyWork<'_>) -> Result<PathBuf> {
+    Ok(receipts::outputs(work.file.folder())?.with_file_name("elsewhere"))
 }
 
 /// Records for all criteria that nothing can be compared.
@@ -182,7 +188,9 @@ impl Observer<'_, '_> {
         let named = self.start.named(&criterion);
         let parted = self.start.part(&named, &self.work.state.tests_may_change);
         let tree = self.work.trees.id_for(&criterion.paths);
-        if criterion.observed.tree == tree && !is_flaky(&criterion.observed) {
+        // Why nothing could be compared may be over by now.
+        let is_compared = criterion.observed.not_compared.is_empty();
+        if criterion.observed.tree == tree && is_compared && !is_flaky(&criterion.observed) {
             return Ok(());
         }
         let mut subject = Subject {
@@ -273,13 +281,9 @@ impl Observer<'_, '_> {
         if let Some(way) = &self.way {
             return Ok(way.clone());
         }
-        let way = elsewhere::way(&self.work.ralph, &self.start.top, &self.store_folder()?);
+        let way = elsewhere::way(&self.work.ralph, &self.start.top, &store_folder(self.work)?);
         self.way = Some(way.clone());
         Ok(way)
-    }
-
-    fn store_folder(&self) -> Result<PathBuf> {
-        Ok(receipts::outputs(self.work.file.folder())?.with_file_name("elsewhere"))
     }
 
     /// The present code with the harness of the start.
@@ -697,7 +701,7 @@ impl Observer<'_, '_> {
             deadline,
             bounds: self.work.state.bounds.as_ref(),
         };
-        let run = elsewhere::run(&order, files, &way, &self.store_folder()?, &self.start.top)?;
+        let run = elsewhere::run(&order, files, &way, &store_folder(self.work)?, &self.start.top)?;
         if let Some(opened) = &run.opened
             && !files.watched.is_empty()
         {

@@ -55,7 +55,7 @@ pub(super) fn use_folder(folder: &Path) -> Result<File> {
     Ok(lock)
 }
 
-fn remove_abandoned(store: &Path) {
+pub(super) fn remove_abandoned(store: &Path) {
     for entry in std::fs::read_dir(store).into_iter().flatten().flatten() {
         let Ok(folder) = File::open(entry.path()) else { continue };
         if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
