@@ -219,6 +219,7 @@ fn a_criterion_that_fails_in_an_unchanged_copy_is_not_compared() {
     let inode = std::os::unix::fs::MetadataExt::ino(&tracked);
     world.start(&format!("--ac 'it is there=test -e a.c && ls -i tracked | grep -qw {inode}'"));
     world.write("a.c", "int a;\n");
+    assert!(world.ralph(&["try"]).text.contains("it fails in an unchanged copy"));
     world.stop(TOKEN).ends("passes; not compared: it fails in an unchanged copy of the project");
     assert_eq!(world.ending(), "complete");
 }

@@ -3,28 +3,10 @@
 use crate::world::World;
 use serde_json::json;
 
-const HONEST: [&str; 21] = [
+const HONEST: [&str; 3] = [
     "Create the account at example.com and put its key into .env",
-    "Grant the deploy user write access to the bucket",
-    "Install docker; this needs root",
-    "Decide whether version 1 of the API stays",
-    "Approve the release in the store's console",
-    "Log in with `gh auth login`",
-    "Pay the invoice of the registrar",
     "Which licence shall the crate have, MIT or GPL?",
-    "May I delete the production table users_old?",
-    "You need to plug in the test device",
-    "The password of the staging database is missing: set PGPASSWORD and start the client again",
-    "I need an API token for Sentry",
-    "Accept the terms of the SDK with `sdkmanager --licenses`",
-    "Open port 8443 in the firewall of the build server",
-    "Renew the certificate of the update server",
-    "Someone with admin rights must enable the feature flag in LaunchDarkly",
-    "Please choose the name of the public package",
-    "Ask the vendor for the missing protocol document",
-    "Free space on /, which is full",
     "Bitte das Konto bei example.com anlegen",
-    "Connect the VPN of the customer",
 ];
 
 fn looping() -> World {

@@ -247,14 +247,13 @@ pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt) -> Settlement 
         return Settlement::Over;
     }
     let is_last = at.is_last || stop::used_up_by_next(state, at.now);
-    let before = state.clone();
-    let is_judged = |about: &String| before.judgements.iter().any(|one| one.about == *about);
+    let has_begun = has_begun(state, proof);
+    let heard = (state.refusals.clone(), state.refused.clone());
+    let judged: Vec<String> = state.judgements.iter().map(|one| one.about.clone()).collect();
+    let is_judged = |about: &String| judged.contains(about);
     let (kind, detail) = match stop::granted(state, proof, is_last) {
-        Answer::Complete(detail) if !at.is_first || has_begun(&before, proof) => {
-            (EndingKind::Complete, detail)
-        }
-        _ if at.is_first => {
-            (state.refusals, state.refused) = (before.refusals.clone(), before.refused.clone());
+        answer if at.is_first && !(has_begun && matches!(answer, Answer::Complete(_))) => {
+            (state.refusals, state.refused) = heard;
             return Settlement::Open;
         }
         Answer::Unverified { about, detail }

@@ -54,7 +54,7 @@ pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
 }
 
 /// How the loop ended, which criteria hold, how long it took, and what to do next:
-/// `Ralph: done. Both criteria proven, 1 turn, 2 min.`
+/// `Ralph: done in 4 turns, 12 min. npm test: 41 tests pass; 3 of them fail without the change.`
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
     let mut facts = vec![lasted(state, ending.at)];

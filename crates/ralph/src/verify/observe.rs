@@ -185,6 +185,7 @@ impl Observer<'_, '_> {
     }
 
     fn criterion(&mut self, criterion: Criterion, may_leave_out: bool) -> Result<()> {
+        self.n_steps_done = 0;
         let named = self.start.named(&criterion);
         let parted = self.start.part(&named, &self.work.state.tests_may_change);
         let tree = self.work.trees.id_for(&criterion.paths);
@@ -230,8 +231,9 @@ impl Observer<'_, '_> {
             Way::Nowhere { why } => Some(why),
         };
         if let Some(why) = cannot {
-            let runs = [&made.original, &made.without, &made.broken, &made.control];
-            subject.seen.was_comparable = runs.iter().any(|one| one.is_some());
+            let runs = [&made.original, &made.without, &made.broken].into_iter().flatten();
+            subject.seen.was_comparable =
+                runs.into_iter().any(|run| run.why != observed::NO_CHANGE);
             subject.seen.not_compared = why;
             return self.done(subject);
         }

@@ -14,7 +14,7 @@ use crate::verify::judge;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::evidence::completion_feedback;
-use ralph_core::evidence::receipt::{self, Proof};
+use ralph_core::evidence::receipt::Proof;
 use ralph_core::evidence::request::{self, Refused};
 use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
 use ralph_core::project::settings::Settings;
@@ -75,7 +75,7 @@ impl Builder<'_> {
         let state = engine::last_state(self.runner.here, self.order.file)?;
         match is_over {
             true => self.runner.screen.tell(&format!("{}; no round is needed", holding(&state))),
-            false if self.settled.is_some() && all_hold(&state) => self.runner.screen.tell(
+            false if self.settled.is_some() && state.acceptance_criteria.iter().all(|one| one.verified) => self.runner.screen.tell(
                 "the criteria pass before anything was done, so they prove nothing yet: the first round is asked for \
                  a test that fails today",
             ),
@@ -145,9 +145,11 @@ impl Builder<'_> {
         let prove = || self.prove(Request::Completion);
         let Some(mut proof) = prove()? else { return Ok(Settled::Rest(interrupted())) };
         let is_first = self.number == 0;
-        let state = engine::last_state(self.runner.here, self.order.file)?;
-        if is_first && !rules::has_begun(&state, &proof) {
-            return Ok(Settled::Untouched);
+        if is_first {
+            let state = engine::last_state(self.runner.here, self.order.file)?;
+            if !rules::has_begun(&state, &proof) {
+                return Ok(Settled::Untouched);
+            }
         }
         loop {
             let state = self.order.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
@@ -266,11 +268,6 @@ impl Builder<'_> {
         engine::put_away(self.runner.here, self.order.file, &state)?;
         Ok(holding(&state))
     }
-}
-
-fn all_hold(state: &LoopState) -> bool {
-    let (n_hold, n_reviewed) = receipt::count_met(&state.acceptance_criteria);
-    n_hold + n_reviewed == state.acceptance_criteria.len()
 }
 
 /// The user has ended the run while criteria ran or reviewers read.
