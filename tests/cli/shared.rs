@@ -3,8 +3,9 @@
 
 use crate::parallel_run::{WORKS, without_tasks};
 use crate::world::{Printed, World, start, wait_for};
+use ralph_core::state::EndingKind;
 use ralph_core::tasks::shared::names::Namespace;
-use ralph_core::tasks::shared::record::{LedgerRecord, Record, Verdict};
+use ralph_core::tasks::shared::record::{End, LedgerRecord, Record, Verdict};
 use ralph_core::tasks::shared::text::{Name, Text};
 use ralph_io::git::shared::{SharedPlace, found};
 use ralph_io::store::home::Home;
@@ -141,6 +142,14 @@ impl Scene {
         assert_eq!(ends.count(), 1);
     }
 
+    fn end(&self) -> End {
+        let mut ends = self.ledger().into_iter().filter_map(|one| match one {
+            LedgerRecord::End(end) => Some(end),
+            _ => None,
+        });
+        ends.next_back().expect("the loop has not ended")
+    }
+
     fn on_branch(&self) -> String {
         let remote = self.machines[0].path("remote.git");
         let branch = format!("ralph/{}", self.loop_id);
@@ -174,6 +183,12 @@ fn one_machine_carries_a_shared_loop_out_and_the_branch_has_all_of_it() {
     let printed = scene.run(0, &[]);
     assert_eq!(printed.exit, 0, "{printed:#?}");
     scene.is_merged_once(&["A", "B"]);
+    let end = scene.end();
+    assert_eq!(end.ending, EndingKind::Complete);
+    assert!(
+        end.reason.as_str().contains("test -f B passes; it fails without the change"),
+        "{end:?}"
+    );
     assert_eq!(scene.on_branch(), "A\nB\nshared\n");
     assert_eq!(scene.git(0, &["for-each-ref"]), before, "the clone's references are as they were");
     assert!(!scene.machines[0].path("project/A").exists(), "the clone's own branch is as it was");
@@ -182,6 +197,24 @@ fn one_machine_carries_a_shared_loop_out_and_the_branch_has_all_of_it() {
     let printed = scene.run(0, &[]);
     assert_eq!(printed.exit, 0, "{printed:#?}");
     assert!(printed.stdout.contains("has ended: complete"), "{printed:#?}");
+}
+
+#[test]
+fn a_criterion_that_passes_without_the_work_returns_it_once_and_proves_nothing() {
+    let mut scene = Scene::new(1, WORKS);
+    scene.share(&[("A", &[])], "test -f shared");
+    scene.run(0, &[]);
+    let records = scene.ledger();
+    let returned = records.iter().filter_map(|record| match record {
+        LedgerRecord::Verdict(Verdict::Returned { reason, .. }) => Some(reason.as_str()),
+        _ => None,
+    });
+    let returned: Vec<&str> = returned.collect();
+    assert_eq!(returned.len(), 1, "{records:#?}");
+    assert!(returned[0].contains("they pass without your change, too"), "{returned:?}");
+    let end = scene.end();
+    assert_eq!(end.ending, EndingKind::CompleteUnverified);
+    assert!(end.reason.as_str().contains("no test sees the change"), "{end:?}");
 }
 
 #[test]

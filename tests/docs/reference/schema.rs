@@ -98,6 +98,9 @@ pub(super) fn shared_record(source: &Source) -> Value {
         &with("tree", json!({"type": "string", "description": "The tree id of the merged work."})),
     );
     join(&mut merged, &with("receipts", list("CriterionReceipt", "Each criterion on this tree.")));
+    let about = "How the loop ends if nothing follows; absent if other work is open.";
+    merged["properties"]["end"] = json!({"$ref": "#/$defs/End", "description": about});
+    made.define(MODULE, "End");
     for (verdict, word) in [(&mut merged, "merged"), (&mut returned, "returned")] {
         join(verdict, &with("verdict", json!({"enum": [word]})));
     }

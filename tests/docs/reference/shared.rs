@@ -51,14 +51,16 @@ fn ledger() -> Vec<LedgerRecord> {
     let finish = || Finish { task: "T-1".to_owned(), finish: id(0x51) };
     let receipt =
         CriterionReceipt { criterion: "AC-1".to_owned(), holds: true, tests_run: Some(41) };
-    let merged =
-        Verdict::Merged { finishes: vec![finish()], tree: id(0x7e), receipts: vec![receipt] };
+    let end =
+        End { ending: EndingKind::Complete, reason: Text::new("all tasks are done; 1 proven") };
+    let merged = Verdict::Merged {
+        finishes: vec![finish()],
+        tree: id(0x7e),
+        receipts: vec![receipt],
+        end: Some(end.clone()),
+    };
     let reason = "AC-1 held before this work and does not hold with it";
     let returned = Verdict::Returned { finish: finish(), reason: Text::new(reason) };
-    let end = End {
-        ending: EndingKind::Complete,
-        reason: Text::new("every task is merged and every criterion holds"),
-    };
     vec![
         LedgerRecord::Plan(Box::new(Plan::of(&state, LEASE_SECONDS))),
         LedgerRecord::Integrator { lease_seconds: LEASE_SECONDS },
@@ -95,7 +97,8 @@ fn of_ledger(kind: &LedgerRecord) -> &'static str {
             "Takes or renews the integrator's lease. 0 seconds give it back, if the holder writes them."
         }
         LedgerRecord::Verdict(Verdict::Merged { .. }) => {
-            "The second parent is the tip of the integrated branch. The receipts are for the tree id."
+            "The second parent is the tip of the integrated branch. The receipts are for the tree id. \
+             `end` says how the loop ends if nothing follows."
         }
         LedgerRecord::Verdict(Verdict::Returned { .. }) => {
             "The task is open again. The first verdict on a finish counts."
@@ -271,8 +274,9 @@ fn code_and_schema_take_the_same_shared_records() {
         for member in example.as_object().unwrap().keys() {
             let mut short = example.clone();
             short.as_object_mut().unwrap().remove(member);
-            // `frozen` is always written, and the code reads its absence as `null`; `info` is written if true.
-            if member != "frozen" && member != "info" {
+            // `frozen` is always written, and the code reads its absence as `null`; `info` is written if true, and `end` where
+            // the criteria were compared.
+            if !["frozen", "info", "end"].contains(&member.as_str()) {
                 assert!(!is_taken(&short), "{member} is not needed: {example}");
                 same(&schema, &short);
             }

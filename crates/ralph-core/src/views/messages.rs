@@ -158,7 +158,7 @@ fn capital(text: &str) -> String {
 }
 
 /// What the criteria of a complete loop showed, in the figures of their runners.
-fn shown(state: &LoopState) -> String {
+pub fn shown(state: &LoopState) -> String {
     const MOST: usize = 4;
     let all = &state.acceptance_criteria;
     let reviewed = all.iter().filter(|one| one.review.is_some()).count();
@@ -236,7 +236,7 @@ pub fn warnings(state: &LoopState) -> String {
     let before: Vec<&str> = state
         .acceptance_criteria
         .iter()
-        .filter(|criterion| criterion.held_before)
+        .filter(|criterion| criterion.held_before && criterion.observed.without.is_none())
         .map(|criterion| criterion.id.as_str())
         .collect();
     if !before.is_empty() {

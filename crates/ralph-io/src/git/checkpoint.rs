@@ -102,6 +102,14 @@ pub fn head(root: &Path) -> Option<String> {
     git::line(command.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])).ok()
 }
 
+/// The tree of a commit.
+///
+/// # Errors
+/// If git fails.
+pub fn tree_of(top: &Path, commit: &str) -> Result<String> {
+    git::line(git::command(top).args(["rev-parse", &format!("{commit}^{{tree}}")]))
+}
+
 /// Commits the gathered tree and points the loop's next ref at it. `all` are the checkpoints of all loops.
 fn keep(
     work: &ScratchIndex,
@@ -234,12 +242,18 @@ pub fn all_refs(root: &Path) -> Result<Vec<String>> {
 /// one are gone.
 pub fn forget_all(root: &Path) -> Result<()> {
     let Some(top) = tree::repository_root(root) else { return Ok(()) };
-    for name in all_refs(&top)? {
-        let mut command = git::command(&top);
-        git::output(command.args(["update-ref", "--no-deref", "-d", &name]))
-            .with_context(|| format!("could not remove `{name}`"))?;
-    }
-    Ok(())
+    all_refs(&top)?.iter().try_for_each(|name| forget(&top, name))
+}
+
+/// Removes a ref of ours.
+///
+/// # Errors
+/// As for [`forget_all`].
+pub fn forget(top: &Path, name: &str) -> Result<()> {
+    let mut command = git::command(top);
+    git::output(command.args(["update-ref", "--no-deref", "-d", name]))
+        .with_context(|| format!("could not remove `{name}`"))
+        .map(drop)
 }
 
 /// Checks that a loop id can be part of a ref's name.

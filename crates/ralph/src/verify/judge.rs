@@ -12,6 +12,7 @@ use crate::runs::screen::Screen;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{ReceiptStatus, is_of_proof};
+use ralph_core::evidence::request::{self, Refused};
 use ralph_core::evidence::review::{self, ReviewFacts, prompt};
 use ralph_core::state::{
     Citation, Criterion, CriterionRunner, LoopState, REVIEWED, Receipt, ReviewReceipt,
@@ -133,11 +134,22 @@ pub(crate) fn diff_of_tests(file: &LoopFile, state: &LoopState) -> String {
     read().unwrap_or_default()
 }
 
+/// Asks a reviewer about what would be refused. Without a verdict nothing is excused.
+pub(crate) fn decide(
+    file: &LoopFile,
+    state: &LoopState,
+    interrupts: &Interrupts,
+    refused: &Refused,
+) -> (bool, String) {
+    let question = request::question(refused, &diff_of_tests(file, state));
+    one(file, state, interrupts, &question).unwrap_or_else(|error| (false, format!("{error:#}")))
+}
+
 /// Asks a reviewer what no run can show. Returns whether it holds, and why.
 ///
 /// # Errors
 /// When no reviewer could be asked.
-pub(crate) fn one(
+fn one(
     file: &LoopFile,
     state: &LoopState,
     interrupts: &Interrupts,

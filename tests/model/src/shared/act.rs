@@ -376,7 +376,12 @@ fn integrate(model: &Shared, state: &mut State, machine: u8, expired: bool, retu
                         CriterionReceipt { criterion: "AC-1".into(), holds: true, tests_run: None };
                     let (tree, receipts) = (id(800), vec![receipt]);
                     (
-                        LedgerRecord::Verdict(Verdict::Merged { finishes, tree, receipts }),
+                        LedgerRecord::Verdict(Verdict::Merged {
+                            finishes,
+                            tree,
+                            receipts,
+                            end: None,
+                        }),
                         Some(id(810 + usize::from(machine))),
                     )
                 }

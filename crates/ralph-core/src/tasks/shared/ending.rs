@@ -35,7 +35,13 @@ pub fn ending(view: &View) -> Option<End> {
         [] if ledger.plan.acceptance_criteria.is_empty() => {
             end(EndingKind::CompleteUnverified, "every task is merged")
         }
-        [] => end(EndingKind::Complete, "every task is merged and every criterion holds"),
+        [] => ledger.end_if_last.clone().or_else(|| {
+            // Merged by a machine that compares nothing.
+            end(
+                EndingKind::Complete,
+                "every task is merged and every criterion passes; not compared",
+            )
+        }),
         red => {
             let reason = format!("every task is merged, but not proven: {}", red.join(", "));
             end(EndingKind::Stalled, &reason)

@@ -3,7 +3,9 @@
 use super::chain::Commit;
 use super::ledger::Ledger;
 use super::plan::{LEASE_SECONDS, Plan};
-use super::record::{CriterionReceipt, Finish, Kind, LedgerRecord, Record, TaskRecord, Verdict};
+use super::record::{
+    CriterionReceipt, End, Finish, Kind, LedgerRecord, Record, TaskRecord, Verdict,
+};
 use super::text::{Name, ObjectId, Text};
 use super::view::View;
 use crate::state::{Criterion, LoopState};
@@ -94,8 +96,17 @@ impl Remote {
     }
 
     pub(crate) fn merge(&mut self, finishes: &[Finish], receipts: &[CriterionReceipt]) -> ObjectId {
+        self.merge_as_last(finishes, receipts, None)
+    }
+
+    pub(crate) fn merge_as_last(
+        &mut self,
+        finishes: &[Finish],
+        receipts: &[CriterionReceipt],
+        end: Option<End>,
+    ) -> ObjectId {
         let (finishes, receipts) = (finishes.to_vec(), receipts.to_vec());
-        let merged = Verdict::Merged { finishes, tree: id(7), receipts };
+        let merged = Verdict::Merged { finishes, tree: id(7), receipts, end };
         self.ledger("a", LedgerRecord::Verdict(merged))
     }
 

@@ -17,11 +17,15 @@ pub struct Ledger {
     /// The commits, oldest first.
     pub ids: Vec<ObjectId>,
     pub plan: Plan,
+    /// The commit that the work starts from.
+    pub start: ObjectId,
     /// The tip of the integrated branch.
     pub branch: ObjectId,
     /// The tree id of the last merge, and the criteria on it.
     pub tree: Option<ObjectId>,
     pub receipts: Vec<CriterionReceipt>,
+    /// How the loop ends if nothing follows that merge.
+    pub end_if_last: Option<End>,
     pub integrator: Option<Integrator>,
     /// Merged tasks.
     pub merged: BTreeSet<String>,
@@ -70,9 +74,11 @@ impl Ledger {
         let mut ledger = Ledger {
             ids,
             plan,
+            start: branch.clone(),
             branch,
             tree: None,
             receipts: Vec::new(),
+            end_if_last: None,
             integrator: None,
             merged: BTreeSet::new(),
             returned: BTreeMap::new(),
@@ -140,12 +146,13 @@ impl Ledger {
 
     fn judge(&mut self, verdict: Verdict, commit: &Commit) -> Result<(), Unreadable> {
         match verdict {
-            Verdict::Merged { finishes, tree, receipts } => {
+            Verdict::Merged { finishes, tree, receipts, end } => {
                 self.branch = commit.work.clone().ok_or_else(|| {
                     Unreadable::Malformed("a merge has no second parent".to_owned())
                 })?;
                 self.tree = Some(tree);
                 self.receipts = receipts;
+                self.end_if_last = end;
                 self.merged.extend(finishes.into_iter().map(|one| one.task));
             }
             Verdict::Returned { finish, reason } => {

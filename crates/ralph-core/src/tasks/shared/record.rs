@@ -76,6 +76,10 @@ pub enum Verdict {
         tree: ObjectId,
         /// Each criterion on this tree.
         receipts: Vec<CriterionReceipt>,
+        /// How the loop ends if nothing follows: what the criteria are worth, compared with the commit that the work
+        /// started from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end: Option<End>,
     },
     /// The task is open again.
     Returned {
@@ -255,7 +259,12 @@ impl Kind for LedgerRecord {
             LedgerRecord::Verdict(Verdict::Returned { finish, .. }) if long(&finish.task) => {
                 "an id is empty or too long"
             }
-            LedgerRecord::End(end) if long(end.ending.as_str()) => "an ending is too long",
+            LedgerRecord::End(end)
+            | LedgerRecord::Verdict(Verdict::Merged { end: Some(end), .. })
+                if long(end.ending.as_str()) =>
+            {
+                "an ending is too long"
+            }
             _ => return None,
         };
         Some(flaw.to_owned())

@@ -4,6 +4,7 @@
 //! commands run, the installed packages that git ignores are linked into it. It is removed at the
 //! end; the next merge removes the one of a killed merge.
 
+use crate::git::checkpoint::tree_of;
 use crate::git::checkpoint::work::by_person;
 use crate::git::tree_id::readable;
 use crate::{git, git::worktrees};
@@ -74,9 +75,7 @@ impl Bench {
     /// # Errors
     /// If git fails.
     pub fn tree(&self) -> Result<String> {
-        git::line(
-            git::command(&self.folder).args(["rev-parse", &format!("{}^{{tree}}", self.head)]),
-        )
+        tree_of(&self.folder, &self.head)
     }
 
     /// True if no command has changed a file that the commit has.
@@ -137,6 +136,12 @@ impl Bench {
         }
         git::output(git::command(&self.folder).args(["reset", "-q", "--hard", &self.head]))?;
         git::output(git::command(&self.folder).args(["clean", "-q", "-ffd"])).map(drop)
+    }
+
+    /// The linked files and folders, relative to the worktree.
+    pub fn linked(&self) -> impl Iterator<Item = String> + '_ {
+        let names = self.links.iter().filter_map(|link| link.strip_prefix(&self.folder).ok());
+        names.map(|name| name.to_string_lossy().into_owned())
     }
 
     /// Links ignored files and folders from the main working tree for which `is_needed` returns

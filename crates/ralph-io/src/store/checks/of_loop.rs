@@ -30,6 +30,15 @@ pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     start(of_loop).write(&LoopBaseline { root, tree, commit })
 }
 
+/// Records that the loop starts from a commit of a work tree.
+///
+/// # Errors
+/// As for [`note_start`].
+pub fn note_start_at(of_loop: &Path, top: &Path, commit: &str) -> Result<()> {
+    let tree = checkpoint::tree_of(top, commit)?;
+    start(of_loop).write(&LoopBaseline { root: top.to_owned(), tree, commit: commit.to_owned() })
+}
+
 /// Reads the recorded tree; `None` if there is none.
 pub fn start_of(of_loop: &Path) -> Option<LoopBaseline> {
     start(of_loop).read().ok().flatten()

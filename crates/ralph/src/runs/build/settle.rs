@@ -193,13 +193,10 @@ impl Builder<'_> {
     fn judge(&self, state: &LoopState, refused: &Refused) -> Result<Option<BuildEnd>> {
         self.runner.screen.tell(&visible(&format!("a reviewer judges: {}", refused.why)));
         let (file, interrupts) = (self.order.file, self.runner.interrupts);
-        let question = request::question(refused, &judge::diff_of_tests(file, state));
-        let asked = judge::one(file, state, interrupts, &question);
+        let (holds, why) = judge::decide(file, state, interrupts, refused);
         if interrupts.asked() != InterruptRequest::Nothing {
             return Ok(Some(interrupted()));
         }
-        // Without a verdict nothing is excused.
-        let (holds, why) = asked.unwrap_or_else(|error| (false, format!("{error:#}")));
         let word = if holds { "the task needs it" } else { "the task does not need it" };
         self.runner.screen.tell(&visible(&format!("the reviewer: {word}: {why}")));
         file.update(|state| request::judge(state, refused, holds, &why)).map_err(bad_state)?;

@@ -6,21 +6,33 @@ use crate::command::exit::{Exit, bad_state};
 use crate::parallel::criteria::Criteria;
 use crate::parallel::{OTHERS_TURN, bench};
 use crate::runs::worker::RoundMessage;
-use crate::verify::Watcher;
+use crate::verify::{self, CriteriaChoice, Pace, VerifyOrder, Watcher, judge};
 use anyhow::{Context, Result, bail};
+use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::evidence::request;
+use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
 use ralph_core::modes::parallel::merge::is_needed;
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::project::settings::Settings;
+use ralph_core::state::{Criterion, CriterionRunner, LoopState};
 use ralph_core::tasks::shared::batch::{Batch, broken};
-use ralph_core::tasks::shared::record::{CriterionReceipt, Finish};
-use ralph_core::tasks::shared::text::ObjectId;
+use ralph_core::tasks::shared::record::{CriterionReceipt, End, Finish};
+use ralph_core::tasks::shared::text::{ObjectId, Text};
 use ralph_core::text::truncate::bounded;
+use ralph_core::views::messages;
+use ralph_io::git::checkpoint;
 use ralph_io::git::merge::{self, Bench, Tried};
 use ralph_io::git::shared::SharedPlace;
 use ralph_io::git::tree;
+use ralph_io::process::clock;
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::project::environment::Surroundings;
+use ralph_io::store::checks;
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
 use serde::{Deserialize, Serialize};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub(super) const COMMAND: &str = "integrate";
@@ -35,6 +47,10 @@ pub(super) struct IntegrateOrder {
     pub(super) branch: ObjectId,
     /// The criteria on that tip; empty if they have not run.
     pub(super) receipts: Vec<CriterionReceipt>,
+    /// The commit that the work starts from.
+    pub(super) start: ObjectId,
+    /// Tasks that are neither merged nor among `finishes`.
+    pub(super) n_open: usize,
     /// A commit of a person on the branch, which is merged first.
     pub(super) commit: Option<ObjectId>,
     pub(super) finishes: Vec<FinishedWork>,
@@ -59,6 +75,8 @@ pub(super) enum Decision {
         finishes: Vec<Finish>,
         tree: ObjectId,
         receipts: Vec<CriterionReceipt>,
+        /// How the loop ends, if that was the last merge.
+        end: Option<End>,
     },
     Returned {
         finish: Finish,
@@ -93,7 +111,8 @@ impl IntegrateOrder {
             bail!("{}", criteria.not_run);
         }
         let below = root.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
-        let mut merging = Integration { bench, criteria, below, state: &state };
+        let mut merging =
+            Integration { order: self, file: &file, bench, criteria, below, state: &state };
         let mut before = self.receipts.clone();
         if before.is_empty() {
             before = merging.prove()?;
@@ -109,6 +128,8 @@ impl IntegrateOrder {
 }
 
 struct Integration<'a> {
+    order: &'a IntegrateOrder,
+    file: &'a LoopFile,
     bench: Bench,
     criteria: Criteria<'a>,
     /// The project's folder below the top.
@@ -150,7 +171,19 @@ impl Integration<'_> {
             stuck(format!("breaks {}", red.join(", ")))?;
             return Ok(None);
         }
-        self.tell_merged(base, Vec::new(), &after)?;
+        let is_last = self.order.n_open == 0 && self.order.finishes.is_empty();
+        let end = match is_last && after.iter().all(|one| one.holds) {
+            true => match self.ask(true)? {
+                MergeAnswer::End(end) => Some(end),
+                MergeAnswer::Refused(_) => None,
+                MergeAnswer::User(why) => {
+                    stuck(format!("leaves a question: {why}"))?;
+                    return Ok(None);
+                }
+            },
+            false => None,
+        };
+        self.tell_merged(base, Vec::new(), &after, end)?;
         Ok(Some(after))
     }
 
@@ -160,6 +193,7 @@ impl Integration<'_> {
         mut before: Vec<CriterionReceipt>,
     ) -> Result<()> {
         let mut batch = Batch::new(works.iter().map(|one| one.finish.clone()).collect());
+        let mut n_open = self.order.n_open + works.len();
         while let Some(part) = batch.part().map(<[Finish]>::to_vec) {
             let base = self.head()?;
             let mut merged = Vec::new();
@@ -188,16 +222,33 @@ impl Integration<'_> {
             }
             let after = self.prove()?;
             let red: Vec<String> = broken(&before, &after).into_iter().map(str::to_owned).collect();
-            if red.is_empty() {
-                self.tell_merged(base, merged, &after)?;
+            let is_last = merged.len() == n_open && after.iter().all(|one| one.holds);
+            let asked = match red.is_empty() {
+                true if is_last => Some(self.ask(false)?),
+                _ => None,
+            };
+            let refused = match asked {
+                None if red.is_empty() => None,
+                None => Some(self.turned_red(&red)),
+                Some(MergeAnswer::Refused(why)) => Some(why),
+                Some(MergeAnswer::User(why)) => {
+                    return super::print_line(&Decision::Stuck(why));
+                }
+                Some(MergeAnswer::End(end)) => {
+                    return self.tell_merged(base, merged, &after, Some(end));
+                }
+            };
+            let Some(refused) = refused else {
+                n_open -= merged.len();
+                self.tell_merged(base, merged, &after, None)?;
                 before = after;
                 batch.settled();
                 continue;
-            }
+            };
             self.bench.go_back(base.as_str())?;
             if let Some(finish) = batch.red() {
                 let work = works.iter().find(|one| one.finish == finish);
-                tell_returned(work.context("a finish has no work")?, &self.turned_red(&red))?;
+                tell_returned(work.context("a finish has no work")?, &refused)?;
             }
         }
         Ok(())
@@ -231,6 +282,91 @@ impl Integration<'_> {
         Ok(ran.into_iter().map(receipt).collect())
     }
 
+    /// Asks for completion of what is checked out, as a run does after its last round. What was refused before is kept in
+    /// this machine's loop.
+    fn ask(&mut self, is_last: bool) -> Result<MergeAnswer> {
+        let top = self.bench.folder().to_owned();
+        let folder = self.file.folder().join("merged");
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        checks::note_start_at(&folder, &top, self.order.start.as_str())?;
+        let mut state = self.file.read()?.context("the loop is gone")?.state;
+        state.project_root = top.join(&self.below).to_string_lossy().into_owned();
+        // The ledger knows the tasks.
+        (state.parallel, state.task_graph) = (false, Vec::new().into());
+        if let Some(bounds) = &mut state.bounds {
+            bounds.write.push(top.to_string_lossy().into_owned());
+        }
+        self.bench.link(is_needed)?;
+        let mut settings = Settings::of(&state);
+        settings.receipt_ignore.get_or_insert_default().extend(self.bench.linked());
+        settings.apply(&mut state);
+        pinned::freeze(&mut state, clock::now());
+        let file = LoopFile::at(folder.join("state.json"));
+        file.create(&state)?;
+        let order = VerifyOrder {
+            file: &file,
+            ids: &[],
+            which: CriteriaChoice::Named,
+            pace: Pace::InTurn,
+            by: CriterionRunner::Driver,
+            surroundings: Surroundings::default(),
+            observes: true,
+            clean: true,
+            within: None,
+        };
+        let outcome = verify::run(&order, &MergeProgress)?;
+        let proof = outcome.proof;
+        // The ledger keeps the work.
+        let kept = outcome.state.checkpoint.filter(|green| !green.reference.is_empty());
+        kept.map_or(Ok(()), |green| checkpoint::forget(&top, &green.reference))?;
+        let interrupts = Interrupts::catch()?;
+        let may_judge = settings.review().may_judge();
+        let asked = loop {
+            let at = SettleAt { now: clock::now(), is_first: false, is_last, may_judge };
+            let settled = file.update(|state| (rules::settle(state, &proof, at), state.clone()))?;
+            let (settlement, settled) = settled.context("the loop of the merge is gone")?;
+            state = settled;
+            match settlement {
+                Settlement::Over => {
+                    let ending = state.ending.clone().context("no ending was recorded")?;
+                    let parts = [messages::shown(&state), messages::warnings(&state)];
+                    let parts = parts.into_iter().filter(|part| !part.is_empty());
+                    let parts: Vec<String> = [ending.detail].into_iter().chain(parts).collect();
+                    let reason = Text::new(&parts.join(". "));
+                    break MergeAnswer::End(End { ending: ending.kind, reason });
+                }
+                Settlement::Open => {
+                    let why = Some(state.refused.as_str()).filter(|why| !why.is_empty());
+                    break MergeAnswer::Refused(
+                        why.unwrap_or("the criteria do not hold").to_owned(),
+                    );
+                }
+                Settlement::AskUser(why) => {
+                    let next = "then type `ralph resume --shared`";
+                    break MergeAnswer::User(format!("{why}, {next}"));
+                }
+                Settlement::Judge(refused) => {
+                    let (holds, why) = judge::decide(&file, &state, &interrupts, &refused);
+                    file.update(|state| request::judge(state, &refused, holds, &why))?;
+                }
+            }
+        };
+        if !matches!(asked, MergeAnswer::End(_)) {
+            // What `ralph accept` shows and accepts.
+            self.file.update(|own| {
+                own.refusals.clone_from(&state.refusals);
+                own.judgements.clone_from(&state.judgements);
+                for (mine, merged) in
+                    own.acceptance_criteria.iter_mut().zip(&state.acceptance_criteria)
+                {
+                    (mine.receipt, mine.observed) =
+                        (merged.receipt.clone(), merged.observed.clone());
+                }
+            })?;
+        }
+        Ok(asked)
+    }
+
     fn head(&self) -> Result<ObjectId> {
         object(self.bench.head())
     }
@@ -240,6 +376,7 @@ impl Integration<'_> {
         base: ObjectId,
         finishes: Vec<Finish>,
         receipts: &[CriterionReceipt],
+        end: Option<End>,
     ) -> Result<()> {
         super::print_line(&Decision::Merged {
             base,
@@ -247,8 +384,19 @@ impl Integration<'_> {
             finishes,
             tree: object(&self.bench.tree()?)?,
             receipts: receipts.to_vec(),
+            end,
         })
     }
+}
+
+/// The answer to the request for completion of a merge.
+enum MergeAnswer {
+    /// The loop ends like this.
+    End(End),
+    /// A worker hears this, and tries again.
+    Refused(String),
+    /// Only the user can accept this.
+    User(String),
 }
 
 fn tell_returned(work: &FinishedWork, why: &str) -> Result<()> {

@@ -88,7 +88,11 @@ impl SharedRun<'_> {
             tasks.chain([Reference::Ledger]).map(|one| space.name(&one)).collect();
         let commit = known.branch.clone().filter(|_| known.has_commits);
         references.extend(commit.iter().map(|_| BRANCH.to_owned()));
+        let is_merged = |(_, standing): &(_, TaskStanding)| *standing == TaskStanding::Merged;
+        let n_open = known.view.tasks().filter(|one| !is_merged(one)).count() - finishes.len();
         let order = IntegrateOrder {
+            start: known.view.ledger.start.clone(),
+            n_open,
             place: self.order.place.clone(),
             state: self.order.file.path().to_owned(),
             branch: known.view.ledger.branch.clone(),
@@ -272,11 +276,12 @@ impl SharedRun<'_> {
 /// The record of a decision, and the commit that it carries.
 fn verdict(decision: &Decision) -> (Option<LedgerRecord>, Option<ObjectId>) {
     match decision {
-        Decision::Merged { tip, finishes, tree, receipts, .. } => {
+        Decision::Merged { tip, finishes, tree, receipts, end, .. } => {
             let merged = Verdict::Merged {
                 finishes: finishes.clone(),
                 tree: tree.clone(),
                 receipts: receipts.clone(),
+                end: end.clone(),
             };
             (Some(LedgerRecord::Verdict(merged)), Some(tip.clone()))
         }

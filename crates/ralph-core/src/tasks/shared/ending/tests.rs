@@ -16,8 +16,11 @@ fn a_loop_ends_when_every_task_is_merged_and_proven() {
     let finish = remote.finish("T-1", "a");
     check(&remote, None);
     remote.merge(&[finish], &[receipt("AC-1", true)]);
-    let reason = "every task is merged and every criterion holds";
+    let reason = "every task is merged and every criterion passes; not compared";
     check(&remote, Some((EndingKind::Complete, reason)));
+    let kept = End { ending: EndingKind::CompleteUnverified, reason: Text::new("nothing broke") };
+    remote.merge_as_last(&[], &[receipt("AC-1", true)], Some(kept));
+    check(&remote, Some((EndingKind::CompleteUnverified, "nothing broke")));
     // A commit of a person, merged later.
     remote.merge(&[], &[receipt("AC-1", false)]);
     let reason = "every task is merged, but not proven: AC-1";

@@ -18,8 +18,12 @@ fn finish(task: &str) -> Finish {
 
 fn all() -> Vec<LedgerRecord> {
     let text = || Text::new("because\n\"quoted\"");
-    let merged =
-        |finishes| Verdict::Merged { finishes, tree: id(2), receipts: vec![receipt("AC-1", true)] };
+    let merged = |finishes| Verdict::Merged {
+        finishes,
+        tree: id(2),
+        receipts: vec![receipt("AC-1", true)],
+        end: None,
+    };
     vec![
         LedgerRecord::Plan(Box::new(plan("T-1\nT-2 after T-1"))),
         LedgerRecord::Integrator { lease_seconds: 0 },
