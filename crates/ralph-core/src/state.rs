@@ -138,6 +138,9 @@ pub struct LoopState {
     /// Digest of the commands and the tree with which all criteria last passed one after another.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub held_together: String,
+    /// Files that no file of the start was, and that a criterion's command writes anew each time: reports, coverage.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
     /// Patterns of tests that the user allowed to change before the loop began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests_may_change: Vec<String>,
@@ -269,6 +272,7 @@ impl Default for LoopState {
             refused: String::new(),
             judgements: Vec::new(),
             held_together: String::new(),
+            outputs: Vec::new(),
             tests_may_change: Vec::new(),
             environment: None,
             bounds: None,

@@ -136,9 +136,16 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
 /// # Errors
 /// When the tree cannot be read.
 pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
-    let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
+    let ignore = ignored(state);
     let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
     Ok(Proof { change: state.change.clone(), ..proof(&trees, state) })
+}
+
+/// What makes no receipt stale: the user's patterns, and what commands write anew each time.
+fn ignored(state: &LoopState) -> Vec<String> {
+    let mut patterns = Settings::of(state).receipt_ignore.unwrap_or_default();
+    patterns.extend(state.outputs.iter().map(|path| format!("/{path}")));
+    patterns
 }
 
 fn proof(trees: &Trees, state: &LoopState) -> Proof {
@@ -188,7 +195,7 @@ impl<'a> VerifyWork<'a> {
         }
         let settings = Settings::of(&state);
         let root = PathBuf::from(&state.project_root);
-        let ignore = settings.receipt_ignore.clone().unwrap_or_default();
+        let ignore = ignored(&state);
         let trees = Trees::look(&root, order.file.folder(), ignore)?;
         let ralph = programs::running()?;
         let outputs = receipts::outputs(order.file.folder())?;

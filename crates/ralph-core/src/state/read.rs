@@ -81,7 +81,7 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
     take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost details_due round);
     take!(parallel workers parent environment plan_file review reviews reviewers bounds);
-    take!(change observing refusals refused judgements held_together tests_may_change);
+    take!(change observing refusals refused judgements held_together outputs tests_may_change);
     read.mode = ModeState::take(&mut members)?;
     read.extra = members.rest();
     Ok(read)

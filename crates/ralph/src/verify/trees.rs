@@ -60,6 +60,12 @@ impl Trees {
         self.begun.as_ref().is_none_or(changed)
     }
 
+    /// Leaves out what these patterns name from now on.
+    pub(super) fn ignore(&mut self, patterns: Vec<String>) -> Result<()> {
+        self.ignore = patterns;
+        self.look_again().map(drop)
+    }
+
     /// Reads every file again, without the cache.
     pub(super) fn read_again(&mut self) -> Result<()> {
         self.now = self.listing(false)?;
