@@ -2,6 +2,7 @@
 
 use crate::world::World;
 use serde_json::{Value, json};
+use std::io::Write;
 
 const TOKEN: &str = "RALPH_COMPLETE";
 
@@ -157,6 +158,45 @@ fn a_test_that_was_changed_to_pass_and_one_that_cannot_fail_are_named() {
     };
     assert_eq!(word, expected, "{told}");
     assert!(told.contains(why), "{told}");
+}
+
+/// Answers each connection with whether the file says `done`, as a daemon that builds does.
+fn daemon(file: std::path::PathBuf) -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for asked in listener.incoming() {
+            let is_done = std::fs::read_to_string(&file).is_ok_and(|text| text.contains("done"));
+            let _ = writeln!(asked.unwrap(), "{}", if is_done { "pass" } else { "fail" });
+        }
+    });
+    port
+}
+
+#[test]
+fn what_a_daemon_does_is_not_compared_and_what_nobody_reads_is_not_of_the_change() {
+    let run = |read_by_daemon: bool| {
+        let world = World::new();
+        world.write("a.c", "");
+        world.write("tests/run.sh", "");
+        let file = if read_by_daemon { "a.c" } else { "notes" };
+        world.write(".gitignore", "notes\n");
+        world.write("notes", "done");
+        world.git("add .");
+        world.git("commit -q -m tests");
+        let port = daemon(world.project().join(file));
+        let ask = format!("bash -c \"exec 3<>/dev/tcp/127.0.0.1/{port}; grep -q pass <&3\"");
+        world.start(&format!("--ac 'asked={ask}'"));
+        world.write("a.c", "done\n");
+        tried(&world)
+    };
+    if reads_are_seen() {
+        let (word, told) = run(true);
+        assert_eq!(word, "not_compared", "{told}");
+        assert!(told.contains("a daemon or container may do the work"), "{told}");
+        let (word, told) = run(false);
+        assert_eq!(word, "kept", "{told}");
+    }
 }
 
 #[test]

@@ -197,6 +197,14 @@ pub fn may_be_result(path: &str) -> bool {
         && !words(name).iter().any(|word| judges(word))
 }
 
+/// True for a source of the product with tests in it that can be told from the rest.
+pub fn has_tests_inside(path: &str, text: &str) -> bool {
+    !is_test_file(path)
+        && (text.contains("import.meta.vitest")
+            || path.ends_with(".rs")
+                && rust::Halves::of(text).is_some_and(|halves| !halves.ranges().is_empty()))
+}
+
 /// The parts of a text in which assertions belong to tests: of a source with tests in it only
 /// these, else everything.
 pub fn test_regions(path: &str, text: &str) -> Vec<Range<usize>> {
@@ -369,7 +377,7 @@ fn is_configuration(folder: &str, name: &str, extension: &str, around: &Around<'
         .any(|at| {
             let (above, part) = folder[..at].rsplit_once('/').unwrap_or(("", &folder[..at]));
             // A program in `bin` with an extension is often the product itself.
-            let is_tool = matches!(part, "scripts" | "tools" | "ci")
+            let is_tool = matches!(part, "scripts" | "tools" | "ci" | "check" | "checks")
                 || part == "bin" && matches!(extension, "" | "sh" | "bash");
             is_tool && is_package(above, around)
         });

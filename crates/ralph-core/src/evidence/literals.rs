@@ -1,8 +1,9 @@
 //! Expected values in the assertions of tests, and how to change them so that the file stays valid.
 //!
 //! A test that still passes with another expected value does not see the product. Nothing here knows a runner: a
-//! statement with a word such as `assert`, `expect` or `equal` compares something, and the last literal in it is what is
-//! expected. What may pass with another value, too (an inequality, a message, a tolerance, a skipped test), is left out.
+//! statement with a word such as `assert`, `expect` or `equal` compares something, and the last literal on the side that
+//! calls nothing is what is expected. What may pass with another value, too (an input, an inequality, a message, a
+//! tolerance, a skipped test), is left out.
 
 pub(crate) mod tokens;
 
@@ -47,28 +48,36 @@ pub struct Candidate<'a> {
     pub text: &'a str,
     /// The file at the start; `None` if it did not exist.
     pub start: Option<&'a str>,
+    /// The command was seen to read it.
+    pub is_read: bool,
 }
 
-/// Up to `most` values in different tests: those on new or changed lines first, then one of each file first. Returns the
-/// index of the file with each.
-pub fn choose(files: &[Candidate<'_>], most: usize) -> Vec<(usize, Literal)> {
+/// Up to `most` values in different tests: those first that see the change, because they fail without it, then files that
+/// are read, new or changed lines, and one of each file. Returns the index of the file with each.
+pub fn choose(files: &[Candidate<'_>], failing: &[String], most: usize) -> Vec<(usize, Literal)> {
     let mut all = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let known: BTreeSet<&str> = file.start.unwrap_or_default().lines().map(str::trim).collect();
         let lines: Vec<&str> = file.text.lines().collect();
         let mut place = [0, 0];
-        for literal in find(file.path, file.text) {
+        let mut found = find(file.path, file.text);
+        let has_one = |name: &&String| found.iter().any(|one| one.test.contains(function(name)));
+        let without: Vec<String> = failing.iter().filter(|name| !has_one(name)).cloned().collect();
+        let by_helpers = by_helpers(file, &without);
+        found.extend(by_helpers);
+        for literal in found {
             let line = lines.get(literal.line - 1).map_or("", |line| line.trim());
             let is_old = known.contains(line);
             let nth = &mut place[usize::from(is_old)];
-            all.push((is_old, *nth, at, literal));
+            let rank = (!is_of(&literal, failing), !file.is_read, is_old, *nth, at);
+            all.push((rank, literal));
             *nth += 1;
         }
     }
-    all.sort_by_key(|(is_old, nth, at, _)| (*is_old, *nth, *at));
+    all.sort_by_key(|(rank, _)| *rank);
     let mut tests = BTreeSet::new();
     let mut chosen = Vec::new();
-    for (_, _, at, literal) in all {
+    for ((.., at), literal) in all {
         // A script without named tests: each line is one.
         let line = if literal.test.is_empty() { literal.line } else { 0 };
         if chosen.len() < most && tests.insert((at, line, literal.test.clone())) {
@@ -78,13 +87,34 @@ pub fn choose(files: &[Candidate<'_>], most: usize) -> Vec<(usize, Literal)> {
     chosen
 }
 
+/// True for a value in one of the tests of these names.
+pub fn is_of(literal: &Literal, tests: &[String]) -> bool {
+    tests.iter().any(|name| literal.test.contains(function(name)))
+}
+
+/// The function or title in the name of a failed test: `tests/test_a.py::test_b[1]`, `TestA/sub`, `mod::test`.
+fn function(name: &str) -> &str {
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let end = name.find(['[', '/']).filter(|end| *end > 0).unwrap_or(name.len());
+    &name[..end]
+}
+
+/// The values that these tests give to functions of their own, beside what the product computes: `close(f(2), 4.1)`.
+fn by_helpers(file: &Candidate<'_>, tests: &[String]) -> Vec<Literal> {
+    if tests.is_empty() || harness::is_snapshot(file.path) {
+        return Vec::new();
+    }
+    let source = Source::of_file(file.path, file.text);
+    let calls = (0..source.tokens.len()).filter_map(|at| source.given_to_a_helper(at));
+    calls.filter(|one| is_of(one, tests)).collect()
+}
+
 /// The expected values of a file, in its order.
 pub fn find(path: &str, text: &str) -> Vec<Literal> {
     if harness::is_snapshot(path) {
         return snapshot(text).into_iter().collect();
     }
-    let syntax = Syntax::of(path);
-    let source = Source { text, tokens: tokens(text, syntax), lines: line_starts(text), syntax };
+    let source = Source::of_file(path, text);
     let regions = harness::test_regions(path, text);
     let in_tests = |at: usize| regions.iter().any(|region| region.contains(&at));
     let mut found: Vec<Literal> =
@@ -126,10 +156,41 @@ struct Source<'a> {
     syntax: Syntax,
 }
 
+/// What compares two sides.
+const OPERATORS: [&str; 9] = ["==", "===", "!=", "!==", "=", "=~", "is", "in", "-eq"];
+
 /// Longest assertion, in lines.
 const LONGEST: usize = 12;
 
 impl<'a> Source<'a> {
+    fn of_file(path: &str, text: &'a str) -> Source<'a> {
+        let syntax = Syntax::of(path);
+        Source { text, tokens: tokens(text, syntax), lines: line_starts(text), syntax }
+    }
+
+    /// The last argument of a call that begins at this word, if it is a value and another argument is computed.
+    fn given_to_a_helper(&self, at: usize) -> Option<Literal> {
+        if self.syntax.is_shell {
+            let is_first = at == 0 || self.kind(at - 1) == Some(TokenKind::Break);
+            let end = self.end_of(at);
+            let is_computed = (at + 1..end).any(|it| self.of(it).starts_with("\"$("));
+            return (is_first && is_computed).then(|| self.expected_argument(at, end)).flatten();
+        }
+        let is_call = self.kind(at) == Some(TokenKind::Word) && self.of(at + 1) == "(";
+        if !is_call || self.is_defined(at) {
+            return None;
+        }
+        let arguments =
+            self.split(at + 2..self.close(at + 1, self.tokens.len()), |word| word == ",");
+        let (last, others) = arguments.split_last()?;
+        let value = last.clone().rfind(|at| self.may_be_expected(*at))?;
+        let is_computed = others.iter().any(|one| !self.calls_nothing(one));
+        if !is_computed || !self.calls_nothing(last) {
+            return None;
+        }
+        self.literal(value)
+    }
+
     fn of(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| &self.text[token.range.clone()])
     }
@@ -268,15 +329,138 @@ impl<'a> Source<'a> {
                 "regular_expression",
             ]);
         let is_eq = words.first().is_some_and(|word| word.ends_with("eq"));
-        if is_negative || !(compares || is_eq) {
+        if is_negative || !(compares || is_eq || self.is_own_assertion(start, end)) {
             return None;
         }
         if self.syntax.is_shell && says_assert(self.of(start)) {
             return self.expected_argument(start, end);
         }
         let end = self.without_message(start, end);
-        let last = (start + 1..end).rev().find(|at| self.may_be_expected(*at))?;
+        let sides = self.sides(start, end);
+        let plain = sides.into_iter().rev().filter(|side| self.calls_nothing(side));
+        let last =
+            plain.filter_map(|mut side| side.rfind(|at| self.may_be_expected(*at))).next()?;
         self.literal(last)
+    }
+
+    /// `assertSeconds("2h", 7200)`: an assertion of the project's own, with two values. The second one of `assertTrue` and its
+    /// like is a message.
+    fn is_own_assertion(&self, start: usize, end: usize) -> bool {
+        let word = self.of(start).to_lowercase();
+        let of_library =
+            ["true", "false", "none", "null", "nil", "that", "instance", "almost", "ok"];
+        let is_own = says_assert(&word)
+            && !matches!(word.as_str(), "assert" | "expect" | "should")
+            && !of_library.iter().any(|part| word.contains(part));
+        let arguments =
+            self.call(start, end).map(|(open, close)| self.split(open + 1..close, |it| it == ","));
+        is_own && arguments.is_some_and(|all| all.len() > 1)
+    }
+
+    /// What an assertion compares: the arguments of its call or of its matcher, or the sides of an operator.
+    fn sides(&self, start: usize, end: usize) -> Vec<Range<usize>> {
+        let Some((open, close)) = self.call(start, end) else {
+            return match self.of(start) {
+                "if" => self.operands(start + 1..end),
+                _ => self.arguments(start + 1..end),
+            };
+        };
+        match self.of(close + 1) {
+            "." if close + 1 < end => {
+                // `expect(x).toBe(3)`, `expect(x).to eq 3`.
+                let open = (close + 1..end).find(|at| self.of(*at) == "(");
+                let inside = open.map_or(close + 1..end, |open| open + 1..self.close(open, end));
+                self.arguments(inside)
+            }
+            _ if self.is_operator(close + 1) && close + 1 < end => self.operands(start + 1..end),
+            _ => self.arguments(open + 1..close),
+        }
+    }
+
+    /// The brackets of a call that begins here: `assert_eq!(…)`, `assert.equal(…)`.
+    fn call(&self, start: usize, end: usize) -> Option<(usize, usize)> {
+        let mut at = start + 1;
+        while at < end {
+            at += match self.of(at) {
+                "(" => return Some((at, self.close(at, end))),
+                "!" => 1,
+                "." | "::" => 2,
+                _ => return None,
+            };
+        }
+        None
+    }
+
+    /// The bracket that closes the one here, or the end.
+    fn close(&self, open: usize, end: usize) -> usize {
+        let mut depth = 0_i32;
+        let closes = (open..end).find(|at| {
+            match self.of(*at) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        closes.unwrap_or(end)
+    }
+
+    fn arguments(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let all = self.split(range, |word| word == ",");
+        match all.as_slice() {
+            [one] => self.operands(one.clone()),
+            _ => all,
+        }
+    }
+
+    /// The sides of the operators; of `in` only the left one, since what is expected may be any of the right one.
+    fn operands(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let conditions = self.split(range, |word| matches!(word, "&&" | "||" | "and" | "or"));
+        let sides = conditions.into_iter().flat_map(|condition| {
+            let is_in = condition.clone().any(|at| self.of(at) == "in");
+            let mut sides = self.split(condition, |word| OPERATORS.contains(&word));
+            sides.truncate(if is_in { 1 } else { sides.len() });
+            sides
+        });
+        sides.collect()
+    }
+
+    /// Parts at these words, where they stand in no brackets.
+    fn split(&self, range: Range<usize>, parts: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+        let (mut depth, mut from, mut found) = (0_i32, range.start, Vec::new());
+        for at in range.clone() {
+            match self.of(at) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                word if depth <= 0 && parts(word) => {
+                    found.push(from..at);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        found.push(from..range.end);
+        found.retain(|part| part.clone().any(|at| self.kind(at) != Some(TokenKind::Break)));
+        found
+    }
+
+    fn is_operator(&self, at: usize) -> bool {
+        OPERATORS.contains(&self.of(at))
+    }
+
+    /// True for a value that is written down, and false for one that the product computes from it.
+    fn calls_nothing(&self, side: &Range<usize>) -> bool {
+        let is_sign = |at: &usize| matches!(self.of(*at), "-" | "&" | "*" | "(" | "new" | "\n");
+        let first = side.clone().find(|at| !is_sign(at)).unwrap_or(side.start);
+        let is_value = matches!(self.kind(first), Some(TokenKind::Number | TokenKind::Text))
+            || matches!(self.of(first), "[" | "{");
+        let is_call = |at: usize| {
+            let word = self.of(at);
+            let builds = word.starts_with(char::is_uppercase) && self.syntax.capitals_build
+                || matches!(word, "is" | "eq" | "equal" | "equalTo" | "approx" | "from" | "of");
+            self.kind(at) == Some(TokenKind::Word) && self.of(at + 1) == "(" && !builds
+        };
+        is_value || !side.clone().any(is_call)
     }
 
     /// The expected value of a shell function such as `assert_equal TITLE "$(command)" 3`: one of its last two arguments. What
@@ -303,6 +487,8 @@ impl<'a> Source<'a> {
             (start..end.min(start + 4)).any(|at| self.of(at).to_lowercase().contains(part))
         });
         let (mut depth, mut commas) = (0_i32, 0);
+        // Go's `t` comes first.
+        let has_test = self.call(start, end).is_some_and(|(open, _)| self.of(open + 1) == "t");
         for at in start..end {
             match self.of(at) {
                 "(" | "[" | "{" => depth += 1,
@@ -311,7 +497,7 @@ impl<'a> Source<'a> {
                 "," if depth >= 1 && self.is_tolerance(start, at) => return at,
                 "," if !is_bare && depth == 1 => {
                     commas += 1;
-                    let is_over = commas > usize::from(takes_two);
+                    let is_over = commas > usize::from(takes_two) + usize::from(has_test);
                     // `assert!(a == 3, "message")`, `equal(a, 3, "message")`.
                     if is_over && (takes_two || word == "assert") {
                         return at;
@@ -413,7 +599,11 @@ impl<'a> Source<'a> {
     fn test_around(&self, line: usize) -> Option<String> {
         let lines: Vec<&str> = self.text.lines().collect();
         let heading = (0..line.min(lines.len())).rev().find(|at| is_heading(lines[*at]));
-        let Some(heading) = heading else { return Some(String::new()) };
+        let Some(heading) = heading else {
+            // In a script each line is a test, with its title.
+            let own = if self.syntax.is_shell { lines.get(line - 1) } else { None };
+            return Some(own.map_or_else(String::new, |own| bounded(own.trim(), 120)));
+        };
         let above = lines[heading.saturating_sub(3)..=heading].iter().rev();
         let own = above.enumerate().take_while(|(far, text)| {
             *far == 0 || text.trim_start().starts_with(['@', '#', '[', '/'])

@@ -162,7 +162,7 @@ pub fn why(criterion: &Criterion, standing: ReceiptStatus) -> String {
             let run = seen.original.as_ref().unwrap_or(&nothing);
             let what = match (run.failing.len(), run.why.as_str()) {
                 (0, "") => "the tests of the start fail".to_owned(),
-                (0, error) => format!("the tests of the start no longer build or run: {error}"),
+                (0, error) => format!("the tests of the start fail or no longer build: {error}"),
                 (1, _) if run.tests_failed <= 1 => {
                     format!("{} fails in its original form", quoted(run))
                 }
@@ -356,9 +356,9 @@ pub struct RunFacts<'a> {
 pub enum WhatWasRead {
     /// One of them, or the platform cannot tell.
     TheChange,
-    /// Tests, and none of them: it does not depend on them.
-    OnlyTests,
-    /// Neither, so something outside may do its work.
+    /// None of them: it does not depend on them.
+    Others,
+    /// Nothing at all, while a process outside did: that one may do its work.
     Nothing,
 }
 
@@ -384,10 +384,10 @@ pub fn judge(run: &RunFacts<'_>, command: &str) -> Judged {
                 "a daemon or container may do the work of `{command}`: it opened none of the changed files and no test"
             ));
         }
-        WhatWasRead::OnlyTests if !has_passed => {
+        WhatWasRead::Others if !has_passed => {
             return Judged::Unknown("it failed, but opened none of the changed files".to_owned());
         }
-        WhatWasRead::OnlyTests | WhatWasRead::TheChange => {}
+        WhatWasRead::Others | WhatWasRead::TheChange => {}
     }
     match code {
         0 => Judged::Passed,

@@ -32,6 +32,13 @@ pub fn is_as_frozen(state: &LoopState) -> bool {
     state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(state))
 }
 
+/// True if a command names this test file without its path, as runners let one do: `--test weeks`, `tests.test_weeks`.
+pub fn names_test(command: &str, path: &str) -> bool {
+    let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+    let mut words = command.split(|it: char| !it.is_alphanumeric() && !matches!(it, '_' | '-'));
+    !stem.is_empty() && words.any(|word| word == stem)
+}
+
 /// The words of a command that may name files of the project, as paths relative to it. A word that names nothing is
 /// harmless.
 pub fn named_paths(command: &str) -> Vec<String> {
@@ -117,6 +124,19 @@ mod tests {
         let mut state = state();
         change(&mut state.acceptance_criteria[0]);
         assert_eq!(is_as_frozen(&state), as_frozen, "{what}");
+    }
+
+    #[test]
+    fn a_command_may_name_a_test_without_its_path() {
+        for (command, names) in [
+            ("python3 -m unittest tests.test_weeks", true),
+            ("cargo test --test test_weeks", true),
+            ("npx jest test_weeks", true),
+            ("pytest tests", false),
+            ("pytest -k weeks", false),
+        ] {
+            assert_eq!(names_test(command, "tests/test_weeks.py"), names, "{command}");
+        }
     }
 
     #[test]

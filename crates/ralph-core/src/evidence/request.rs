@@ -50,7 +50,18 @@ pub fn answer(state: &LoopState, proof: &Proof, is_last: bool) -> Answer {
         return Answer::Unfinished(proof.unfinished.clone());
     }
     let request = Request { state, all, is_last, change: proof.change.as_ref() };
-    request.named().unwrap_or_else(|| request.settled())
+    match request.named() {
+        Err(hard) => hard,
+        Ok(None) => request.settled(),
+        // Whatever is refused once is refused together.
+        Ok(Some(mut soft)) => {
+            if let Answer::Refused(other) = request.settled() {
+                other.about.into_iter().for_each(|about| soft.add(about, ""));
+                soft.why = format!("{}; {}", other.why, soft.why);
+            }
+            Answer::Refused(soft)
+        }
+    }
 }
 
 struct Request<'a> {
@@ -61,8 +72,8 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Tests that changed and tests that cannot fail.
-    fn named(&self) -> Option<Answer> {
+    /// Tests that changed and tests that cannot fail, else values that some tests do not notice, if they are new.
+    fn named(&self) -> Result<Option<Refused>, Answer> {
         let (mut hard, mut soft) = (Refused::default(), Refused::default());
         for (criterion, standing) in &self.all {
             let Some(what) = observed::refusable(criterion, *standing) else { continue };
@@ -77,13 +88,13 @@ impl Request<'_> {
             to.add(about, &format!("{} {why}", criterion.id));
         }
         if !hard.about.is_empty() {
-            return Some(match self.was_refused(&hard.about) {
+            return Err(match self.was_refused(&hard.about) {
                 true => Answer::AskUser(hard),
                 false => Answer::Refused(hard),
             });
         }
         let is_new = !soft.about.is_empty() && !self.was_refused(&soft.about);
-        is_new.then_some(Answer::Refused(soft))
+        Ok(is_new.then_some(soft))
     }
 
     /// Nothing is in the way but what the observations show.
@@ -98,7 +109,7 @@ impl Request<'_> {
                 None => self.once(
                     "unchanged",
                     UNCHANGED,
-                    "nothing was changed: no file of the tree differs from the start",
+                    "nothing was done: no file of the tree changed",
                 ),
             };
         }
@@ -212,7 +223,7 @@ pub fn judge(state: &mut LoopState, refused: &Refused, holds: bool, why: &str) {
 
 impl Refused {
     fn add(&mut self, about: String, why: &str) {
-        if !self.why.is_empty() {
+        if !self.why.is_empty() && !why.is_empty() {
             self.why.push_str("; ");
         }
         self.why.push_str(why);
@@ -417,6 +428,12 @@ mod tests {
             "complete: 1 proven",
         );
         check(vec![broken(&["`4` at a:2"], &[])], "complete: 1 proven", "complete");
+        let kept = Observed { without: kept().without, ..broken(&["`4` at a:2"], &["`5` at a:1"]) };
+        check(
+            vec![kept],
+            "too; add a test that fails without it, or say why none can (a refactoring); AC-1 passes although `5`",
+            "unverified: nothing broke",
+        );
     }
 
     #[test]
@@ -452,7 +469,7 @@ mod tests {
         check_change(
             none.clone(),
             "refused: nothing was changed since the start, and the criteria pass as it is; do the work, or say why there is none",
-            "unverified: nothing was changed: no file of the tree differs from the start",
+            "unverified: nothing was done: no file of the tree changed",
         );
         let added = "unverified: only tests were added (3)";
         check_change(Change { tests: 3, added: 3, ..none.clone() }, added, added);

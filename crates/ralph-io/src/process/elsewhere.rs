@@ -22,6 +22,7 @@ pub(crate) use order::in_front;
 use crate::process::command::{self, CommandEnd, CommandOrder, CommandRequest, CommandRun};
 use crate::process::portable;
 use anyhow::{Result, bail};
+use opened::Watches;
 use order::OverlayOrder;
 use private::PrivateFolder;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,8 @@ pub struct ElsewhereRun {
     /// Which of the replaced and watched files the command opened; `None` if that is unknown. An
     /// absent file cannot be opened, and is never among them.
     pub opened: Option<Vec<PathBuf>>,
+    /// Whether a process outside, such as a daemon, may have opened one of them in the machine's form meanwhile.
+    pub is_read_outside: bool,
 }
 
 /// Finds out how commands can run on other files of the project at `root`, by making an overlay. Runs
@@ -150,13 +153,16 @@ fn run_in_overlay(
     let folder = PrivateFolder::make(store)?;
     let mut request = CommandRequest::of(order);
     request.elsewhere = Some(order::bytes(&overlay.write(&folder, files)?));
+    let outside = Watches::begin(&files.to_watch());
     let mut run = command::run_request(order, &request)?;
+    let outside = outside.and_then(Watches::opened);
     let report = order::read_report(folder.path());
     if let Some(problem) = report.problem {
         run.ended = CommandEnd::NotStarted(problem);
     }
     let opened = report.opened.map(|which| files.named(&which));
-    Ok(ElsewhereRun { run, opened })
+    let is_read_outside = outside.is_none_or(|opened| !opened.is_empty());
+    Ok(ElsewhereRun { run, opened, is_read_outside })
 }
 
 fn try_overlay(ralph: &Path, root: &Path, store: &Path) -> Result<()> {

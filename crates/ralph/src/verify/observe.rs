@@ -13,6 +13,7 @@ use anyhow::Result;
 use ralph_core::evidence::harness::{self, Parted, SeenFile};
 use ralph_core::evidence::literals::{self, Candidate, Literal};
 use ralph_core::evidence::observed::{self, Judged, RunFacts, WhatWasRead};
+use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus, is_of_proof};
 use ralph_core::state::{Criterion, CriterionRunner, Observation, Observed, Outcome};
 use ralph_core::text::hex::sha256;
@@ -187,7 +188,14 @@ impl Observer<'_, '_> {
     fn criterion(&mut self, criterion: Criterion, may_leave_out: bool) -> Result<()> {
         self.n_steps_done = 0;
         let named = self.start.named(&criterion);
-        let parted = self.start.part(&named, &self.work.state.tests_may_change);
+        let mut parted = self.start.part(&named, &self.work.state.tests_may_change);
+        for (file, one) in self.start.files.iter().zip(&mut parted) {
+            let path = file.path.to_string_lossy();
+            // Without it, the command would find nothing to run.
+            if file.start.is_none() && pinned::names_test(&criterion.verification_command, &path) {
+                one.original_tests = SeenFile::AsNow;
+            }
+        }
         let tree = self.work.trees.id_for(&criterion.paths);
         // Why nothing could be compared may be over by now.
         let is_compared = criterion.observed.not_compared.is_empty();
@@ -305,6 +313,14 @@ impl Observer<'_, '_> {
         let Some(first) = self.observed_twice(subject, ORIGINAL, &files, Outcome::Failed)? else {
             return Ok(false);
         };
+        let mut first = first;
+        if first.failing.is_empty() {
+            let changed = self.start.files.iter().zip(&subject.parted);
+            let changed = changed.filter(|(_, one)| one.harness_changed).take(3);
+            let changed: Vec<String> =
+                changed.map(|(file, _)| file.path.display().to_string()).collect();
+            first.why = format!("{} ({} changed)", first.why, changed.join(", ")).trim().to_owned();
+        }
         // Without the tests of now nothing ran: the start had none.
         let ran_nothing = first.outcome == Outcome::Passed && first.tests_run == Some(0);
         subject.seen.original = (!ran_nothing).then_some(Observation { key, ..first });
@@ -358,7 +374,7 @@ impl Observer<'_, '_> {
 
     /// The present files, with expected literals changed.
     fn broken(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
-        if !counts_tests(&subject.criterion) {
+        if !counts_tests(&subject.criterion) && !self.seems_to_test(subject) {
             subject.seen.broken = None;
             return Ok(true);
         }
@@ -367,8 +383,10 @@ impl Observer<'_, '_> {
             return Ok(true);
         }
         let mut left = self.candidates(subject);
+        let runs = [&subject.seen.without, &subject.seen.original].into_iter().flatten();
+        let failing: Vec<String> = runs.flat_map(|run| run.failing.clone()).collect();
         for _ in 0..CHOICES {
-            let altered = choose(&left);
+            let altered = choose(&left, &failing);
             if altered.is_empty() {
                 break;
             }
@@ -378,7 +396,10 @@ impl Observer<'_, '_> {
             let unread: Vec<usize> = match &run.opened {
                 Some(opened) => {
                     let files = altered.iter().map(|(at, _)| *at);
-                    files.filter(|at| !opened.contains(&left[*at].full)).collect()
+                    // Read on other files and not here: the change keeps the command from it.
+                    files
+                        .filter(|at| !left[*at].is_read && !opened.contains(&left[*at].full))
+                        .collect()
                 }
                 None => Vec::new(),
             };
@@ -393,7 +414,9 @@ impl Observer<'_, '_> {
             }
             let read: Vec<(usize, Literal)> =
                 altered.into_iter().filter(|(at, _)| !unread.contains(at)).collect();
-            let Some(found) = self.noticed(subject, &left, read, run)? else { return Ok(false) };
+            let Some(found) = self.noticed(subject, &left, read, &failing, run)? else {
+                return Ok(false);
+            };
             subject.seen.broken = Some(Observation { key, ..found });
             return Ok(true);
         }
@@ -402,12 +425,32 @@ impl Observer<'_, '_> {
         Ok(true)
     }
 
+    /// True if a command that reports no tests now did so on other files, or is a test file that sees the change. A linter
+    /// reads tests, too, but it does not depend on the change.
+    fn seems_to_test(&self, subject: &Subject) -> bool {
+        let seen = &subject.seen;
+        let Some(without) = seen.without.as_ref().filter(|one| one.outcome == Outcome::Failed)
+        else {
+            return false;
+        };
+        let opened = |path: &String| {
+            let full = self.start.top.join(path);
+            subject.opened.as_ref().is_some_and(|opened| opened.contains(&full))
+        };
+        [Some(without), seen.original.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|run| run.tests_run.is_some())
+            || subject.named.iter().any(|path| harness::is_test_file(path) && opened(path))
+    }
+
     /// Which of the changed literals the command noticed. If fewer tests failed than were broken, each runs alone.
     fn noticed(
         &mut self,
         subject: &mut Subject,
         files: &[TestText],
         altered: Vec<(usize, Literal)>,
+        failing: &[String],
         all: ElsewhereRun,
     ) -> Result<Option<Observation>> {
         let mut found = Observation {
@@ -418,9 +461,12 @@ impl Observer<'_, '_> {
         let name = |(at, literal): &(usize, Literal)| {
             format!("`{}` at {}:{}", literal.describe(), files[*at].path, literal.line)
         };
-        let failed = usize::try_from(all.run.tests.failed).unwrap_or(usize::MAX);
+        let failed = match usize::try_from(all.run.tests.failed).unwrap_or(usize::MAX) {
+            0 => all.run.failing.len(),
+            counted => counted,
+        };
         let has_failed = all.run.ended != CommandEnd::Exited(0);
-        if has_failed && failed.max(all.run.failing.len()) >= altered.len() {
+        if has_failed && failed >= altered.len() {
             found.noticed = altered.iter().map(name).collect();
             return Ok(Some(found));
         }
@@ -457,6 +503,19 @@ impl Observer<'_, '_> {
                     return Ok(Some(found));
                 }
             }
+        }
+        // A test that the runner skipped notices nothing.
+        let skipped = subject.criterion.receipt.as_ref().map_or(0, |receipt| receipt.tests_skipped);
+        let sees_change = |one: &&(usize, Literal)| literals::is_of(&one.1, failing);
+        let may_be_skipped = altered.iter().filter(|one| !sees_change(one)).map(name);
+        let may_be_skipped: Vec<String> = may_be_skipped.collect();
+        if !found.noticed.is_empty() && found.unnoticed.len() as u64 <= skipped {
+            found.unnoticed.retain(|one| !may_be_skipped.contains(one));
+        }
+        // The tests that see the change decide whether it is tested.
+        let seeing: Vec<String> = altered.iter().filter(sees_change).map(name).collect();
+        if !seeing.is_empty() && seeing.iter().all(|one| found.unnoticed.contains(one)) {
+            found.noticed.clear();
         }
         Ok(Some(found))
     }
@@ -623,7 +682,13 @@ impl Observer<'_, '_> {
     /// read, if that is known.
     fn candidates(&self, subject: &Subject) -> Vec<TestText> {
         let changed = self.start.files.iter().zip(&subject.parted);
-        let changed = changed.filter(|(file, one)| one.harness_changed && file.now.is_some());
+        let has_tests = |file: &ChangedSince| {
+            let text = file.now.as_ref().map(|form| String::from_utf8_lossy(&form.content));
+            text.is_some_and(|text| harness::has_tests_inside(&file.path.to_string_lossy(), &text))
+        };
+        let changed = changed.filter(|(file, one)| {
+            one.harness_changed && file.now.is_some() || one.code_changed && has_tests(file)
+        });
         let changed = changed.map(|(file, _)| {
             let start =
                 file.start.as_ref().and_then(|form| String::from_utf8(form.content.clone()).ok());
@@ -636,10 +701,8 @@ impl Observer<'_, '_> {
         let all = changed.iter().cloned().chain(others);
         let text = all.filter_map(|(path, start)| {
             let full = self.start.top.join(&path);
-            let is_read = subject.opened.as_ref().is_none_or(|opened| opened.contains(&full));
-            if !is_read {
-                return None;
-            }
+            // What is built is not read again while it is unchanged.
+            let is_read = subject.opened.as_ref().is_some_and(|opened| opened.contains(&full));
             let form = checkpoint::present(&full).ok()?;
             let text = String::from_utf8(form.content).ok()?;
             // A file that did not change is compared with itself.
@@ -651,6 +714,7 @@ impl Observer<'_, '_> {
                 text,
                 start,
                 is_executable: form.kind == FileKind::Executable,
+                is_read,
             })
         });
         text.collect()
@@ -795,6 +859,8 @@ struct TestText {
     text: String,
     start: Option<String>,
     is_executable: bool,
+    /// The command was seen to read it, in an earlier run.
+    is_read: bool,
 }
 
 fn what_was_read(run: &ElsewhereRun, files: &OtherFiles) -> WhatWasRead {
@@ -806,17 +872,22 @@ fn what_was_read(run: &ElsewhereRun, files: &OtherFiles) -> WhatWasRead {
     match opened.is_empty() {
         _ if files.replaced.iter().any(is_opened) => WhatWasRead::TheChange,
         _ if has_failed && files.replaced.iter().any(is_missed) => WhatWasRead::TheChange,
-        true if !files.watched.is_empty() => WhatWasRead::Nothing,
-        _ => WhatWasRead::OnlyTests,
+        true if !files.watched.is_empty() && run.is_read_outside => WhatWasRead::Nothing,
+        _ => WhatWasRead::Others,
     }
 }
 
-fn choose(files: &[TestText]) -> Vec<(usize, Literal)> {
+fn choose(files: &[TestText], failing: &[String]) -> Vec<(usize, Literal)> {
     let candidates: Vec<Candidate<'_>> = files
         .iter()
-        .map(|one| Candidate { path: &one.path, text: &one.text, start: one.start.as_deref() })
+        .map(|one| Candidate {
+            path: &one.path,
+            text: &one.text,
+            start: one.start.as_deref(),
+            is_read: one.is_read,
+        })
         .collect();
-    literals::choose(&candidates, LITERALS)
+    literals::choose(&candidates, failing, LITERALS)
 }
 
 fn counts_tests(criterion: &Criterion) -> bool {

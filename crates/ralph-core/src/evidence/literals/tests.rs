@@ -105,8 +105,56 @@ fn messages_tolerances_indexes_and_keywords_are_no_values() {
         "test('a', () => {\n  expect(f()).toBeCloseTo(2.5, 1);\n});\n",
         &[("2.5", "2.6")],
     );
-    check("test_a.py", "def test_a():\n    assert f(3) == xs[0]\n", &[("3", "4")]);
+    check("test_a.py", "def test_a():\n    assert f(3) == xs[0]\n", &[]);
     check("a.test.js", "test('a', () => {\n  assert.equal(f(1), 3, 'is 3');\n});\n", &[("3", "4")]);
+}
+
+/// A test may pass with another input.
+#[test]
+fn what_is_given_to_the_product_is_no_expected_value() {
+    let python = |line: &str| format!("def test_a(self):\n    {line}\n");
+    for (line, expected) in [
+        ("assert f('x') is None", &[][..]),
+        ("assert 3 == f(4)", &[("3", "4")]),
+        ("assert f(4) == -3 and g(5) == h", &[("3", "4")]),
+        ("assert 'a1' in f('b2')", &[("'a1'", "'a2'")]),
+        ("assert f('b2') in ('a1', 'a3')", &[]),
+        ("self.assertEqual(f(4), None)", &[]),
+        ("self.assertEqual(3, f(4))", &[("3", "4")]),
+    ] {
+        check("test_a.py", &python(line), expected);
+    }
+    let rust = |line: &str| format!("#[test]\nfn a() {{\n    {line}\n}}\n");
+    for (line, expected) in [
+        ("assert_eq!(parse(\"ABC\"), None);", &[][..]),
+        ("assert_eq!(parse(\"XVI\"), Some(16));", &[("16", "17")]),
+        ("assert_eq!(f(1), \"ab\".to_owned());", &[("\"ab\"", "\"aq\"")]),
+        ("assert_eq!(f(1), vec![2, 3]);", &[("3", "4")]),
+        ("assert!(f(1) == g(2));", &[]),
+    ] {
+        check("tests/a.rs", &rust(line), expected);
+    }
+    let go = |line: &str| format!("func TestA(t *testing.T) {{\n\t{line}\n}}\n");
+    for (line, expected) in [
+        ("assert.Equal(t, 3, Add(1, 2))", &[("3", "4")][..]),
+        ("assert.Equal(t, Add(1, 2), 3, \"is 3\")", &[("3", "4")]),
+        ("if got, err := Add(1, 2); got != 3 || err != nil {\n\t\tt.Fatal()\n\t}", &[("3", "4")]),
+        ("if Add(1, 2) != want {\n\t\tt.Error(7)\n\t}", &[]),
+    ] {
+        check("a_test.go", &go(line), expected);
+    }
+    let js = |line: &str| format!("test('a', () => {{\n  {line}\n}});\n");
+    for (line, expected) in [
+        ("expect(f('x')).toBe(wanted);", &[][..]),
+        ("expect(f('x')).toBeNull();", &[]),
+        ("expect(f(1)).to.deep.equal([1, 2]);", &[("2", "3")]),
+        ("assert.equal(f(1), g(2));", &[]),
+    ] {
+        check("a.test.js", &js(line), expected);
+    }
+    check("tests/a.php", "$this->assertSame(3, add(1, 2));\n", &[("3", "4")]);
+    check("spec/a_spec.rb", "it 'a' do\n  expect(f(1)).to eq 3\nend\n", &[("3", "4")]);
+    check("test/a_test.rb", "def test_a\n  assert_equal 3, f(1)\nend\n", &[("3", "4")]);
 }
 
 #[test]
@@ -162,9 +210,38 @@ fn a_snapshot_counts_as_one_and_a_table_by_its_rows() {
 fn new_tests_come_first_and_each_test_once() {
     let old = "def test_a():\n    assert f() == 1\n    assert g() == 2\n\ndef test_b():\n    assert h() == 3\n";
     let new = format!("{old}\ndef test_c():\n    assert i() == 4\n");
-    let file = Candidate { path: "test_a.py", text: &new, start: Some(old) };
-    let chosen = choose(&[file], 3);
+    let file = Candidate { path: "test_a.py", text: &new, start: Some(old), is_read: true };
+    let chosen = choose(&[file], &[], 3);
     let values: Vec<&str> = chosen.iter().map(|(_, one)| one.was.as_str()).collect();
     assert_eq!(values, ["4", "1", "3"]);
     assert_eq!(chosen[0].1.describe(), "== 4");
+}
+
+#[test]
+fn a_test_that_fails_without_the_change_comes_before_all_others() {
+    let text = "func TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Error()\n\t}\n}\n\nfunc TestB(t *testing.T) {\n\tclose(t, f(2), 5)\n}\n";
+    let file = Candidate { path: "a_test.go", text, start: Some(text), is_read: true };
+    let values = |failing: &[&str]| {
+        let failing: Vec<String> = failing.iter().map(|name| (*name).to_owned()).collect();
+        let chosen = choose(&[file], &failing, 3);
+        chosen.into_iter().map(|(_, one)| one.was).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&[]), ["1"]);
+    assert_eq!(values(&["TestB/sub"]), ["5", "1"]);
+    check(
+        "tests/test_a.py",
+        "def test_a(self):\n    self.assertSeconds('2h', 7200)\n    self.assertTrue(f(1), 'is 1')\n",
+        &[("7200", "7201")],
+    );
+}
+
+#[test]
+fn a_script_is_tested_by_functions_of_its_own() {
+    let text =
+        ". ./lib.sh\ncheck \"a file\" \"$(leaf a/b)\" b\ncheck \"a folder\" \"$(leaf a/c/)\" c\n";
+    let file = Candidate { path: "tests/run.sh", text, start: Some(text), is_read: true };
+    let chosen = choose(&[file], &["a folder".to_owned()], 3);
+    let values: Vec<&str> = chosen.iter().map(|(_, one)| one.was.as_str()).collect();
+    assert_eq!(values, ["c"]);
+    assert_eq!(chosen[0].1.alter(text), text.replace("\" c", "\" q"));
 }

@@ -34,6 +34,8 @@ pub(crate) struct Syntax {
     /// Single quotes are those of a character, which is never longer.
     characters: bool,
     pub(crate) is_shell: bool,
+    /// A call of a name with a capital letter builds a value: `Some(3)`.
+    pub(crate) capitals_build: bool,
     is_rust: bool,
     /// Ordinary strings may span lines.
     spans_lines: bool,
@@ -71,7 +73,16 @@ impl Syntax {
         let is_rust = extension == "rs";
         let spans_lines =
             is_shell || is_rust || matches!(extension, "rb" | "pl" | "t" | "php" | "ex" | "exs");
-        Syntax { hash: hash || is_shell, slashes, characters, is_shell, is_rust, spans_lines }
+        let capitals_build = !matches!(extension, "go" | "cs");
+        Syntax {
+            hash: hash || is_shell,
+            slashes,
+            characters,
+            is_shell,
+            capitals_build,
+            is_rust,
+            spans_lines,
+        }
     }
 }
 

@@ -121,7 +121,8 @@ pub(super) fn run(
     run.tail = back(&run.tail);
     run.error = back(&run.error);
     run.failing = run.failing.iter().map(|name| back(name)).collect();
-    Ok(ElsewhereRun { run, opened: opened.map(|which| files.named(&which)) })
+    let opened = opened.map(|which| files.named(&which));
+    Ok(ElsewhereRun { run, opened, is_read_outside: true })
 }
 
 /// Copies a file with its mode and times. One that cannot be read becomes an empty one, which cannot be

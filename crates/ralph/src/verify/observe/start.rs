@@ -120,7 +120,8 @@ impl Start {
                 },
                 Kind::Harness | Kind::Dependencies => change.dependencies += 1,
             }
-            change.tests_in_code.extend(parted.tests_in_code);
+            let inside = parted.tests_in_code.into_iter();
+            change.tests_in_code.extend(inside.map(|test| format!("{path}: {test}")));
         }
         change
     }
