@@ -5,33 +5,15 @@
 //! criterion: calling a real pass empty would keep a loop from ever ending. Output is read once,
 //! line by line, in constant memory.
 
-mod bun;
-mod cargo;
-mod ctest;
-mod deno;
-mod dotnet;
 mod failures;
-mod go;
-mod gradle;
-mod jest;
-mod lines;
-mod maven;
-mod mocha;
-mod not_run;
-mod phpunit;
-mod pytest;
-mod rspec;
-mod suites;
-mod swift;
-mod tap;
-mod unittest;
-mod vitest;
-mod words;
+mod runners;
 
+use crate::shell::{self, Simple};
 pub(crate) use failures::without_frames;
 pub use failures::{FailureScanner, Failures};
-use lines::Lines;
+use runners::Runners;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What is known about the tests that a command ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -88,7 +70,7 @@ impl Scanner {
     /// Creates a scanner for a criterion's command: the flags of some commands show that no test
     /// runs, whatever is printed.
     pub fn new(command: &str) -> Scanner {
-        Scanner { runs_no_tests: not_run::runs_no_tests(command), ..Scanner::default() }
+        Scanner { runs_no_tests: runs_no_tests(command), ..Scanner::default() }
     }
 
     /// Feeds the next piece of output; it may be split anywhere.
@@ -157,12 +139,6 @@ impl Tally {
         Tally { failed: count, ..Tally::ran(count) }
     }
 
-    /// Adds tests that ran and failed.
-    fn fail(&mut self, count: u64) {
-        self.ran = self.ran.saturating_add(count);
-        self.failed = self.failed.saturating_add(count);
-    }
-
     /// Of `all` tests, `skipped` did not run.
     fn of_all(all: u64, skipped: u64) -> Tally {
         Tally { ran: all.saturating_sub(skipped), skipped, ..Tally::EMPTY }
@@ -189,95 +165,135 @@ impl Tally {
     }
 }
 
-/// A parser for the output of one runner.
-trait Runner {
-    /// Reads a line, without its line ending and colours.
-    fn line(&mut self, line: &str);
-    /// The counts so far.
-    fn tally(&self) -> Tally;
-}
+/// Summaries are short; the rest of a longer line is dropped.
+const LONGEST: usize = 4 * 1024;
 
-/// Cheap check for commands with much output: every relevant line has a digit or starts with one of
-/// a few characters.
-fn could_be_a_summary(line: &str) -> bool {
-    let first = line.trim_start().as_bytes().first().copied().unwrap_or_default();
-    matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'o' | 0x80..)
-        || line.bytes().any(|byte| byte.is_ascii_digit())
-}
-
+/// Splits a byte stream into lines without colours.
+///
+/// A carriage return also ends a line: progress bars redraw the same line, and the summary that
+/// follows must not be joined to them.
 #[derive(Debug, Clone, Default)]
-struct Runners {
-    bun: bun::Bun,
-    cargo: cargo::Cargo,
-    ctest: ctest::Ctest,
-    deno: deno::Deno,
-    dotnet: dotnet::Dotnet,
-    go: go::Go,
-    gradle: gradle::Gradle,
-    jest: jest::Jest,
-    maven: maven::Maven,
-    mocha: mocha::Mocha,
-    phpunit: phpunit::PhpUnit,
-    pytest: pytest::Pytest,
-    rspec: rspec::Rspec,
-    suites: suites::Suites,
-    swift: swift::Swift,
-    tap: tap::Tap,
-    unittest: unittest::Unittest,
-    vitest: vitest::Vitest,
+struct Lines {
+    line: Vec<u8>,
+    state: State,
 }
 
-impl Runners {
-    fn line(&mut self, line: &str) {
-        if !could_be_a_summary(line) {
-            return;
+/// Position of the stream in a terminal control sequence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    Escape,
+    /// `ESC [ … letter`: colours, cursor movements.
+    Control,
+    /// `ESC ] … BEL` or `ESC ] … ESC \`: titles, links.
+    Title,
+}
+
+impl Lines {
+    fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&str)) {
+        for &byte in bytes {
+            self.byte(byte, &mut each);
         }
-        self.bun.line(line);
-        self.cargo.line(line);
-        self.ctest.line(line);
-        self.deno.line(line);
-        self.dotnet.line(line);
-        self.go.line(line);
-        self.gradle.line(line);
-        self.jest.line(line);
-        self.maven.line(line);
-        self.mocha.line(line);
-        self.phpunit.line(line);
-        self.pytest.line(line);
-        self.rspec.line(line);
-        self.suites.line(line);
-        self.swift.line(line);
-        self.tap.line(line);
-        self.unittest.line(line);
-        self.vitest.line(line);
     }
 
-    fn tally(&self) -> Tally {
-        let all: [&dyn Runner; 18] = [
-            &self.bun,
-            &self.cargo,
-            &self.ctest,
-            &self.deno,
-            &self.dotnet,
-            &self.go,
-            &self.gradle,
-            &self.jest,
-            &self.maven,
-            &self.mocha,
-            &self.phpunit,
-            &self.pytest,
-            &self.rspec,
-            &self.suites,
-            &self.swift,
-            &self.tap,
-            &self.unittest,
-            &self.vitest,
-        ];
-        all.iter().fold(Tally::default(), |mut sum, runner| {
-            sum.add(runner.tally());
-            sum
-        })
+    /// Current memory use.
+    #[cfg(test)]
+    fn memory(&self) -> usize {
+        self.line.capacity()
     }
+
+    /// Ends the stream; the last line may lack a line ending.
+    fn finish(&mut self, mut each: impl FnMut(&str)) {
+        self.end(&mut each);
+    }
+
+    fn byte(&mut self, byte: u8, each: &mut impl FnMut(&str)) {
+        match (self.state, byte) {
+            // Also inside a control sequence: an unterminated one must not hide the rest.
+            (_, b'\n' | b'\r') => {
+                self.state = State::Text;
+                self.end(each);
+            }
+            (_, 0x1b) => self.state = State::Escape,
+            (State::Text, _) => {
+                if self.line.len() < LONGEST {
+                    self.line.push(byte);
+                }
+            }
+            (State::Escape, b'[') => self.state = State::Control,
+            (State::Escape, b']') => self.state = State::Title,
+            // `ESC ( B` and similar sequences have intermediate bytes.
+            (State::Escape, 0x20..=0x2f) => {}
+            (State::Escape, _) | (State::Control, 0x40..=0x7e) | (State::Title, 0x07) => {
+                self.state = State::Text;
+            }
+            (State::Control | State::Title, _) => {}
+        }
+    }
+
+    fn end(&mut self, each: &mut impl FnMut(&str)) {
+        match String::from_utf8_lossy(&self.line) {
+            Cow::Borrowed(line) => each(line.trim_end()),
+            Cow::Owned(line) => each(line.trim_end()),
+        }
+        self.line.clear();
+    }
+}
+
+/// A runner, and the arguments with which it only lists, builds or counts tests. Their output may
+/// look like a pass (`rspec --dry-run` counts its examples), so the argument decides.
+const IDLE: [(&[&str], &[&str]); 18] = [
+    (&["cargo", "test"], &["--no-run", "--list"]),
+    (&["cargo", "t"], &["--no-run", "--list"]),
+    (&["cargo", "nextest"], &["list", "--no-run"]),
+    (&["pytest"], &["--collect-only", "--co", "--setup-plan"]),
+    (&["py.test"], &["--collect-only", "--co", "--setup-plan"]),
+    (&["go", "test"], &["-list", "--list", "-c"]),
+    (&["jest"], &["--listTests", "--showConfig"]),
+    (&["vitest", "list"], &["list"]),
+    (&["mocha"], &["--dry-run"]),
+    (&["rspec"], &["--dry-run"]),
+    (&["phpunit"], &["--list-tests", "--list-suites", "--list-groups"]),
+    (&["ctest"], &["-N", "--show-only"]),
+    (&["bats"], &["--count", "-c"]),
+    (&["deno", "test"], &["--no-run"]),
+    (&["dotnet", "test"], &["--list-tests"]),
+    (&["swift", "test"], &["list", "--list-tests"]),
+    (&["gradle", "test"], &["--dry-run", "-m"]),
+    (&["mvn", "test"], &["-DskipTests", "-Dmaven.test.skip"]),
+];
+
+/// Commands around the runner that prove nothing themselves.
+const PREPARES: [&str; 10] =
+    ["cd", "export", "set", "echo", "printf", "mkdir", "pwd", ":", "true", "sleep"];
+
+/// True if the command line only lists or builds tests, and no other command in it could prove
+/// something.
+fn runs_no_tests(command: &str) -> bool {
+    let reading = shell::read(command, &[]);
+    let mut real = reading
+        .commands
+        .iter()
+        .filter(|simple| !simple.words.is_empty() && !PREPARES.contains(&simple.base()))
+        .peekable();
+    reading.opaque.is_empty() && real.peek().is_some() && real.all(only_names)
+}
+
+/// The runner may follow a word that starts it: `npx jest`, `python3 -m pytest`.
+fn only_names(simple: &Simple) -> bool {
+    let words: Option<Vec<&str>> = simple.words.iter().map(|word| word.literal()).collect();
+    let Some(words) = words else { return false };
+    let names: Vec<&str> =
+        words.iter().map(|word| word.rsplit('/').next().unwrap_or(word)).collect();
+    IDLE.iter().any(|(runner, idle)| {
+        let begins = names.windows(runner.len()).take(3).position(|at| at == *runner);
+        let arguments = begins.and_then(|at| words.get(at + 1..)).unwrap_or_default();
+        arguments.iter().any(|word| {
+            let flag = word.split('=').next().unwrap_or(word);
+            idle.contains(&flag) && !word.ends_with("=false")
+        })
+    })
 }
 
 #[cfg(test)]

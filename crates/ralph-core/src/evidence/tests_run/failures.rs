@@ -4,7 +4,7 @@
 //! pages of its own stack frames. Every line is read once, in constant memory. A missed name costs
 //! nothing but a less helpful message, so a form needs no context beyond its own line.
 
-use super::lines::Lines;
+use super::Lines;
 use crate::text::truncate::bounded;
 
 /// Longest name or error line, in UTF-16 units.
@@ -93,87 +93,78 @@ impl Failures {
     }
 }
 
+/// How a line names a failed test.
+struct Form {
+    /// The text before the name, after any indentation.
+    before: &'static str,
+    /// The text after the name, if there is any.
+    after: &'static str,
+    /// What the line must contain.
+    has: &'static str,
+}
+
+const FORMS: [Form; 11] = [
+    // cargo test, deno
+    Form { before: "test ", after: " ... FAILED", has: " ... FAILED" },
+    Form { before: "", after: " ... FAILED", has: " ... FAILED" },
+    // go test
+    Form { before: "--- FAIL: ", after: " (", has: " (" },
+    // pytest
+    Form { before: "FAILED ", after: " - ", has: "::" },
+    // unittest
+    Form { before: "FAIL: ", after: " (", has: " (" },
+    Form { before: "ERROR: ", after: " (", has: " (" },
+    // jest, vitest, bats and node's spec reporter
+    Form { before: "✕ ", after: "\n", has: "" },
+    Form { before: "× ", after: "\n", has: "" },
+    Form { before: "✖ ", after: "\n", has: "" },
+    Form { before: "✗ ", after: "\n", has: "" },
+    // bun
+    Form { before: "(fail) ", after: " [", has: "" },
+];
+
 /// The name of the failed test that this line reports.
 fn failed_test(line: &str) -> Option<&str> {
     let text = line.trim_start();
-    let after = |word: &str| text.strip_prefix(word);
-    let found = None
-        // cargo test, deno
-        .or_else(|| {
-            Some(text.split_once(" ... FAILED")?.0)
-                .map(|name| name.strip_prefix("test ").unwrap_or(name))
-        })
-        // go test
-        .or_else(|| Some(after("--- FAIL: ")?.rsplit_once(" (")?.0))
-        // cargo nextest
-        .or_else(|| after("FAIL [")?.split_once(") ").map(|(_, name)| name))
-        // pytest
-        .or_else(|| {
-            after("FAILED ").filter(|rest| rest.contains("::")).map(|rest| before(rest, " - "))
-        })
-        // unittest
-        .or_else(|| {
-            after("FAIL: ")
-                .or_else(|| after("ERROR: "))
-                .filter(|rest| rest.ends_with(')'))
-                .map(|rest| before(rest, " ("))
-        })
-        // TAP: node, bats, mocha, vitest
-        .or_else(|| tap(after("not ok ")?))
-        // jest, vitest and node's spec reporter
-        .or_else(|| ["✕ ", "× ", "✖ ", "✗ "].into_iter().find_map(after).map(without_time))
-        // bun
-        .or_else(|| after("(fail) ").map(|rest| before(rest, " [")))
-        // mocha, rspec and phpunit
-        .or_else(|| numbered(text))?;
-    let found = found.trim();
+    let read = |form: &Form| {
+        let rest = text.strip_prefix(form.before).filter(|rest| rest.contains(form.has))?;
+        Some(rest.split(form.after).next().unwrap_or(rest))
+    };
+    // `1) parses ISO weeks` of mocha, rspec and phpunit.
+    let numbered = || {
+        let (number, name) = text.split_once(") ")?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(name)
+    };
+    let nextest = || text.strip_prefix("FAIL [")?.split_once(") ").map(|(_, name)| name);
+    let form = FORMS.iter().find_map(read);
+    let found = form.or_else(nextest).or_else(|| tap(text)).or_else(numbered)?;
+    let found = without_time(found.trim());
     // Headings and counts, which some reporters print in the same form.
     let is_heading = found.ends_with("tests:")
         || found.starts_with(|first: char| first.is_ascii_digit()) && found.ends_with("failed");
     (!is_heading && !matches!(found, "Failure:" | "Error:")).then(|| found.trim_end_matches(':'))
 }
 
-fn before<'a>(text: &'a str, end: &str) -> &'a str {
-    text.split_once(end).map_or(text, |(name, _)| name)
-}
-
-/// `2 - parses` without the number; a test that is skipped or still to be done has not failed.
-fn tap(rest: &str) -> Option<&str> {
+/// `not ok 2 - parses` of node, bats, mocha and vitest; a test that is skipped or still to be done
+/// has not failed.
+fn tap(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("not ok ")?;
     let name = rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
     let name = name.strip_prefix("- ").unwrap_or(name);
-    let upper = name.to_ascii_uppercase();
-    (!upper.contains("# TODO") && !upper.contains("# SKIP")).then(|| before(name, " # "))
+    let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
+    let directive = directive.to_ascii_uppercase();
+    (!directive.starts_with("TODO") && !directive.starts_with("SKIP")).then_some(name)
 }
 
 /// Removes `(2 ms)` or `3ms` at the end.
 fn without_time(text: &str) -> &str {
-    let text = text.trim_end();
     let is_time = |word: &str| {
-        let number = word
-            .trim_start_matches('(')
-            .trim_end_matches(')')
-            .trim_end_matches(['m', 's'])
-            .trim_end();
-        !number.is_empty()
-            && number != word
-            && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        let number = word.trim_matches(['(', ')']).trim_end_matches(['m', 's']).trim_end();
+        number.parse::<f64>().is_ok() && number != word
     };
-    if let Some((name, time)) = text.rsplit_once(" (")
-        && is_time(time)
-    {
-        return name;
-    }
-    match text.rsplit_once(' ') {
-        Some((name, time)) if is_time(time) => name,
-        _ => text,
-    }
-}
-
-/// `1) parses ISO weeks`.
-fn numbered(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let name = rest.strip_prefix(") ")?;
-    (rest.len() < text.len()).then_some(name)
+    let name = text.rsplit_once(" (").or_else(|| text.rsplit_once(' '));
+    name.filter(|(_, time)| is_time(time)).map_or(text, |(name, _)| name)
 }
 
 /// The text of a line in which a compiler, a test or an interpreter states what is wrong.
@@ -208,24 +199,32 @@ fn missing(line: &str) -> Option<&str> {
     states.then_some(text)
 }
 
+/// How a line of a stack trace begins, after its indentation, and what else it contains.
+const FRAMES: [(&str, &str); 13] = [
+    ("at ", "("),
+    ("at ", ":"),
+    ("at ", "/"),
+    ("", "node:internal/"),
+    ("", " (node:"),
+    ("File \"", "\", line "),
+    ("Traceback (most recent call last)", ""),
+    ("stack backtrace:", ""),
+    ("note: run with `RUST_BACKTRACE", ""),
+    ("note: Some details are omitted", ""),
+    ("Node.js v", ""),
+    ("goroutine ", ":"),
+    // Go: `/home/me/a.go:12 +0x1d`
+    ("", " +0x"),
+];
+
 /// True for a line of a stack trace, which tells where the runner stood and not what is wrong.
-pub(crate) fn is_frame(line: &str) -> bool {
+fn is_frame(line: &str) -> bool {
     let text = line.trim_start();
     let numbered = || {
         let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
         rest.len() < text.len() && rest.starts_with(": ")
     };
-    (text.starts_with("at ") && text.contains(['(', ':', '/']))
-        || text.contains("node:internal/")
-        || (text.starts_with("File \"") && text.contains("\", line "))
-        || text.starts_with("Traceback (most recent call last)")
-        || text.starts_with("stack backtrace:")
-        || text.starts_with("note: run with `RUST_BACKTRACE")
-        || text.starts_with("note: Some details are omitted")
-        || text.starts_with("Node.js v")
-        || (text.starts_with("goroutine ") && text.ends_with(':'))
-        || (text.contains(".go:") && text.contains(" +0x"))
-        || (text.contains(" (node:") && text.ends_with(')'))
+    FRAMES.iter().any(|(begins, has)| text.starts_with(begins) && text.contains(has))
         || (line.starts_with(' ') && numbered())
         || (!text.is_empty() && text.bytes().all(|byte| matches!(byte, b'^' | b'~' | b' ')))
 }
