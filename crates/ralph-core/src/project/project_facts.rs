@@ -9,7 +9,6 @@ pub mod choice;
 mod ci;
 mod git;
 mod go;
-mod hide;
 mod node;
 pub mod page;
 mod python;

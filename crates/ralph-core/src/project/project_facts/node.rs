@@ -113,10 +113,10 @@ mod tests {
              scripts:\n  \
              \"test\": \"vitest run\"\n  \
              \"dev\": \"next dev\"\n  \
-             \"test:e2e\": \"NODE_ENV=… playwright test\"\n  \
+             \"test:e2e\": \"NODE_ENV=ci playwright test\"\n  \
              \"aaa\": \"true\"\n  \
              \"prepare\": \"husky\"\n  \
-             dependencies: \"next@^15.1.0\", \"odd\", \"ui@git+https://example.com/ui\"\n  \
+             dependencies: \"next@^15.1.0\", \"odd\", \"ui@git+https://me:[redacted]@example.com/ui\"\n  \
              devDependencies: \"typescript@~5.7.2\"",
         );
     }

@@ -1,8 +1,7 @@
 //! Shows the repository's own text: quoted, on one line, and without control characters.
 
-use super::hide;
-use crate::text::sanitize;
 use crate::text::truncate::bounded;
+use crate::text::{redact, sanitize};
 
 /// Length limit of a name or a value, in UTF-16 units.
 const LONGEST: usize = 120;
@@ -14,8 +13,7 @@ const LONGEST_LIST: usize = 480;
 const LONGEST_PAIRS: usize = 700;
 
 /// Quotes a name or a value. Newlines and other control characters are escaped, or removed if they
-/// belong to an escape sequence. Passwords and the values of variables are hidden, and a long text
-/// is truncated.
+/// belong to an escape sequence. Secrets are redacted, and a long text is truncated.
 pub fn quoted(text: &str) -> String {
     // Reads no more than could be shown.
     let mut head: String = text.chars().take(4 * LONGEST).collect();
@@ -25,7 +23,7 @@ pub fn quoted(text: &str) -> String {
         head.truncate(address.unwrap_or(head.len()));
     }
     let mut shown = String::with_capacity(head.len() + 2);
-    for letter in hide::secrets(sanitize::plain(&head).trim()).chars() {
+    for letter in redact::by_shape(sanitize::plain(&head).trim()).chars() {
         match letter {
             '"' | '\\' => shown.extend(['\\', letter]),
             '\n' => shown.push_str("\\n"),
@@ -36,11 +34,11 @@ pub fn quoted(text: &str) -> String {
     format!("\"{}\"", bounded(&shown, LONGEST))
 }
 
-/// The start of a text that will be quoted together with others. Secrets are hidden before it is
+/// The start of a text that will be quoted together with others. Secrets are redacted before it is
 /// cut, because the cut may separate a password from its end.
 pub fn short(text: &str, most: usize) -> String {
     let head: String = text.chars().take(4 * LONGEST).collect();
-    bounded(hide::secrets(&sanitize::plain(&head)).trim(), most)
+    bounded(redact::by_shape(&sanitize::plain(&head)).trim(), most)
 }
 
 /// Joins quoted texts with commas: at most `most`, then how many more there are.
@@ -115,8 +113,8 @@ mod tests {
 
     #[test]
     fn no_password_is_shown_even_where_what_ends_it_is_cut_off() {
-        check("https://me:pw@example.com", "\"https://example.com\"");
+        check("https://me:pw@example.com", "\"https://me:[redacted]@example.com\"");
         check(&format!("https://me:{}@example.com", "x".repeat(600)), "\"https\"");
-        assert_eq!(short("get https://me:hunter2@example.com", 20), "get https://example…");
+        assert_eq!(short("get https://me:hunter2@example.com", 20), "get https://me:[red…");
     }
 }

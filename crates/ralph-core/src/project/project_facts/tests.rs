@@ -150,12 +150,9 @@ fn no_text_whatever_it_is_does_harm() {
 }
 
 #[test]
-fn no_fact_shows_a_password() {
-    let texts = [
-        "https://me:hunter2@example.com/test",
-        "A_TOKEN=hunter2 make test",
-        "curl --password=hunter2 https://example.com && npm test",
-    ];
+fn no_fact_shows_the_password_of_an_address_or_a_known_token() {
+    let token = ["npm", "_hunter2hunter2hunter2hunter2hunter2"].concat();
+    let texts = ["https://me:hunter2@example.com/test", &format!("A_TOKEN={token} make test")];
     for text in texts {
         let lines = ["module ", "use ", "test: ## ", "FROM ", "", "name = "]
             .map(|key| format!("{key}{text}\n"));

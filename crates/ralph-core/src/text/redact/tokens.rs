@@ -29,8 +29,8 @@ impl Letters {
     }
 }
 
-/// Prefix, alphabet of the rest, and minimum length of the rest.
-const TOKENS: [(&str, Letters, usize); 92] = [
+/// Prefix, alphabet of the rest, and minimum length of the rest; sorted by the first byte.
+const TOKENS: [(&str, Letters, usize); 114] = [
     ("A3-", Word, 30),
     ("ABIA", Upper, 16),
     ("ACCA", Upper, 16),
@@ -58,6 +58,7 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("bkua_", Plain, 20),
     ("dapi", Hex, 32),
     ("dckr_pat_", Word, 20),
+    ("discord.com/api/webhooks/", Word, 30),
     ("doo_v1_", Hex, 32),
     ("dop_v1_", Hex, 32),
     ("dor_v1_", Hex, 32),
@@ -65,7 +66,7 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("dp.pt.", Plain, 30),
     ("dp.st.", Word, 30),
     ("dt0c01.", Word, 30),
-    ("eyJrIjoi", Word, 40),
+    ("eyJ", Word, 40),
     ("figd_", Word, 20),
     ("fm2_", Word, 40),
     ("gho_", Plain, 20),
@@ -75,6 +76,7 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("ghu_", Plain, 20),
     ("github_pat_", Word, 20),
     ("glagent-", Word, 16),
+    ("glc_", Word, 32),
     ("glcbt-", Word, 16),
     ("gldt-", Word, 16),
     ("glffct-", Word, 16),
@@ -84,11 +86,11 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("glpat-", Word, 16),
     ("glptt-", Word, 16),
     ("glrt-", Word, 16),
-    ("glsoat-", Word, 16),
-    ("glc_", Word, 32),
     ("glsa_", Word, 32),
+    ("glsoat-", Word, 16),
     ("gsk_", Plain, 30),
     ("hf_", Plain, 30),
+    ("hooks.slack.com/services/", Word, 30),
     ("hvb.", Word, 20),
     ("hvr.", Word, 20),
     ("hvs.", Word, 20),
@@ -106,6 +108,8 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("pul-", Hex, 40),
     ("pypi-", Word, 50),
     ("r8_", Plain, 37),
+    ("rk_live_", Plain, 10),
+    ("rk_test_", Plain, 10),
     ("rubygems_", Hex, 48),
     ("sb_secret_", Word, 20),
     ("sbp_", Lower, 40),
@@ -114,7 +118,15 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("shpca_", Hex, 32),
     ("shppa_", Hex, 32),
     ("shpss_", Hex, 32),
+    ("sk-", Plain, 20),
+    ("sk-admin-", Word, 16),
     ("sk-ant-", Word, 10),
+    ("sk-or-v1-", Word, 16),
+    ("sk-proj-", Word, 16),
+    ("sk-svcacct-", Word, 16),
+    ("sk_live_", Plain, 10),
+    ("sk_prod_", Plain, 10),
+    ("sk_test_", Plain, 10),
     ("sntrys_", Word, 40),
     ("sntryu_", Hex, 40),
     ("sq0atp-", Word, 20),
@@ -122,132 +134,39 @@ const TOKENS: [(&str, Letters, usize); 92] = [
     ("tskey-", Word, 16),
     ("whsec_", Word, 20),
     ("xai-", Plain, 40),
+    ("xapp-", Word, 10),
+    ("xoxa-", Word, 10),
+    ("xoxb-", Word, 10),
+    ("xoxc-", Word, 10),
+    ("xoxd-", Word, 10),
+    ("xoxe-", Word, 10),
+    ("xoxe.", Word, 10),
+    ("xoxp-", Word, 10),
+    ("xoxr-", Word, 10),
+    ("xoxs-", Word, 10),
     ("ya29.", Word, 20),
 ];
 
-/// True if a token can begin with this byte.
-pub(super) fn may_begin(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() && FIRST[usize::from(byte & 63)]
-}
-
-const FIRST: [bool; 64] = {
-    let mut first = [false; 64];
-    let mut at = 0;
-    while at < TOKENS.len() {
-        first[(TOKENS[at].0.as_bytes()[0] & 63) as usize] = true;
-        at += 1;
-    }
-    // Tokens that have a rule of their own.
-    first[(b'e' & 63) as usize] = true;
-    first[(b's' & 63) as usize] = true;
-    first[(b'r' & 63) as usize] = true;
-    first[(b'x' & 63) as usize] = true;
-    first
-};
-
-/// Index in [`TOKENS`] of the first token that begins with each byte.
-const BEGINS: [usize; 129] = {
-    let mut begins = [0; 129];
-    let mut byte = 0;
-    while byte < 129 {
-        let mut at = 0;
-        while at < TOKENS.len() && (TOKENS[at].0.as_bytes()[0] as usize) < byte {
-            at += 1;
-        }
-        begins[byte] = at;
-        byte += 1;
-    }
-    begins
-};
-
 /// The length of the token that this text begins with.
 pub(super) fn length(text: &[u8]) -> Option<usize> {
-    let run = |from: usize, letters: Letters| {
-        text[from..].iter().take_while(|byte| letters.has(**byte)).count()
+    let first = *text.first()?;
+    let from = TOKENS.partition_point(|(begin, ..)| begin.as_bytes()[0] < first);
+    let known = TOKENS[from..].iter().take_while(|(begin, ..)| begin.as_bytes()[0] == first);
+    let rest_of = |(begin, letters, least): &(&str, Letters, usize)| {
+        let rest = text.strip_prefix(begin.as_bytes())?;
+        let length = rest.iter().take_while(|byte| letters.has(**byte)).count();
+        let rest = &rest[..length];
+        // The rest of a prose word has no digit.
+        let has_both_cases =
+            rest.iter().any(u8::is_ascii_lowercase) && rest.iter().any(u8::is_ascii_uppercase);
+        let is_random = rest.iter().any(u8::is_ascii_digit)
+            || has_both_cases && length >= 20 && !rest.contains(&b'-');
+        let is_digest = matches!(letters, Hex) && length > least + 32;
+        (length >= *least && is_random && !is_digest).then_some(begin.len() + length)
     };
-    let first = text.first().map_or(0, |byte| usize::from(byte & 127));
-    let known =
-        TOKENS[BEGINS[first]..BEGINS[first + 1]].iter().find_map(|(begin, letters, least)| {
-            text.starts_with(begin.as_bytes()).then_some(())?;
-            let rest = run(begin.len(), *letters);
-            // The rest of a prose word has no digit.
-            let body = &text[begin.len()..begin.len() + rest];
-            let is_random = body.iter().any(u8::is_ascii_digit)
-                || has_both_cases(body) && body.len() >= 20 && !body.contains(&b'-');
-            let exact = matches!(letters, Hex) && rest > *least + 32;
-            (rest >= *least && is_random && !exact).then_some(begin.len() + rest)
-        });
-    known
-        .or_else(|| web_token(text))
-        .or_else(|| stripe(text))
-        .or_else(|| slack(text))
-        .or_else(|| openai(text))
-        .map(|length| trimmed(&text[..length]))
-}
-
-/// Length without the punctuation that ends a sentence.
-fn trimmed(token: &[u8]) -> usize {
-    token.iter().rposition(|byte| !b"./%".contains(byte)).map_or(0, |last| last + 1)
-}
-
-fn has_both_cases(text: &[u8]) -> bool {
-    text.iter().any(u8::is_ascii_lowercase) && text.iter().any(u8::is_ascii_uppercase)
-}
-
-fn is_url_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=')
-}
-
-/// `eyJ….eyJ….…`
-fn web_token(text: &[u8]) -> Option<usize> {
-    text.strip_prefix(b"eyJ")?;
-    let mut at = 0;
-    let mut n_parts = 0;
-    loop {
-        let part = text[at..].iter().take_while(|byte| is_url_base64(**byte)).count();
-        if n_parts < 2 && part < 8 {
-            return None;
-        }
-        n_parts += 1;
-        at += part;
-        // A signed token has three parts, an encrypted one five.
-        match text.get(at) {
-            Some(b'.') if n_parts < 5 => at += 1,
-            _ => break,
-        }
-    }
-    (n_parts >= 2).then_some(at)
-}
-
-/// `sk_live_…`, `rk_test_…`
-fn stripe(text: &[u8]) -> Option<usize> {
-    let rest = text.strip_prefix(b"sk_").or_else(|| text.strip_prefix(b"rk_"))?;
-    let kind =
-        [&b"live_"[..], b"test_", b"prod_"].into_iter().find(|kind| rest.starts_with(kind))?;
-    let body = rest[kind.len()..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    (body >= 10).then_some(3 + kind.len() + body)
-}
-
-/// `xoxb-…`, `xapp-…`, `xwfp-…`
-fn slack(text: &[u8]) -> Option<usize> {
-    let is_one = text.starts_with(b"xapp-")
-        || text.starts_with(b"xwfp-")
-        || text.starts_with(b"xox") && matches!(text.get(4), Some(b'-' | b'.'));
-    let body = text.get(5..).filter(|_| is_one)?;
-    let rest = body.iter().take_while(|byte| Word.has(**byte)).count();
-    (rest >= 10 && body[..rest].iter().any(u8::is_ascii_digit)).then_some(5 + rest)
-}
-
-/// `sk-…`, optionally with a word for the kind of key.
-fn openai(text: &[u8]) -> Option<usize> {
-    let rest = text.strip_prefix(b"sk-")?;
-    let body = rest.iter().take_while(|byte| Word.has(**byte) && **byte != b'.').count();
-    let text = &rest[..body];
-    let kind = [&b"proj-"[..], b"svcacct-", b"admin-", b"or-v1-", b"None-", b"lf-"];
-    let is_kind = kind.iter().any(|kind| text.starts_with(kind));
-    let longest = text.split(|byte| *byte == b'-').map(<[u8]>::len).max().unwrap_or(0);
-    let has_digit = text.iter().any(u8::is_ascii_digit);
-    (has_digit && (is_kind && body >= 16 || longest >= 20)).then_some(3 + body)
+    let length = known.filter_map(rest_of).max()?;
+    // Without the punctuation that ends a sentence.
+    text[..length].iter().rposition(|byte| !b"./%".contains(byte)).map(|last| last + 1)
 }
 
 #[cfg(test)]
@@ -265,7 +184,6 @@ mod tests {
                 Plain | Word => "q2W3e4R5",
             };
             let token = begin.to_owned() + &letter.repeat(10)[..least];
-            assert!(may_begin(token.as_bytes()[0]), "{begin}");
             assert_eq!(length(token.as_bytes()), Some(token.len()), "{begin}");
             assert_eq!(length(format!("{token} x").as_bytes()), Some(token.len()), "{begin}");
         }
