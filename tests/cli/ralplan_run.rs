@@ -41,7 +41,7 @@ critic() { okay; }
 say '{"type":"system","subtype":"init","session_id":"'$sid'"}'
 "#;
 
-const PLAN: &str = "# Login\n\n## Summary\nAdd a form to `tracked`. ABOUT\n\n## Steps\n- [ ] T-1: add it\n\n\
+const PLAN: &str = "# Login\n\n## Requirements summary\nAdd a form to `tracked`. ABOUT\n\n## Steps\n- [ ] T-1: add it\n\n\
     ## Acceptance criteria\nThe file is there.\n\n## Risks\nThe file grows by 1 line.\n\n## Verification\nSee AC-1.\n\n\
     ```json ralph-plan\n{\"acceptance_criteria\":[{\"id\":\"AC-1\",\"description\":\"the file is there\",\
     \"verification_command\":\"test -f tracked\"}],\"task_graph\":[{\"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\

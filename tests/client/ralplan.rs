@@ -115,7 +115,7 @@ fn digits(prompt: &str) -> String {
 
 fn plan_text(n: usize) -> String {
     format!(
-        "# Login\n\n## Summary\nAdd a line to `README.md`. This is plan {n}.\n\n## Criteria\nThe line is there.\n\n## Steps\n\
+        "# Login\n\n## Requirements summary\nAdd a line to `README.md`. This is plan {n}.\n\n## Acceptance criteria\nThe line is there.\n\n## Steps\n\
          Add the line.\n\n## Risks\nThe file grows by 1 line.\n\n## Verification\nSee AC-1.\n\n```json ralph-plan\n{{\"acceptance_criteria\":\
          [{{\"id\":\"AC-1\",\"description\":\"the line is there\",\"verification_command\":\"grep -q Login README.md\"\
          }}],\"task_graph\":[{{\"id\":\"T-1\",\"name\":\"add the line\",\"deps\":[],\"files\":[\"README.md\"],\

@@ -18,7 +18,7 @@ const PLAN: &str = ".omc/plans/login.md";
 
 fn plan_text(about: &str) -> String {
     format!(
-        "# Login\n\n## Summary\nAdd a form to `README.md`. {about}\n\n## Criteria\nThe file is there.\n\n## Steps\nAdd the \
+        "# Login\n\n## Requirements summary\nAdd a form to `README.md`. {about}\n\n## Acceptance criteria\nThe file is there.\n\n## Steps\nAdd the \
          form.\n\n## Risks\nThe file grows by 1 line.\n\n## Verification\nSee AC-1.\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\"id\":\"AC-1\",\
          \"description\":\"the file is there\",\"verification_command\":\"test -f README.md\"}}],\"task_graph\":[{{\
          \"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\"files\":[\"README.md\"],\"completion_condition\":\

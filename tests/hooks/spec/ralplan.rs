@@ -10,9 +10,9 @@ use std::fs;
 fn whole_plan(about: &str) -> String {
     format!(
         "# Login\n\n## Requirements summary\nAdd a form to `tracked`. {about}\n\n## Acceptance criteria\n\
-         - AC-1: the file `tracked` is there\n\n## Implementation steps\n1. Add the form to `tracked`.\n\n\
-         ## Risks and mitigations\n- The file is in use: 1 commit takes it back.\n\n\
-         ## Verification steps\n- Run `test -f tracked`.\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\
+         - AC-1: the file `tracked` is there\n\n## Steps\n1. Add the form to `tracked`.\n\n\
+         ## Risks\n- The file is in use: 1 commit takes it back.\n\n\
+         ## Verification\n- Run `test -f tracked`.\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\
          \"id\":\"AC-1\",\"description\":\"the file is there\",\"verification_command\":\"test -f tracked\"}}],\
          \"task_graph\":[{{\"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\"files\":[\"tracked\"],\
          \"completion_condition\":\"the form is in the file\"}}]}}\n```\n"

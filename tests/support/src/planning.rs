@@ -13,7 +13,7 @@ pub const ANSWER: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: ther
 
 pub fn plan_text(about: &str) -> String {
     format!(
-        "# Login\n\n## Summary\n\nAdd a form to `tracked`. {about}\n\n## Acceptance criteria\n\nThe file is there.\n\n\
+        "# Login\n\n## Requirements summary\n\nAdd a form to `tracked`. {about}\n\n## Acceptance criteria\n\nThe file is there.\n\n\
          ## Steps\n\nAdd the form.\n\n## Risks\n\nThe file grows by 1 line.\n\n## Verification\n\nSee AC-1.\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\"id\":\"AC-1\",\
          \"description\":\"the file is there\",\"verification_command\":\"test -f tracked\"}}],\"task_graph\":[{{\
          \"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\"files\":[\"tracked\"],\"completion_condition\":\

@@ -4,7 +4,6 @@
 //! that it can see first, and reports all failures at once, with their lines.
 
 mod cited;
-mod draft;
 mod sections;
 mod vague;
 
@@ -100,10 +99,7 @@ fn unclear(word: &str) -> String {
 fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     let Some(JsonBlock { line, .. }) = plan::block(text) else {
         let what = "The plan has no machine-readable part with criteria and tasks";
-        return vec![Failed::whole(match draft::read(text, exists) {
-            Some(draft) => format!("{what}. {}", draft.ask()),
-            None => format!("{what}; {HOW}."),
-        })];
+        return vec![Failed::whole(format!("{what}; {HOW}."))];
     };
     let read = match plan::parse(text) {
         Ok(read) => read,

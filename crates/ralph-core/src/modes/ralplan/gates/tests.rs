@@ -37,22 +37,12 @@ fn a_plan_without_its_sections_fails_and_each_is_named() {
     let said = |text: &str| -> Vec<String> {
         check(&format!("{text}\n\n{BLOCK}"), exists).iter().map(Failed::to_string).collect()
     };
-    let four = "## Summary\nA form.\n## Criteria\nIt is there.\n## Steps\nAdd it.\n## Verification\nSee AC-1.\n";
+    let four = "## Requirements summary\nA form.\n## Acceptance criteria\nIt is there.\n## Steps\nAdd it.\n## Verification\nSee AC-1.\n";
     let found = said(four);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("The section `Risks` is missing: write `## Risks`"), "{found:?}");
     assert_eq!(said(&format!("{four}\n## Risks\nIt is slow.\n")), Vec::<String>::new());
     assert_eq!(said("Add a form.").len(), 5);
-}
-
-#[test]
-fn a_plan_that_is_text_alone_is_read_and_asked_for_what_is_missing() {
-    check_whole(
-        "## Criteria\n- `cargo test login` passes 3 tests\n## Steps\n1. Change `src/a.rs`\n",
-        &[
-            "no machine-readable part with criteria and tasks. Missing in its text: `completion_condition` of T-1;",
-        ],
-    );
 }
 
 #[test]
