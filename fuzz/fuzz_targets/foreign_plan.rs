@@ -9,8 +9,8 @@ use ralph_core::tasks::{foreign, graph};
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     for name in ["plan.md", "@fix_plan.md"] {
-        let Some(format) = foreign::format(name, &text) else { continue };
-        let plan = match foreign::read(format.clone(), name, &text, &[]) {
+        let Some(format) = foreign::format(&text) else { continue };
+        let plan = match foreign::read(format.clone(), name, &text) {
             Ok(plan) => plan,
             Err(problems) => {
                 assert!(!problems.is_empty(), "a refusal has a reason");
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
             let differ = text.bytes().zip(new.bytes()).filter(|(old, new)| old != new);
             assert!(differ.into_iter().all(|change| change == (b' ', b'x')));
         }
-        let again = foreign::read(format, name, &new, &[]).expect("a ticked plan is a plan");
+        let again = foreign::read(format, name, &new).expect("a ticked plan is a plan");
         assert_eq!(again.plan.tasks.len(), plan.plan.tasks.len());
         if is_prd && ticks.lost.is_empty() {
             assert!(again.plan.tasks.iter().all(|task| task.status == TaskStatus::Done));

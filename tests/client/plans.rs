@@ -21,7 +21,7 @@ const PLANS: [(&str, &str, &[&str]); 4] = [
         ".ralph/@fix_plan.md",
         "# Fix Plan\n\n## Low Priority\n- [ ] the second\n\n## High Priority\n- [ ] the first\n  - [ ] its test\n\n\
          ## Completed\n- [x] set up\n\n## Acceptance criteria\n- `test -s T-1` passes\n",
-        &["T-1", "T-3"],
+        &["T-1", "T-2"],
     ),
     (
         "prd.json",

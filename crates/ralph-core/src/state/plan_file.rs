@@ -12,7 +12,7 @@ words! {
         /// Markdown with checkboxes, and a section of validation commands.
         #[default]
         Markdown = "markdown",
-        /// `fix_plan.md`: checkboxes below headings that say how urgent they are.
+        /// `fix_plan.md` in states of older versions: Markdown with checkboxes.
         FixPlan = "fix_plan",
         /// `prd.json`: stories that pass or do not.
         Prd = "prd",

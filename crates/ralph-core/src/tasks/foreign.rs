@@ -1,25 +1,32 @@
-//! Plans that people already have, in the forms of other tools: Markdown with checkboxes and
-//! validation commands, `fix_plan.md`, `prd.json`, and the plans of consensus planning.
+//! Plans that people already have, in the forms of other tools: Markdown with checkboxes (ralphex,
+//! `fix_plan.md`, the `tasks.md` of spec-kit and OpenSpec), `prd.json`, and the plans of consensus
+//! planning.
 //!
-//! They are read leniently, since people and models write them by hand. Whatever does not become a
-//! task or a criterion is noted with its line, so that the user sees it before anything starts. The
+//! A box or a story is a task; a command is a criterion only where it is marked as code. What is
+//! neither is noted with its line, so that the user sees it before anything starts. The
 //! file stays the user's: only [`tick`] changes it, and only the boxes of tasks that are done.
 
-mod commands;
-mod criteria;
 mod lines;
 mod markdown;
-mod outline;
 mod prd;
-mod ralplan;
 mod tick;
-mod words;
 
 pub use tick::{Ticks, tick};
 
 use super::plan::{self, Plan, Problem};
+use crate::shell::vacuous;
 use crate::state::{Criterion, PlanFile, PlanFormat, PlannedTask, Task};
+use crate::text::truncate::bounded;
 use std::fmt;
+
+/// Maximum length of a criterion's description, in UTF-16 units.
+const LONGEST: usize = 300;
+
+/// Maximum length of the text that a note quotes, in UTF-16 units.
+const QUOTED: usize = 80;
+
+/// Maximum length of a task's completion condition, in UTF-16 units.
+const CONDITION: usize = 2_000;
 
 /// A plan of another tool, as tasks and criteria.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,43 +75,36 @@ impl ForeignPlan {
 }
 
 /// The form of a text; `None` for a plan of Ralph's own, and for a text that is no plan.
-pub fn format(name: &str, text: &str) -> Option<PlanFormat> {
+pub fn format(text: &str) -> Option<PlanFormat> {
     let bare = text.trim_start_matches('\u{feff}').trim_start();
     if bare.starts_with('{') {
         return prd::is_prd(bare).then_some(PlanFormat::Prd);
     }
-    if plan::block(text).is_some_and(|block| ralplan::is_plan(&block.text)) {
-        // Without boxes there is nothing to tick, and the plan is one of ours.
-        return outline::has_tasks(text).then_some(PlanFormat::Ralplan);
-    }
-    let file = name.rsplit('/').next().unwrap_or(name).trim_start_matches('@');
-    let is_fix_plan = file.to_ascii_lowercase().replace(['-', ' '], "_") == "fix_plan.md";
-    let is_markdown = is_fix_plan || outline::has_tasks(text);
-    let format = if is_fix_plan { PlanFormat::FixPlan } else { PlanFormat::Markdown };
-    is_markdown.then_some(format)
+    let is_ours = plan::block(text).is_some_and(|block| markdown::is_plan(&block.text));
+    let format = if is_ours { PlanFormat::Ralplan } else { PlanFormat::Markdown };
+    // Without boxes there is nothing to tick, and a plan with a block is one of ours.
+    (!markdown::read(text).tasks.is_empty()).then_some(format)
 }
 
-/// Reads a plan of this form. `path` is its name for the model, and `project` the criteria that the
-/// project itself states, for conditions such as "Typecheck passes".
+/// Reads a plan of this form. `path` is its name for the model.
 ///
 /// # Errors
 /// Every problem, with its line and what to write.
-pub fn read(
-    format: PlanFormat,
-    path: &str,
-    text: &str,
-    project: &[Criterion],
-) -> Result<ForeignPlan, Vec<Problem>> {
+pub fn read(format: PlanFormat, path: &str, text: &str) -> Result<ForeignPlan, Vec<Problem>> {
     match format {
-        PlanFormat::Prd => prd::read(path, text, project),
-        PlanFormat::Ralplan => ralplan::read(text),
-        _ => markdown::read(format, path, text, project),
+        PlanFormat::Prd => prd::plan(path, text),
+        PlanFormat::Ralplan => {
+            let plan = plan::parse(text)?;
+            let (tasks, branch) = (markdown::boxes(text, &plan.tasks), String::new());
+            Ok(ForeignPlan { format, plan, branch, tasks, notes: Vec::new() })
+        }
+        _ => markdown::plan(path, text),
     }
 }
 
 /// The file of a plan of consensus planning that became these tasks; `None` if it has no boxes.
 pub fn ralplan_file(path: &str, text: &str, tasks: &[Task]) -> Option<PlanFile> {
-    let tasks = ralplan::boxes(text, tasks);
+    let tasks = markdown::boxes(text, tasks);
     let format = PlanFormat::Ralplan;
     (!tasks.is_empty()).then(|| PlanFile {
         path: path.to_owned(),
@@ -112,6 +112,98 @@ pub fn ralplan_file(path: &str, text: &str, tasks: &[Task]) -> Option<PlanFile> 
         tasks,
         ..PlanFile::default()
     })
+}
+
+/// Collects what the lines of a plan become.
+#[derive(Debug, Default)]
+struct Collected {
+    tasks: Vec<Task>,
+    criteria: Vec<Criterion>,
+    notes: Vec<PlanNote>,
+    problems: Vec<Problem>,
+}
+
+impl Collected {
+    /// Adds a condition that begins with a command between backticks, or ends with one after a
+    /// label; false for prose.
+    fn command(&mut self, line: usize, text: &str) -> bool {
+        let text = text.trim().trim_end_matches('.');
+        let Some((before, rest)) = text.split_once('`') else { return false };
+        let Some((command, after)) = rest.split_once('`') else { return false };
+        let label = before.trim().strip_suffix(':').unwrap_or(before.trim());
+        let is_label = before.trim().ends_with(':') && after.is_empty();
+        // One word between backticks may be any name: `Config` passes.
+        let is_command = command.contains(' ') || after.is_empty();
+        if !(before.is_empty() || is_label) || !is_command || command.trim().is_empty() {
+            return false;
+        }
+        let about = after.trim_start_matches(['-', '–', '—', ':', ' ']);
+        let description = match (label, about) {
+            ("", "" | "passes") => format!("`{command}` passes"),
+            ("", about) => bounded(about, LONGEST),
+            (label, _) => bounded(label, LONGEST),
+        };
+        let verification_command = command.trim().to_owned();
+        if let Some(why) = vacuous::refuse(command) {
+            let what = format!(
+                "`{command}` proves nothing: {why}; name a command that fails until the work is done, or remove the line"
+            );
+            self.problems.push(problem(line, what));
+        } else if !self.criteria.iter().any(|one| one.verification_command == verification_command)
+        {
+            self.criteria.push(Criterion {
+                description,
+                verification_command,
+                ..Criterion::default()
+            });
+        }
+        true
+    }
+
+    /// Adds a condition for the whole plan that only a reader can judge.
+    fn reviewed(&mut self, line: usize, text: &str) {
+        let text = bounded(text.trim(), LONGEST);
+        self.note(
+            line,
+            format!("\"{}\" names no command, so it is reviewed", bounded(&text, QUOTED)),
+        );
+        let review = Some(format!("Does this hold? {text}"));
+        self.criteria.push(Criterion { description: text, review, ..Criterion::default() });
+    }
+
+    fn note(&mut self, line: usize, what: String) {
+        self.notes.push(PlanNote { line, what });
+    }
+
+    /// Numbers and checks what was collected; `lines` are those of the tasks.
+    fn finish(
+        mut self,
+        prompt: String,
+        prefix: &str,
+        lines: &[usize],
+    ) -> Result<(Plan, Vec<PlanNote>), Vec<Problem>> {
+        plan::number(self.tasks.iter_mut().map(|task| &mut task.id), prefix);
+        plan::number(self.criteria.iter_mut().map(|one| &mut one.id), "AC-");
+        let flaws = plan::flaws(&self.tasks);
+        self.problems.extend(flaws.map(|(at, _, flaw)| problem(lines[at], flaw.to_string())));
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        self.notes.sort();
+        let (criteria, tasks) = (self.criteria, self.tasks);
+        Ok((Plan { prompt, criteria, tasks, ..Plan::default() }, self.notes))
+    }
+}
+
+/// The goal for the model: what the plan is about, and who ticks its boxes.
+fn goal(title: &str, about: &str, path: &str) -> String {
+    let about = [title, about].into_iter().filter(|part| !part.is_empty());
+    let about = about.collect::<Vec<_>>().join(". ");
+    let whole = format!("The whole plan is in `{path}`. Ralph ticks its boxes; do not edit it.");
+    match about.as_str() {
+        "" => format!("Carry out the plan. {whole}"),
+        about => format!("Carry out the plan: {about}\n{whole}"),
+    }
 }
 
 fn problem(line: usize, what: impl Into<String>) -> Problem {

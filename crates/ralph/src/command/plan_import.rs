@@ -41,7 +41,7 @@ pub(crate) fn read(here: &Here, name: &str) -> Result<ImportedPlan> {
             given::file(Path::new(path))?
         }
     };
-    let read = match foreign::format(name, &text) {
+    let read = match foreign::format(&text) {
         Some(format) => of_another_tool(here, (name, &text), format),
         None => of_ours(name, &text).map(|plan| ImportedPlan { plan, file: None, notes: vec![] }),
     };
@@ -57,10 +57,9 @@ fn of_another_tool(
     (name, text): (&str, &str),
     format: PlanFormat,
 ) -> Result<ImportedPlan, Vec<Problem>> {
-    let own = project::criteria(&DiskReader::of(&here.root));
     let path = plan_file::path_in_project(&here.root, Path::new(name)).filter(|_| name != "-");
     let shown = path.as_deref().unwrap_or(name);
-    let read = foreign::read(format, shown, text, &own)?;
+    let read = foreign::read(format, shown, text)?;
     let mut notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
     if path.is_none() {
         notes.push("its boxes are not ticked: it is no file of this project".to_owned());
@@ -69,7 +68,7 @@ fn of_another_tool(
     let ForeignPlan { mut plan, .. } = read;
     // A plan with nothing but prose still has the project's tests to pass.
     if !plan.criteria.is_empty() && plan.criteria.iter().all(|one| one.review.is_some()) {
-        plan.criteria.splice(0..0, own);
+        plan.criteria.splice(0..0, project::criteria(&DiskReader::of(&here.root)));
     }
     Ok(ImportedPlan { plan, file, notes })
 }

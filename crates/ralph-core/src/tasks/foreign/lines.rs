@@ -21,7 +21,6 @@ pub(super) enum LineKind<'a> {
         /// 1 for `#`.
         level: usize,
         text: &'a str,
-        checkbox: Option<Checkbox>,
     },
     Item {
         /// Columns before the bullet.
@@ -29,10 +28,7 @@ pub(super) enum LineKind<'a> {
         text: &'a str,
         checkbox: Option<Checkbox>,
     },
-    Code {
-        language: &'a str,
-        lines: Vec<(usize, &'a str)>,
-    },
+    Code,
     /// Any other line, an empty one too.
     Text(&'a str),
 }
@@ -58,12 +54,9 @@ pub(super) fn split(document: &str) -> Vec<Line<'_>> {
             continue;
         }
         let kind = match fence(line.text) {
-            Some((fence, language)) => {
-                let mut inside = Vec::new();
-                for next in rest.by_ref().take_while(|next| !closes(next.text, fence)) {
-                    inside.push((next.number, next.text));
-                }
-                LineKind::Code { language: language.trim(), lines: inside }
+            Some((fence, _)) => {
+                rest.by_ref().take_while(|next| !closes(next.text, fence)).for_each(drop);
+                LineKind::Code
             }
             None => heading(&line).or_else(|| item(&line)).unwrap_or(LineKind::Text(line.text)),
         };
@@ -114,11 +107,7 @@ fn heading<'a>(line: &RawLine<'a>) -> Option<LineKind<'a>> {
     if !(1..=6).contains(&level) || !rest.is_empty() && !rest.starts_with([' ', '\t']) {
         return None;
     }
-    let text = rest.trim().trim_end_matches('#').trim();
-    let numbered = after_number(text).map_or(text, str::trim_start);
-    let checkbox = checkbox(line, numbered);
-    let text = checkbox.map_or(text, |_| numbered[3..].trim());
-    Some(LineKind::Heading { level, text, checkbox })
+    Some(LineKind::Heading { level, text: rest.trim().trim_end_matches('#').trim() })
 }
 
 fn item<'a>(line: &RawLine<'a>) -> Option<LineKind<'a>> {
@@ -175,15 +164,11 @@ mod tests {
                     })
                 };
                 let kind = match &line.kind {
-                    LineKind::Heading { level, text, checkbox } => {
-                        format!("h{level}{} {text}", mark(checkbox))
-                    }
+                    LineKind::Heading { level, text } => format!("h{level} {text}"),
                     LineKind::Item { indent, text, checkbox } => {
                         format!("i{indent}{} {text}", mark(checkbox))
                     }
-                    LineKind::Code { language, lines } => {
-                        format!("code {language} {}", lines.len())
-                    }
+                    LineKind::Code => "code".to_owned(),
                     LineKind::Text(text) => format!("text {text}"),
                 };
                 format!("{} {kind}", line.number)
@@ -205,7 +190,7 @@ mod tests {
                 "6 i4[ ] e",
                 "7 i0 [x](link)",
                 "8 text -[ ] f",
-                "9 h3[ ] G",
+                "9 h3 3. [ ] G",
                 "10 text #tag",
             ],
         );
@@ -215,12 +200,12 @@ mod tests {
     fn code_comments_and_front_matter_have_no_boxes() {
         check(
             "\u{feff}---\r\na: 1\r\n---\r\n<!-- - [ ] x\r\n- [ ] y -->\r\n```md\r\n- [ ] z\r\n```\r\n- [ ] real\r\n",
-            &["6 code md 1", "9 i0[ ] real"],
+            &["6 code", "9 i0[ ] real"],
         );
         check("---\n- [ ] a\n", &["1 text ---", "2 i0[ ] a"]);
         check(
             "```inline``` text\n- [ ] a\n~~~\n- [ ] b",
-            &["1 text ```inline``` text", "2 i0[ ] a", "3 code  1"],
+            &["1 text ```inline``` text", "2 i0[ ] a", "3 code"],
         );
     }
 }

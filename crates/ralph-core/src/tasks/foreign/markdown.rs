@@ -1,305 +1,289 @@
 //! Markdown plans with checkboxes: their tasks, criteria, and what is left out.
+//!
+//! Each box that is not inside another is a task, and the boxes indented below it are its steps. In a
+//! plan with headings `Task 1: NAME`, each of these is a task, and the boxes below it are its steps.
 
-use super::commands;
-use super::criteria::{Collector, Condition};
-use super::outline::{self, Outline, OutlineTask, Part};
-use super::words::{self, PlanSection};
-use super::{ForeignPlan, problem};
-use crate::state::{Criterion, PlanFormat, PlannedTask, Task, TaskStatus};
-use crate::tasks::plan::{self, Plan, Problem};
+use super::lines::{self, Checkbox, Line, LineKind};
+use super::{CONDITION, Collected, ForeignPlan, QUOTED, goal, problem};
+use crate::state::{PlanFormat, PlannedTask, Task, TaskStatus};
+use crate::tasks::plan::{self, Problem};
 use crate::text::truncate::bounded;
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::HashSet;
 
-/// Maximum length of what the plan says it is about, in UTF-16 units.
-const OVERVIEW: usize = 600;
+/// A Markdown plan.
+#[derive(Debug, Default)]
+pub(super) struct Document<'a> {
+    /// The first heading of the first level.
+    title: &'a str,
+    pub(super) tasks: Vec<BoxedTask<'a>>,
+    /// What stands below a heading of commands or criteria, and is no task.
+    criteria: Vec<Line<'a>>,
+    /// Boxes that are no tasks.
+    others: Vec<(usize, &'a str)>,
+}
 
-/// Maximum length of the text that a note or a condition quotes, in UTF-16 units.
-const QUOTED: usize = 80;
+#[derive(Debug, Default)]
+pub(super) struct BoxedTask<'a> {
+    line: usize,
+    /// The heading above it; empty if it is a heading.
+    pub(super) section: &'a str,
+    /// Its heading or the text of its box, as written.
+    pub(super) title: &'a str,
+    /// Its own box first, if it is one.
+    pub(super) boxes: Vec<TaskBox<'a>>,
+    /// The column of its bullet; `None` if it is a heading.
+    indent: Option<usize>,
+    /// The lines below it, which may name what it depends on.
+    below: Vec<&'a str>,
+}
 
-/// Maximum length of a task's completion condition, in UTF-16 units.
-const CONDITION: usize = 2_000;
+#[derive(Debug, Clone)]
+pub(super) struct TaskBox<'a> {
+    pub(super) text: &'a str,
+    pub(super) checkbox: Checkbox,
+}
 
-pub(super) fn read(
-    format: PlanFormat,
-    path: &str,
-    text: &str,
-    project: &[Criterion],
-) -> Result<ForeignPlan, Vec<Problem>> {
-    let outline = outline::read(text);
-    let mut collector = Collector::new(project);
-    criteria(&outline, &mut collector);
-    left_out(&outline, &mut collector);
-    let mut tasks: Vec<(&OutlineTask<'_>, Task)> = outline
-        .tasks
+impl<'a> BoxedTask<'a> {
+    /// True if its own box, or each of its boxes, is ticked.
+    fn is_ticked(&self) -> bool {
+        let own = if self.indent.is_some() { 1 } else { self.boxes.len() };
+        own > 0 && self.boxes.iter().take(own).all(|one| one.checkbox.is_ticked)
+    }
+
+    /// The id that the plan gives it, and its name: `T-1` of `Task 1: NAME`, `US-001` of
+    /// `US-001: NAME`, `T001` of `T001 [P] NAME`, `1.2` of `1.2 NAME`.
+    fn id_and_name(&self) -> (String, &'a str) {
+        if let Some((label, name)) = task_heading(self.title).filter(|_| self.indent.is_none()) {
+            let name = if name.is_empty() { self.title } else { name };
+            return (format!("T-{label}"), name);
+        }
+        match leading_id(self.title) {
+            Some((id, name)) => (id.to_owned(), name),
+            None => (String::new(), self.title),
+        }
+    }
+
+    /// The task as the plan's file names it.
+    fn planned(&self, id: &str) -> PlannedTask {
+        PlannedTask {
+            task: id.to_owned(),
+            section: self.section.to_owned(),
+            title: self.title.to_owned(),
+            boxes: self.boxes.iter().map(|one| one.text.to_owned()).collect(),
+            ..PlannedTask::default()
+        }
+    }
+}
+
+/// Reads a document.
+pub(super) fn read(text: &str) -> Document<'_> {
+    let lines = lines::split(text);
+    let has_headings = lines.iter().any(
+        |line| matches!(line.kind, LineKind::Heading { text, .. } if task_heading(text).is_some()),
+    );
+    let mut document = Document::default();
+    let (mut task, mut section): (Option<(usize, BoxedTask<'_>)>, _) = (None, "");
+    for line in lines {
+        let number = line.number;
+        // The level of the open task's heading; a box has none, and any heading ends it.
+        let level = task.as_ref().map_or(0, |(level, _)| *level);
+        match line.kind {
+            LineKind::Heading { level: other, text } => {
+                if task_heading(text).is_some() {
+                    document.tasks.extend(task.take().map(|(_, task)| task));
+                    let new = BoxedTask { line: number, title: text, ..BoxedTask::default() };
+                    task = Some((other, new));
+                } else if level == 0 || other <= level {
+                    document.tasks.extend(task.take().map(|(_, task)| task));
+                    section = text;
+                    if other == 1 && document.title.is_empty() {
+                        document.title = text;
+                    }
+                }
+            }
+            LineKind::Item { indent, text, checkbox: Some(checkbox) } => {
+                let one = TaskBox { text, checkbox };
+                let inside =
+                    task.as_mut().filter(|(_, task)| task.indent.is_none_or(|own| indent > own));
+                if let Some((_, task)) = inside {
+                    task.boxes.push(one);
+                } else if has_headings {
+                    document.others.push((number, text));
+                } else {
+                    document.tasks.extend(task.take().map(|(_, task)| task));
+                    let boxes = vec![one];
+                    let (line, title, indent) = (number, text, Some(indent));
+                    let new = BoxedTask { line, section, title, boxes, indent, below: Vec::new() };
+                    task = Some((0, new));
+                }
+            }
+            LineKind::Text(text) | LineKind::Item { text, .. } if task.is_some() => {
+                task.iter_mut().for_each(|(_, task)| task.below.push(text));
+            }
+            _ if is_of_criteria(section) => document.criteria.push(line),
+            _ => {}
+        }
+    }
+    document.tasks.extend(task.map(|(_, task)| task));
+    document
+}
+
+/// True for a heading below which each item is a criterion.
+fn is_of_criteria(heading: &str) -> bool {
+    let heading = heading.to_ascii_lowercase();
+    ["validation", "verification", "criteria", "commands", "definition of done"]
         .iter()
-        .filter(|one| !is_left_out(one))
-        .map(|one| (one, task(one, path, &mut collector)))
-        .collect();
-    tasks.sort_by_key(|(one, _)| one.urgency);
-    identify(&mut tasks);
-    depend(&mut tasks, &mut collector);
-    if tasks.is_empty() {
-        let what = "there is no task; write each as `- [ ] WHAT IS TO BE DONE`, or as steps below a \
-                    heading `### Task 1: NAME`";
-        collector.problems.push(Problem { place: String::new(), what: what.to_owned() });
-    }
-    let planned = tasks.iter().filter(|(one, _)| !one.boxes.is_empty());
-    let planned: Vec<PlannedTask> =
-        planned.map(|(one, task)| planned_task(&task.id, one)).collect();
-    let lines: Vec<usize> = tasks.iter().map(|(one, _)| one.line).collect();
-    for (one, task) in tasks.iter().filter(|(one, _)| one.boxes.is_empty()) {
-        collector.note(one.line, format!("{} has no box to tick", task.id));
-    }
-    let tasks: Vec<Task> = tasks.into_iter().map(|(_, task)| task).collect();
-    collector
-        .problems
-        .extend(plan::flaws(&tasks).map(|(at, _, flaw)| problem(lines[at], flaw.to_string())));
-    let mut criteria = collector.criteria;
-    plan::number(criteria.iter_mut().map(|criterion| &mut criterion.id), "AC-");
-    if !collector.problems.is_empty() {
-        return Err(collector.problems);
-    }
-    collector.notes.sort();
-    let plan = Plan { prompt: goal(&outline, path), criteria, tasks, ..Plan::default() };
-    let (branch, notes) = (String::new(), collector.notes);
-    Ok(ForeignPlan { format, plan, branch, tasks: planned, notes })
+        .any(|word| heading.contains(word))
 }
 
-/// The task as the plan's file names it.
-pub(super) fn planned_task(id: &str, one: &OutlineTask<'_>) -> PlannedTask {
-    PlannedTask {
-        task: id.to_owned(),
-        section: one.section.to_owned(),
-        title: one.title.to_owned(),
-        boxes: one.boxes.iter().map(|one| one.text.to_owned()).collect(),
-        ..PlannedTask::default()
-    }
-}
-
-/// The goal for the model: what the plan is about, and who ticks its boxes.
-pub(super) fn told(title: &str, overview: &str, path: &str) -> String {
-    let title = title.trim_start_matches("Plan:").trim();
-    let about = [title, overview].into_iter().filter(|part| !part.is_empty());
-    let about = about.collect::<Vec<_>>().join(". ");
-    let whole = format!("The whole plan is in `{path}`. Ralph ticks its boxes; do not edit it.");
-    match about.as_str() {
-        "" => format!("Carry out the plan. {whole}"),
-        about => format!("Carry out the plan: {}\n{whole}", about.trim_end_matches(' ')),
-    }
-}
-
-fn goal(outline: &Outline<'_>, path: &str) -> String {
-    told(outline.title, &bounded(&outline.overview.join(" "), OVERVIEW), path)
-}
-
-fn criteria(outline: &Outline<'_>, collector: &mut Collector<'_>) {
-    let before = collector.problems.len();
-    for part in &outline.commands {
-        match part {
-            Part::Item(line, text) => command_item(*line, text, collector),
-            Part::Code(lines) => match commands::of_block(lines) {
-                Ok(found) => {
-                    found.into_iter().for_each(|(line, found)| collector.command(line, found));
-                }
-                Err(one) => collector.problems.push(problem(one.number, one.what)),
-            },
-            Part::Text(_) => {}
-        }
-    }
-    for (line, text) in &outline.acceptance {
-        if collector.condition(*line, text) == Condition::Prose {
-            collector.reviewed(*line, text);
-        }
-    }
-    let has_command = collector.criteria.iter().any(|one| !one.verification_command.is_empty());
-    let promised = outline.command_headings.iter().find(|(_, text)| words::promises_commands(text));
-    if let (false, true, Some((line, text))) =
-        (has_command, collector.problems.len() == before, promised)
-    {
-        let what = format!("no command below `{text}`; write each as - `COMMAND`");
-        collector.problems.push(problem(*line, what));
-    }
-}
-
-fn command_item(line: usize, text: &str, collector: &mut Collector<'_>) {
-    let found = commands::of_item(text);
-    if found.is_empty() && collector.condition(line, text) == Condition::Prose {
-        collector.reviewed(line, text);
-    }
-    found.into_iter().for_each(|found| collector.command(line, found));
-}
-
-fn is_left_out(one: &OutlineTask<'_>) -> bool {
-    matches!(one.within, Some(PlanSection::Optional | PlanSection::Manual)) && !one.is_ticked()
-}
-
-fn left_out(outline: &Outline<'_>, collector: &mut Collector<'_>) {
-    let why = |section| match section {
-        PlanSection::Optional => "is optional; move it out of its section to have it done",
-        PlanSection::Manual => "is for a person",
-        _ => "is below no task heading; move it below one to have it done",
-    };
-    let mut note = |line, text: &str, section| {
-        collector.note(line, format!("left out: `{}` {}", bounded(text, QUOTED), why(section)));
-    };
-    for one in outline.tasks.iter().filter(|one| is_left_out(one)) {
-        note(one.line, one.title, one.within.unwrap_or(PlanSection::Optional));
-    }
-    for one in &outline.others {
-        note(one.line, one.text, one.within);
-    }
-}
-
-fn task(one: &OutlineTask<'_>, path: &str, collector: &mut Collector<'_>) -> Task {
-    let name = match words::task_heading(one.title).filter(|_| one.label.is_some()) {
-        Some((_, "")) | None => words::leading_id(one.title).map_or(one.title, |(_, name)| name),
-        Some((_, name)) => name,
-    };
-    let status = if one.is_ticked() { TaskStatus::Done } else { TaskStatus::Pending };
-    Task {
-        name: name.trim_matches('*').trim().to_owned(),
-        status,
-        completion_condition: bounded(&condition(one, path), CONDITION),
-        files: files(one),
-        verify: task_commands(one, collector),
-        ..Task::default()
-    }
-}
-
-/// The commands below a label such as `Validation` inside a task.
-fn task_commands(one: &OutlineTask<'_>, collector: &mut Collector<'_>) -> Vec<String> {
-    let mut commands = Vec::new();
-    for (_, part) in one.parts.iter().filter(|(section, _)| *section == PlanSection::Commands) {
-        let found = match part {
-            Part::Item(line, text) => {
-                commands::of_item(text).into_iter().map(|found| (*line, found)).collect()
-            }
-            Part::Text(text) => {
-                commands::of_item(text).into_iter().map(|found| (one.line, found)).collect()
-            }
-            Part::Code(lines) => match commands::of_block(lines) {
-                Ok(found) => found,
-                Err(one) => {
-                    collector.problems.push(problem(one.number, one.what));
-                    continue;
-                }
-            },
-        };
-        commands
-            .extend(found.into_iter().filter_map(|(line, found)| collector.proving(line, found)));
-    }
-    commands.into_iter().map(|found: commands::PlanCommand| found.command).collect()
-}
-
-/// The open steps and the conditions of a task.
-fn condition(one: &OutlineTask<'_>, path: &str) -> String {
-    let steps = one.boxes.iter().skip(usize::from(one.has_own_box));
-    let steps: Vec<&str> =
-        steps.filter(|step| !step.checkbox.is_ticked).map(|step| step.text).collect();
-    let mut parts = Vec::new();
-    if !steps.is_empty() {
-        let place = format!("`{path}`, line {}", one.line);
-        parts.push(format!("each step is done ({place}): {}", steps.join("; ")));
-    }
-    for (section, part) in &one.parts {
-        let is_item = one.section.is_empty() && one.label.is_some();
-        match (section, part) {
-            (PlanSection::Acceptance, Part::Item(_, text) | Part::Text(text)) => {
-                parts.push((*text).to_owned());
-            }
-            (PlanSection::Commands, Part::Item(_, text)) if commands::of_item(text).is_empty() => {
-                parts.push((*text).to_owned());
-            }
-            // What is indented below a box belongs to it; a heading's paragraphs are in the plan.
-            (PlanSection::Other, Part::Item(_, text) | Part::Text(text))
-                if !is_item && words::dependencies(text).is_empty() =>
-            {
-                parts.push((*text).to_owned());
+pub(super) fn plan(path: &str, text: &str) -> Result<ForeignPlan, Vec<Problem>> {
+    let document = read(text);
+    let mut collected = Collected::default();
+    for line in &document.criteria {
+        match line.kind {
+            LineKind::Item { text, .. } if collected.command(line.number, text) => {}
+            LineKind::Item { text, .. } => collected.reviewed(line.number, text),
+            LineKind::Code => {
+                let what = "a block of code is not read; write each command as - `COMMAND`";
+                collected.problems.push(problem(line.number, what));
             }
             _ => {}
         }
     }
-    match parts.is_empty() && !one.is_ticked() {
-        true => format!("it is as `{path}`, line {}, says", one.line),
-        false => parts.join("; "),
+    for (line, text) in &document.others {
+        let why = "is below no task heading; move it below one to have it done";
+        collected.note(*line, format!("left out: `{}` {why}", bounded(text, QUOTED)));
     }
-}
-
-/// The paths between backticks below a label `Files`.
-fn files(one: &OutlineTask<'_>) -> Vec<String> {
-    let listed = one.parts.iter().filter(|(section, _)| *section == PlanSection::Files);
-    let texts = listed.filter_map(|(_, part)| match part {
-        Part::Item(_, text) | Part::Text(text) => Some(*text),
-        Part::Code(_) => None,
-    });
-    let paths = texts.flat_map(|text| text.split('`').skip(1).step_by(2));
-    let mut files: Vec<String> = Vec::new();
-    for path in paths.filter(|path| !path.is_empty() && !path.contains(' ')) {
-        if !files.iter().any(|file| file == path) {
-            files.push(path.to_owned());
-        }
-    }
-    files
-}
-
-/// Gives each task an id: that of the plan where it is unique, otherwise the next number.
-fn identify(tasks: &mut [(&OutlineTask<'_>, Task)]) {
-    let ids: Vec<Option<String>> = tasks
-        .iter()
-        .map(|(one, _)| match one.label {
-            Some(label) => Some(format!("T-{label}")),
-            None => words::leading_id(one.title).map(|(id, _)| id.to_owned()),
-        })
-        .collect();
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    ids.iter().flatten().for_each(|id| *counts.entry(id).or_default() += 1);
-    for ((_, task), id) in tasks.iter_mut().zip(&ids) {
-        if let Some(id) = id.as_ref().filter(|id| counts[id.as_str()] == 1) {
-            task.id.clone_from(id);
-        }
-    }
-    plan::number(tasks.iter_mut().map(|(_, task)| &mut task.id), "T-");
-}
-
-/// Sets the dependencies that the plan states.
-fn depend(tasks: &mut [(&OutlineTask<'_>, Task)], collector: &mut Collector<'_>) {
-    let ids: Vec<String> = tasks.iter().map(|(_, task)| task.id.clone()).collect();
-    for (one, task) in tasks {
-        let parts = one.parts.iter().filter_map(|(_, part)| match part {
-            Part::Item(_, text) | Part::Text(text) => Some(*text),
-            Part::Code(_) => None,
+    let mut known = HashSet::new();
+    for one in &document.tasks {
+        let (id, name) = one.id_and_name();
+        collected.tasks.push(Task {
+            // A second task of the same id gets the next number.
+            id: if known.insert(id.clone()) { id } else { String::new() },
+            name: name.trim_matches('*').trim().to_owned(),
+            status: if one.is_ticked() { TaskStatus::Done } else { TaskStatus::Pending },
+            completion_condition: bounded(&condition(one, path), CONDITION),
+            ..Task::default()
         });
-        for name in parts.chain([one.title]).flat_map(words::dependencies) {
-            match ids.iter().find(|id| is_meant(&name, id)) {
-                Some(id) if task.deps.contains(id) => {}
-                Some(id) => task.deps.push(id.clone()),
-                None if is_task_name(&name) => collector.note(
-                    one.line,
-                    format!("{} depends on `{name}`, which is no task of the plan", task.id),
-                ),
-                // Prose: "depends on the server", "none".
-                None => {}
-            }
+    }
+    plan::number(collected.tasks.iter_mut().map(|task| &mut task.id), "T-");
+    depend(&document.tasks, &mut collected);
+    let planned = document.tasks.iter().zip(&collected.tasks);
+    let planned: Vec<PlannedTask> = planned
+        .filter(|(one, _)| !one.boxes.is_empty())
+        .map(|(one, task)| one.planned(&task.id))
+        .collect();
+    let unboxed =
+        document.tasks.iter().zip(&collected.tasks).filter(|(one, _)| one.boxes.is_empty());
+    let unboxed: Vec<(usize, String)> =
+        unboxed.map(|(one, task)| (one.line, format!("{} has no box to tick", task.id))).collect();
+    unboxed.into_iter().for_each(|(line, what)| collected.note(line, what));
+    let lines: Vec<usize> = document.tasks.iter().map(|one| one.line).collect();
+    let title = document.title.trim_start_matches("Plan:").trim();
+    let (plan, notes) = collected.finish(goal(title, "", path), "T-", &lines)?;
+    let (format, branch) = (PlanFormat::Markdown, String::new());
+    Ok(ForeignPlan { format, plan, branch, tasks: planned, notes })
+}
+
+/// The open steps of a task.
+fn condition(one: &BoxedTask<'_>, path: &str) -> String {
+    let steps = one.boxes.iter().skip(usize::from(one.indent.is_some()));
+    let steps = steps.filter(|step| !step.checkbox.is_ticked).map(|step| step.text);
+    let steps: Vec<&str> = steps.collect();
+    match steps.as_slice() {
+        [] if one.is_ticked() => String::new(),
+        [] => format!("it is as `{path}`, line {}, says", one.line),
+        steps => format!("each step is done (`{path}`, line {}): {}", one.line, steps.join("; ")),
+    }
+}
+
+/// Sets the dependencies that the plan states: `Depends on: Task 1`, `(depends on T012, T013)`.
+fn depend(tasks: &[BoxedTask<'_>], collected: &mut Collected) {
+    let ids: Vec<String> = collected.tasks.iter().map(|task| task.id.clone()).collect();
+    for (one, task) in tasks.iter().zip(&mut collected.tasks) {
+        let names = one.below.iter().copied().chain([one.title]).flat_map(dependencies);
+        for name in names {
+            // Prose, such as "depends on the server", names no task.
+            let known = ids.iter().find(|id| **id == name || **id == format!("T-{name}"));
+            task.deps.extend(known.filter(|id| !task.deps.contains(id)).cloned());
         }
     }
 }
 
-fn is_meant(name: &str, id: &str) -> bool {
-    let bare = without_word(name);
-    [name, bare].iter().any(|name| {
-        name.eq_ignore_ascii_case(id)
-            || id.strip_prefix("T-").is_some_and(|label| name.eq_ignore_ascii_case(label))
-    })
+/// The names after `depends on`, without `Task` before them.
+fn dependencies(line: &str) -> Vec<String> {
+    let Some(at) = line.to_ascii_lowercase().find("depends on") else { return Vec::new() };
+    let said = line.get(at + "depends on".len()..).unwrap_or_default();
+    let said = said.split([')', ']', ';']).next().unwrap_or_default();
+    let names = said.split([',', '&']).flat_map(|part| part.split(" and "));
+    let bare = |name: &str| name.split_whitespace().last().map(str::to_owned);
+    let names = names
+        .filter_map(bare)
+        .map(|name| name.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned());
+    names.collect()
 }
 
-fn is_task_name(name: &str) -> bool {
-    without_word(name) != name
+/// The label and the name of a task's heading: `2a` and `Add it` of `Task 2a: Add it`.
+fn task_heading(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(['*', '_']);
+    let rest = ["Task", "Iteration", "Step"].into_iter().find_map(|word| {
+        text.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word))?;
+        text[word.len()..].strip_prefix([' ', '#', '-'])
+    })?;
+    let rest = rest.trim_start_matches([' ', '#']);
+    let end = rest.find(|end: char| end == ':' || end.is_whitespace()).unwrap_or(rest.len());
+    let label = rest[..end].trim_end_matches(['.', ')', '*', '_']);
+    let is_label = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-' | '_');
+    let counts = label.starts_with(|digit: char| digit.is_ascii_digit());
+    if !counts || label.len() > 16 || !label.chars().all(is_label) {
+        return None;
+    }
+    let name = rest[end..].trim_start_matches([':', ' ', '-', '–', '—', '*', '_']);
+    Some((label, name.trim_end_matches(['*', '_']).trim()))
 }
 
-/// The name without `Task` before it.
-fn without_word(name: &str) -> &str {
-    let words = ["task ", "step ", "iteration ", "story "];
-    let is_there =
-        |word: &&str| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    words.iter().find(|word| is_there(word)).map_or(name, |word| name[word.len()..].trim())
+/// The id and the name of a task that begins with an id.
+fn leading_id(text: &str) -> Option<(&str, &str)> {
+    let (id, name) = text.trim_start_matches(['*', '_']).split_once(' ')?;
+    let id = id.trim_end_matches(['*', '_']);
+    let ends = id.ends_with(':');
+    let id = id.trim_end_matches([':', '*', '_']);
+    let digits = id.trim_start_matches(|letter: char| letter.is_ascii_uppercase());
+    let is_number = digits.starts_with(|digit: char| digit.is_ascii_digit())
+        && (digits.len() < id.len() || digits.contains('.'));
+    let is_id = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_');
+    let counts = id.chars().any(|digit| digit.is_ascii_digit());
+    if !(ends || is_number) || !counts || id.len() > 16 || !id.chars().all(is_id) {
+        return None;
+    }
+    let mut name = name.trim_start_matches(['*', '_', ' ']);
+    // spec-kit's marks: `[P]`, `[US1]`.
+    while let Some((_, rest)) = name.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        name = rest.trim_start();
+    }
+    (!name.is_empty()).then(|| (id.trim_end_matches('.'), name))
+}
+
+/// True if the text between the fences is a plan of Ralph's own, and no example.
+pub(super) fn is_plan(block: &str) -> bool {
+    match serde_json::from_str(block) {
+        Ok(Value::Object(members)) => {
+            members.contains_key("task_graph") || members.contains_key("acceptance_criteria")
+        }
+        _ => false,
+    }
+}
+
+/// Of the tasks of a plan of consensus planning, those that have boxes in the text: by the id or the
+/// whole name.
+pub(super) fn boxes(text: &str, tasks: &[Task]) -> Vec<PlannedTask> {
+    let document = read(text);
+    let marks = |task: &Task| {
+        let names = |one: &&BoxedTask<'_>| one.id_and_name().0 == task.id || one.title == task.name;
+        let mut found = document.tasks.iter().filter(names);
+        let one = found.next().filter(|_| found.next().is_none())?;
+        Some(one.planned(&task.id))
+    };
+    tasks.iter().filter_map(marks).collect()
 }

@@ -3,7 +3,7 @@
 //! A task is found by its words, wherever the lines went. Where two places could be meant, nothing
 //! is ticked: a box that stays open is seen, a wrong one is believed.
 
-use super::outline::{self, OutlineTask};
+use super::markdown::{self, BoxedTask};
 use super::prd;
 use crate::state::{PlanFile, PlanFormat, PlannedTask};
 
@@ -29,11 +29,11 @@ pub fn tick(text: &str, plan: &PlanFile, is_done: impl Fn(&str) -> bool) -> Tick
 }
 
 fn boxes(text: &str, plan: &PlanFile, done: &[&PlannedTask]) -> Ticks {
-    let outline = outline::read(text);
+    let document = markdown::read(text);
     let mut ticks = Ticks::default();
     let mut offsets = Vec::new();
     for planned in done {
-        match find(&outline.tasks, plan, planned) {
+        match find(&document.tasks, plan, planned) {
             Some(found) => offsets.extend(open_boxes(found, planned)),
             None => ticks.lost.push(planned.task.clone()),
         }
@@ -50,10 +50,10 @@ fn boxes(text: &str, plan: &PlanFile, done: &[&PlannedTask]) -> Ticks {
 /// The task in the text: the only one of its title, or of its title and section, or the same one of
 /// several that are all still there.
 fn find<'o, 'a>(
-    tasks: &'o [OutlineTask<'a>],
+    tasks: &'o [BoxedTask<'a>],
     plan: &PlanFile,
     planned: &PlannedTask,
-) -> Option<&'o OutlineTask<'a>> {
+) -> Option<&'o BoxedTask<'a>> {
     let titled: Vec<_> = tasks.iter().filter(|one| one.title == planned.title).collect();
     let alike = plan.tasks.iter().filter(|one| one.title == planned.title);
     if let ([only], 1) = (titled.as_slice(), alike.count()) {
@@ -70,7 +70,7 @@ fn find<'o, 'a>(
 
 /// The open boxes that the task had when its plan was read. The model did not mark
 /// a step that was added since, and of two equal steps it is unknown which is the old one.
-fn open_boxes(found: &OutlineTask<'_>, planned: &PlannedTask) -> Vec<usize> {
+fn open_boxes(found: &BoxedTask<'_>, planned: &PlannedTask) -> Vec<usize> {
     let known = |text: &str| planned.boxes.iter().filter(|one| *one == text).count();
     let there = |text: &str| found.boxes.iter().filter(|one| one.text == text).count();
     let open = found.boxes.iter().filter(|one| !one.checkbox.is_ticked);
