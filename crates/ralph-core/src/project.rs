@@ -10,22 +10,14 @@ pub mod project_facts;
 pub mod reader;
 pub mod settings;
 
-mod deno;
-mod dotnet;
-mod elixir;
+mod ecosystems;
 #[cfg(test)]
 mod fixture;
-mod go;
-mod jvm;
 mod node;
-mod php;
-mod python;
 pub(crate) mod recipes;
-mod ruby;
-mod rust;
-mod swift;
 
 use crate::state::Criterion;
+use ecosystems::ECOSYSTEMS;
 use reader::{Folder, ProjectReader};
 use std::collections::BTreeSet;
 
@@ -68,28 +60,13 @@ struct EcosystemCommands {
     check: Option<String>,
 }
 
-/// The ecosystems, in the order of their criteria.
-const ECOSYSTEMS: [fn(&RootFiles<'_>) -> EcosystemCommands; 11] = [
-    node::find,
-    deno::find,
-    rust::find,
-    python::find,
-    go::find,
-    jvm::find,
-    dotnet::find,
-    ruby::find,
-    php::find,
-    elixir::find,
-    swift::find,
-];
-
 /// The criteria that the project itself states: `AC-T`, `AC-T2` … for tests, `AC-L`, `AC-L2` … for
 /// type checks and lints. Empty if the files state none.
 pub fn criteria(reader: &dyn ProjectReader) -> Vec<Criterion> {
     let Folder { entries, is_cut } = reader.folder("".as_ref()).unwrap_or_default();
     let names = entries.into_iter().map(|entry| entry.name).collect();
     let files = RootFiles { reader, names, is_cut };
-    let found: Vec<EcosystemCommands> = ECOSYSTEMS.iter().map(|find| find(&files)).collect();
+    let found: Vec<EcosystemCommands> = ECOSYSTEMS.iter().map(|one| one.find(&files)).collect();
     let recipe = recipes::find(&files);
     let tests = or_else(found.iter().filter_map(|one| one.tests.clone()).collect(), recipe.tests);
     let checks = or_else(found.into_iter().filter_map(|one| one.check).collect(), recipe.check);
