@@ -1042,7 +1042,7 @@ fn a_typed_sentence_continues_its_session_with_new_feedback() {
     for words in [
         "Continue session ID with new feedback",
         "\"Continue session ID with new feedback\"",
-        "continue ID with the new feedback.",
+        "continue session `ID` with new feedback.",
     ] {
         let (mut play, id) = waiting();
         let typed = words.replace("ID", &id);

@@ -11,94 +11,33 @@ use super::state::MetadataStatus;
 pub struct Continued {
     /// The orchestration; `None` if the name is invalid.
     pub id: Option<OrchestrationId>,
-    /// True if the sentence mentions feedback.
+    /// True if the sentence ends with `with new feedback`.
     pub feedback: bool,
     /// True if the sentence contains more than that.
     pub more: bool,
 }
 
-/// Reads a sentence that continues an orchestration, in the words of the protocol or similar ones;
-/// `None` for any other text.
+/// Reads the protocol's sentence that continues an orchestration, whatever its letter case and
+/// punctuation; `None` for any other text.
 pub fn continued(text: &str) -> Option<Continued> {
-    const VERBS: [&str; 6] = ["continue", "resume", "proceed", "reopen", "restart", "iterate"];
-    const BEFORE: [&str; 13] = [
-        "with",
-        "on",
-        "the",
-        "my",
-        "this",
-        "our",
-        "ralph",
-        "ralph-v2",
-        "orchestrated",
-        "orchestration",
-        "session",
-        "id",
-        "session_id",
-    ];
-    const BEHIND: [&str; 24] = [
-        "with",
-        "using",
-        "from",
-        "on",
-        "for",
-        "and",
-        "the",
-        "my",
-        "our",
-        "this",
-        "some",
-        "new",
-        "latest",
-        "added",
-        "given",
-        "is",
-        "there",
-        "has",
-        "now",
-        "please",
-        "again",
-        "thanks",
-        "feedback",
-        "feedbacks",
-    ];
-    let text = text.trim();
     // Every prompt of the user passes through here.
     if text.len() > 400 {
         return None;
     }
-    let words: Vec<String> = text
-        .split_whitespace()
-        .map(|word| {
-            word.trim_matches(|it: char| !it.is_alphanumeric() && it != '/').to_ascii_lowercase()
-        })
-        .filter(|word| !word.is_empty())
-        .collect();
-    let mut words = words.iter().map(String::as_str).peekable();
-    words.next_if(|word| *word == "please");
-    match words.next()? {
-        "go" | "carry" => words.next_if_eq(&"on").map(|_| ())?,
-        verb if VERBS.contains(&verb) => {}
-        _ => return None,
-    }
-    let mut names_one = false;
-    while let Some(word) = words.next_if(|word| BEFORE.contains(word)) {
-        names_one |= matches!(word, "session" | "session_id" | "orchestration");
-    }
-    let name = words.next()?;
+    let bare = |word: &str| {
+        word.trim_matches(|it: char| !it.is_alphanumeric() && it != '/').to_ascii_lowercase()
+    };
+    let words: Vec<String> =
+        text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ["continue", "session", name, rest @ ..] = words.as_slice() else { return None };
     let name = name.rsplit("ralph-sessions/").next().unwrap_or(name).trim_matches('/');
     let id = OrchestrationId::parse(name).ok();
-    let looks_like_one = name.contains(|it: char| it.is_ascii_digit())
-        && name.chars().all(|it| it.is_ascii_digit() || "-_./:".contains(it));
-    if id.is_none() && !(names_one && looks_like_one) {
+    if id.is_none() && !name.starts_with(|it: char| it.is_ascii_digit()) {
         return None;
     }
-    let rest: Vec<&str> = words.collect();
-    Some(Continued {
-        id,
-        feedback: rest.iter().any(|word| word.starts_with("feedback")),
-        more: rest.iter().any(|word| !BEHIND.contains(word)),
-    })
+    let feedback = matches!(rest, ["with", "new", "feedback"]);
+    Some(Continued { id, feedback, more: !feedback && !rest.is_empty() })
 }
 
 /// The orchestration that is meant.
@@ -174,16 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_of_the_protocol_and_near_ones_continue_a_session() {
+    fn the_sentence_of_the_protocol_continues_a_session() {
         for text in [
             "Continue session 260131-120000 with new feedback",
             "\"Continue session 260131-120000 with new feedback\"",
-            "> continue session 260131-120000 with new feedback.",
-            "Please continue session `260131-120000` with the new feedback",
-            "Continue with session <260131-120000>, using my feedback!",
-            "Resume session .ralph-sessions/260131-120000/ with feedback",
-            "go on with 260131-120000 with new feedbacks",
-            "Continue the session 260131-120000: there is new feedback",
+            "> continue session `260131-120000` with new feedback.",
+            "Continue session .ralph-sessions/260131-120000/ with new feedback",
         ] {
             let said = continued(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(
@@ -200,6 +135,7 @@ mod tests {
             "",
             "Continue",
             "Continue with the feedback",
+            "Resume session 260131-120000 with new feedback",
             "Build a door",
             "Continue session handling with new feedback",
             "Continue the work on ticket 12",
