@@ -92,9 +92,11 @@ pub fn is_of(literal: &Literal, tests: &[String]) -> bool {
     tests.iter().any(|name| literal.test.contains(function(name)))
 }
 
-/// The function or title in the name of a failed test: `tests/test_a.py::test_b[1]`, `TestA/sub`, `mod::test`.
+/// The function or title in the name of a failed test: `tests/test_a.py::test_b[1]`, `TestA/sub`, `suite › title`.
 fn function(name: &str) -> &str {
-    let name = name.rsplit("::").next().unwrap_or(name);
+    let name = ["::", " › ", " > "]
+        .into_iter()
+        .fold(name, |name, by| name.rsplit(by).next().unwrap_or(name));
     let end = name.find(['[', '/']).filter(|end| *end > 0).unwrap_or(name.len());
     &name[..end]
 }

@@ -103,7 +103,7 @@ struct Form {
     has: &'static str,
 }
 
-const FORMS: [Form; 11] = [
+const FORMS: [Form; 12] = [
     // cargo test, deno
     Form { before: "test ", after: " ... FAILED", has: " ... FAILED" },
     Form { before: "", after: " ... FAILED", has: " ... FAILED" },
@@ -119,6 +119,8 @@ const FORMS: [Form; 11] = [
     Form { before: "× ", after: "\n", has: "" },
     Form { before: "✖ ", after: "\n", has: "" },
     Form { before: "✗ ", after: "\n", has: "" },
+    // jest, where it lists no tests
+    Form { before: "● ", after: "\n", has: "" },
     // bun
     Form { before: "(fail) ", after: " [", has: "" },
 ];
@@ -137,13 +139,20 @@ fn failed_test(line: &str) -> Option<&str> {
         is_number.then_some(name)
     };
     let nextest = || text.strip_prefix("FAIL [")?.split_once(") ").map(|(_, name)| name);
+    // `2/2 Test #2: limit ......***Failed    0.00 sec`
+    let ctest = || {
+        let (name, end) = text.split_once("Test #")?.1.split_once(": ")?.1.split_once("***")?;
+        let has_failed = ["Failed", "Timeout", "Exception"].iter().any(|it| end.starts_with(it));
+        has_failed.then(|| name.trim_end_matches('.'))
+    };
     let form = FORMS.iter().find_map(read);
-    let found = form.or_else(nextest).or_else(|| tap(text)).or_else(numbered)?;
+    let found = form.or_else(nextest).or_else(|| tap(text)).or_else(numbered).or_else(ctest)?;
     let found = without_time(found.trim());
     // Headings and counts, which some reporters print in the same form.
     let is_heading = found.ends_with("tests:")
         || found.starts_with(|first: char| first.is_ascii_digit()) && found.ends_with("failed");
-    (!is_heading && !matches!(found, "Failure:" | "Error:")).then(|| found.trim_end_matches(':'))
+    let is_other = matches!(found, "Failure:" | "Error:" | "Console" | "Test suite failed to run");
+    (!is_heading && !is_other).then(|| found.trim_end_matches(':'))
 }
 
 /// `not ok 2 - parses` of node, bats, mocha and vitest; a test that is skipped or still to be done
@@ -271,6 +280,7 @@ mod tests {
             ("cargo-test/fail", &["t::a"][..]),
             ("cargo-nextest/fail", &["empty t::a"]),
             ("jest/fail", &["a"]),
+            ("ctest/fail", &["a"]),
             ("vitest/fail", &["a"]),
             ("mocha/fail", &["a"]),
             ("node/fail", &["a"]),
@@ -287,6 +297,12 @@ mod tests {
         ] {
             check(name, tests);
         }
+    }
+
+    #[test]
+    fn jest_names_a_failure_also_where_it_lists_no_tests() {
+        let output = "  ● Console\n\n  ● Test suite failed to run\n\n  ● weeks › a Sunday\n\n    expect(1)\n";
+        assert_eq!(Failures::of(output).tests, ["weeks › a Sunday"]);
     }
 
     #[test]
