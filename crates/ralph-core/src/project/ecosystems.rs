@@ -164,7 +164,7 @@ impl Row {
         let first = |choices: &'static [Choice]| {
             choices.iter().find(|(all, _)| all.iter().all(holds)).map(|(_, text)| *text)
         };
-        if !self.manifests.iter().any(|name| is_there(&name)) {
+        if !self.manifests.iter().any(is_there) {
             return EcosystemCommands::default();
         }
         let with = first(self.with).unwrap_or_default();
