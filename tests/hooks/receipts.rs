@@ -237,10 +237,21 @@ fn one_long_task_with_real_edits_is_never_called_stalled() {
 
 #[test]
 fn a_check_that_rewrites_files_is_named_with_the_file() {
-    let world = World::looping("--ac \"gen=date +%N > gen.txt; test -s gen.txt\"");
+    let world = World::new();
+    world.write("gen.txt", "");
+    world.start("--ac \"gen=date +%N > gen.txt; test -s gen.txt\"");
     let reason = refused(&world, &world.stop(TOKEN));
     assert!(reason.contains("AC-1 changes gen.txt each time it runs"), "{reason}");
     assert!(reason.contains("receipt_ignore"), "{reason}");
+}
+
+#[test]
+fn a_report_that_a_command_makes_anew_each_time_is_no_change() {
+    let world = World::looping(
+        "--ac 'lint=test -f src/done.c' --ac \"covered=grep -q yes src/done.c && date +%N > coverage.txt\"",
+    );
+    world.write("src/done.c", "yes\n");
+    world.stop(TOKEN).ends("Ralph: done in ");
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Request<'_> {
                 None => self.once(
                     "unchanged",
                     UNCHANGED,
-                    "nothing was done: no file of the tree changed",
+                    "nothing was changed: no file of the tree changed since the start",
                 ),
             };
         }
@@ -469,7 +469,7 @@ mod tests {
         check_change(
             none.clone(),
             "refused: nothing was changed since the start, and the criteria pass as it is; do the work, or say why there is none",
-            "unverified: nothing was done: no file of the tree changed",
+            "unverified: nothing was changed: no file of the tree changed since the start",
         );
         let added = "unverified: only tests were added (3)";
         check_change(Change { tests: 3, added: 3, ..none.clone() }, added, added);

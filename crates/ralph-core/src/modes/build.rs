@@ -30,13 +30,15 @@ use std::collections::BTreeMap;
 pub const OWNER: &str = "ralph build";
 
 /// The commands of `ralph` that a round may call, whatever the permission mode asks about.
-pub const COMMANDS: [&str; 8] = [
+pub const COMMANDS: [&str; 10] = [
     "task done",
     "task fail",
     "task block",
     "task show",
     "task list",
     "verify",
+    "try",
+    "diff",
     "check",
     "blocked",
 ];

@@ -198,7 +198,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
             .map(|(one, standing)| {
                 json!({"id": one.id, "description": one.description, "state": standing.as_str(),
                     "verified": outcome.proof.proves(one), "receipt": one.receipt,
-                    "held_before": one.held_before})
+                    "observed": one.observed, "held_before": one.held_before})
             })
             .collect();
         screen::print_json(&json!({"schema_version": 1, "criteria": criteria,

@@ -319,7 +319,11 @@ impl Observer<'_, '_> {
             let changed = changed.filter(|(_, one)| one.harness_changed).take(3);
             let changed: Vec<String> =
                 changed.map(|(file, _)| file.path.display().to_string()).collect();
-            first.why = format!("{} ({} changed)", first.why, changed.join(", ")).trim().to_owned();
+            let changed = format!("{} changed", changed.join(", "));
+            first.why = match first.why.as_str() {
+                "" => changed,
+                error => format!("{error} ({changed})"),
+            };
         }
         // Without the tests of now nothing ran: the start had none.
         let ran_nothing = first.outcome == Outcome::Passed && first.tests_run == Some(0);

@@ -7,6 +7,7 @@ use crate::text::truncate::bounded;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The members of a document that Ralph reads.
@@ -18,6 +19,8 @@ struct Document<'a> {
     branch_name: String,
     #[serde(borrow, alias = "user_stories", alias = "stories")]
     user_stories: Option<&'a RawValue>,
+    /// Commands for the whole project, which some versions of the format have.
+    verification_commands: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize, Default)]
@@ -62,6 +65,11 @@ pub(super) fn plan(path: &str, text: &str) -> Result<ForeignPlan, Vec<Problem>> 
     let (document, mut stories) = read(text)?;
     stories.sort_by_key(|story| story.text.priority.unwrap_or(u64::MAX));
     let mut collected = Collected::default();
+    for (name, command) in &document.verification_commands {
+        if let Some(command) = command.as_str() {
+            collected.command(1, &format!("{name} passes: `{command}`"));
+        }
+    }
     for story in &stories {
         let task = story.task(&mut collected);
         collected.tasks.push(task);

@@ -8,6 +8,7 @@ use super::{
     VersionSeen,
 };
 use super::{history, of_refinement, spent, timeline, trouble};
+use crate::evidence::observed;
 use crate::evidence::receipt::ReceiptStatus;
 use crate::evidence::review;
 use crate::modes::refine::state::Refinement;
@@ -280,7 +281,7 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
                 Worth::Never => Tone::Quiet,
             },
             receipt: match (*looked, standing) {
-                (met, now) if met.is_met() && now.is_met() => receipt(criterion),
+                (met, now) if met.is_met() && now.is_met() => receipt(criterion, now),
                 (met, _) if met.is_met() => "passed when it was last run".to_owned(),
                 _ => words::line(&completion_feedback::why(criterion, standing, changed), LONG),
             },
@@ -313,7 +314,7 @@ fn tail(criterion: &Criterion) -> String {
 }
 
 /// A summary of a receipt that holds.
-fn receipt(criterion: &Criterion) -> String {
+fn receipt(criterion: &Criterion, standing: ReceiptStatus) -> String {
     let Some(receipt) = &criterion.receipt else { return String::new() };
     let mut parts = vec![match (&receipt.review, receipt.exit_code) {
         (Some(found), _) => review::reason(found),
@@ -323,7 +324,11 @@ fn receipt(criterion: &Criterion) -> String {
     parts.extend(receipt.tests_run.map(|n| counted(n as usize, "test", "tests")));
     parts.push(lasted(receipt.duration_ms));
     parts.push(format!("on tree {}", ralplan::short(&receipt.tree_after)));
-    if criterion.held_before {
+    if receipt.review.is_none() && criterion.observed.without.is_some() {
+        // What was observed, without the command and its count.
+        let sentence = observed::sentence(criterion, standing);
+        parts.extend(sentence.split("; ").skip(1).map(str::to_owned));
+    } else if criterion.held_before {
         parts.push("held before the work began".to_owned());
     }
     words::line(&parts.join(", "), LONG)
