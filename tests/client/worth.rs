@@ -330,7 +330,7 @@ fn a_run_that_renames_an_interface_is_judged_by_a_reviewer() {
     says(&run, &["AC-1: its tests changed, reviewed: ", "I have read it", proof]);
     let told = prompts(&stand_in, false);
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(told[1].contains("the tests of the start no longer build or run: "), "{}", told[1]);
+    assert!(told[1].contains("the tests of the start fail or no longer build: "), "{}", told[1]);
     let asked = prompts(&stand_in, true);
     assert_eq!(asked.len(), 1, "{asked:#?}");
     assert!(
