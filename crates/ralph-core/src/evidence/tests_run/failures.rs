@@ -151,7 +151,9 @@ fn failed_test(line: &str) -> Option<&str> {
     // Headings and counts, which some reporters print in the same form.
     let is_heading = found.ends_with("tests:")
         || found.starts_with(|first: char| first.is_ascii_digit()) && found.ends_with("failed");
-    let is_other = matches!(found, "Failure:" | "Error:" | "Console" | "Test suite failed to run");
+    let is_other = matches!(found, "Failure:" | "Error:" | "Console" | "Test suite failed to run")
+        // `● Multiple configurations found:`
+        || text.starts_with("● ") && found.ends_with(':');
     (!is_heading && !is_other).then(|| found.trim_end_matches(':'))
 }
 
@@ -301,7 +303,7 @@ mod tests {
 
     #[test]
     fn jest_names_a_failure_also_where_it_lists_no_tests() {
-        let output = "  ● Console\n\n  ● Test suite failed to run\n\n  ● weeks › a Sunday\n\n    expect(1)\n";
+        let output = "● Multiple configurations found:\n  ● Console\n\n  ● Test suite failed to run\n\n  ● weeks › a Sunday\n\n    expect(1)\n";
         assert_eq!(Failures::of(output).tests, ["weeks › a Sunday"]);
     }
 
