@@ -3,6 +3,7 @@
 //! Each observation is stored as soon as it is made, so an interrupted request keeps its results. What does not fit
 //! into the time of a request goes on at the next one.
 
+mod broken;
 mod start;
 
 pub(crate) use start::Start;
@@ -11,31 +12,24 @@ use super::round::VerifyRound;
 use super::{Pace, VerifyOrder, VerifyWork, Watcher};
 use anyhow::Result;
 use ralph_core::evidence::harness::{self, Parted, SeenFile};
-use ralph_core::evidence::literals::{self, Candidate, Literal};
 use ralph_core::evidence::observed::{self, Judged, RunFacts, WhatWasRead};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus, is_of_proof};
 use ralph_core::state::{Criterion, CriterionRunner, Observation, Observed, Outcome};
 use ralph_core::text::hex::sha256;
 use ralph_core::text::plural::counted;
-use ralph_io::git::checkpoint::{self, ChangedSince, FileKind};
+use ralph_io::git::checkpoint::{ChangedSince, FileKind};
 use ralph_io::process::clock;
 use ralph_io::process::command::{CommandEnd, CommandOrder};
 use ralph_io::process::elsewhere::{self, ElsewhereRun, OtherFile, OtherFiles, OtherForm, Way};
 use ralph_io::store::receipts;
 use start::NoStart;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Altered literals of one criterion: four or five see no more than three.
-const LITERALS: usize = 3;
-
-/// How often other literals are chosen because the command did not read the files of the first ones.
-const CHOICES: usize = 3;
 
 /// What is due for one criterion, by the name that the status line shows.
 const ORIGINAL: &str = "original tests";
@@ -376,154 +370,6 @@ impl Observer<'_, '_> {
         sha256(text)
     }
 
-    /// The present files, with expected literals changed.
-    fn broken(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
-        if !counts_tests(&subject.criterion) && !self.seems_to_test(subject) {
-            subject.seen.broken = None;
-            return Ok(true);
-        }
-        let key = subject.tree.clone();
-        if is_made(&subject.seen.broken, &key) {
-            return Ok(true);
-        }
-        let mut left = self.candidates(subject);
-        let runs = [&subject.seen.without, &subject.seen.original].into_iter().flatten();
-        let failing: Vec<String> = runs.flat_map(|run| run.failing.clone()).collect();
-        for _ in 0..CHOICES {
-            let altered = choose(&left, &failing);
-            if altered.is_empty() {
-                break;
-            }
-            let Some(run) = self.elsewhere(subject, BROKEN, &self.altered(&left, &altered))? else {
-                return Ok(false);
-            };
-            let unread: Vec<usize> = match &run.opened {
-                Some(opened) => {
-                    let files = altered.iter().map(|(at, _)| *at);
-                    // Read on other files and not here: the change keeps the command from it.
-                    files
-                        .filter(|at| !left[*at].is_read && !opened.contains(&left[*at].full))
-                        .collect()
-                }
-                None => Vec::new(),
-            };
-            if unread.len() == altered.len() {
-                left = left
-                    .into_iter()
-                    .enumerate()
-                    .filter(|(at, _)| !unread.contains(at))
-                    .map(|(_, one)| one)
-                    .collect();
-                continue;
-            }
-            let read: Vec<(usize, Literal)> =
-                altered.into_iter().filter(|(at, _)| !unread.contains(at)).collect();
-            let Some(found) = self.noticed(subject, &left, read, &failing, run)? else {
-                return Ok(false);
-            };
-            subject.seen.broken = Some(Observation { key, ..found });
-            return Ok(true);
-        }
-        let why = "no expected value was found in the tests that it reads".to_owned();
-        subject.seen.broken = Some(Observation { key, why, ..Observation::default() });
-        Ok(true)
-    }
-
-    /// True if a command that reports no tests now did so on other files, or is a test file that sees the change. A linter
-    /// reads tests, too, but it does not depend on the change.
-    fn seems_to_test(&self, subject: &Subject) -> bool {
-        let seen = &subject.seen;
-        let Some(without) = seen.without.as_ref().filter(|one| one.outcome == Outcome::Failed)
-        else {
-            return false;
-        };
-        let opened = |path: &String| {
-            let full = self.start.top.join(path);
-            subject.opened.as_ref().is_some_and(|opened| opened.contains(&full))
-        };
-        [Some(without), seen.original.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|run| run.tests_run.is_some())
-            || subject.named.iter().any(|path| harness::is_test_file(path) && opened(path))
-    }
-
-    /// Which of the changed literals the command noticed. If fewer tests failed than were broken, each runs alone.
-    fn noticed(
-        &mut self,
-        subject: &mut Subject,
-        files: &[TestText],
-        altered: Vec<(usize, Literal)>,
-        failing: &[String],
-        all: ElsewhereRun,
-    ) -> Result<Option<Observation>> {
-        let mut found = Observation {
-            outcome: Outcome::Failed,
-            duration_ms: millis(&all),
-            ..Observation::default()
-        };
-        let name = |(at, literal): &(usize, Literal)| {
-            format!("`{}` at {}:{}", literal.describe(), files[*at].path, literal.line)
-        };
-        let failed = match usize::try_from(all.run.tests.failed).unwrap_or(usize::MAX) {
-            0 => all.run.failing.len(),
-            counted => counted,
-        };
-        let has_failed = all.run.ended != CommandEnd::Exited(0);
-        if has_failed && failed >= altered.len() {
-            found.noticed = altered.iter().map(name).collect();
-            return Ok(Some(found));
-        }
-        if !matches!(all.run.ended, CommandEnd::Exited(_)) {
-            found.outcome = Outcome::Unknown;
-            found.why = how_it_ended(&all.run.ended);
-            return Ok(Some(found));
-        }
-        if all.opened.is_none() && !has_failed {
-            found.outcome = Outcome::Unknown;
-            found.why = "it is not known here which files the command reads".to_owned();
-            return Ok(Some(found));
-        }
-        for one in &altered {
-            let Some(run) =
-                self.elsewhere(subject, BROKEN, &self.altered(files, std::slice::from_ref(one)))?
-            else {
-                return Ok(None);
-            };
-            match run.run.ended {
-                CommandEnd::Exited(0) if altered.len() == 1 && has_failed => {
-                    found.outcome = Outcome::Flaky;
-                    return Ok(Some(found));
-                }
-                CommandEnd::Exited(0) => found.unnoticed.push(name(one)),
-                CommandEnd::Exited(_) if altered.len() == 1 && !has_failed => {
-                    found.outcome = Outcome::Flaky;
-                    return Ok(Some(found));
-                }
-                CommandEnd::Exited(_) => found.noticed.push(name(one)),
-                ended => {
-                    found.outcome = Outcome::Unknown;
-                    found.why = how_it_ended(&ended);
-                    return Ok(Some(found));
-                }
-            }
-        }
-        // A test that the runner skipped notices nothing.
-        let skipped = subject.criterion.receipt.as_ref().map_or(0, |receipt| receipt.tests_skipped);
-        let sees_change = |one: &&(usize, Literal)| literals::is_of(&one.1, failing);
-        let may_be_skipped = altered.iter().filter(|one| !sees_change(one)).map(name);
-        let may_be_skipped: Vec<String> = may_be_skipped.collect();
-        if !found.noticed.is_empty() && found.unnoticed.len() as u64 <= skipped {
-            found.unnoticed.retain(|one| !may_be_skipped.contains(one));
-        }
-        // The tests that see the change decide whether it is tested.
-        let seeing: Vec<String> = altered.iter().filter(sees_change).map(name).collect();
-        if !seeing.is_empty() && seeing.iter().all(|one| found.unnoticed.contains(one)) {
-            found.noticed.clear();
-        }
-        Ok(Some(found))
-    }
-
     /// Once in a copy without ignored files, as `[evidence] clean` asks.
     fn clean(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
         let Some(clean) = self.work.settings.evidence().clean else { return Ok(true) };
@@ -663,67 +509,6 @@ impl Observer<'_, '_> {
         OtherFiles { replaced, watched }
     }
 
-    fn altered(&self, files: &[TestText], altered: &[(usize, Literal)]) -> OtherFiles {
-        // From the end of a file, so that an earlier place in it stays.
-        let mut altered: Vec<&(usize, Literal)> = altered.iter().collect();
-        altered.sort_by_key(|(at, literal)| (*at, std::cmp::Reverse(literal.line)));
-        let mut texts: BTreeMap<usize, String> = BTreeMap::new();
-        for (at, literal) in altered {
-            let text = texts.entry(*at).or_insert_with(|| files[*at].text.clone());
-            *text = literal.alter(text);
-        }
-        let replaced = texts.into_iter().map(|(at, text)| OtherFile {
-            path: files[at].full.clone(),
-            form: OtherForm::File {
-                content: text.into_bytes(),
-                is_executable: files[at].is_executable,
-            },
-        });
-        OtherFiles { replaced: replaced.collect(), watched: Vec::new() }
-    }
-
-    /// The test files whose literals may be changed: changed ones first, and only those that the command was seen to
-    /// read, if that is known.
-    fn candidates(&self, subject: &Subject) -> Vec<TestText> {
-        let changed = self.start.files.iter().zip(&subject.parted);
-        let has_tests = |file: &ChangedSince| {
-            let text = file.now.as_ref().map(|form| String::from_utf8_lossy(&form.content));
-            text.is_some_and(|text| harness::has_tests_inside(&file.path.to_string_lossy(), &text))
-        };
-        let changed = changed.filter(|(file, one)| {
-            one.harness_changed && file.now.is_some() || one.code_changed && has_tests(file)
-        });
-        let changed = changed.map(|(file, _)| {
-            let start =
-                file.start.as_ref().and_then(|form| String::from_utf8(form.content.clone()).ok());
-            (file.path.to_string_lossy().into_owned(), start)
-        });
-        let changed: Vec<(String, Option<String>)> = changed.collect();
-        let others = self.start.tests().into_iter();
-        let others = others.filter(|path| changed.iter().all(|(known, _)| known != path));
-        let others: Vec<(String, Option<String>)> = others.map(|path| (path, None)).collect();
-        let all = changed.iter().cloned().chain(others);
-        let text = all.filter_map(|(path, start)| {
-            let full = self.start.top.join(&path);
-            // What is built is not read again while it is unchanged.
-            let is_read = subject.opened.as_ref().is_some_and(|opened| opened.contains(&full));
-            let form = checkpoint::present(&full).ok()?;
-            let text = String::from_utf8(form.content).ok()?;
-            // A file that did not change is compared with itself.
-            let is_changed = changed.iter().any(|(known, _)| *known == path);
-            let start = if is_changed { start } else { Some(text.clone()) };
-            Some(TestText {
-                path,
-                full,
-                text,
-                start,
-                is_executable: form.kind == FileKind::Executable,
-                is_read,
-            })
-        });
-        text.collect()
-    }
-
     fn elsewhere(
         &mut self,
         subject: &mut Subject,
@@ -856,17 +641,6 @@ impl Observer<'_, '_> {
 /// The exit code by which the clean copy says that it could not be made.
 const NOT_MADE: i32 = 125;
 
-/// A test file, as it is now.
-struct TestText {
-    path: String,
-    full: PathBuf,
-    text: String,
-    start: Option<String>,
-    is_executable: bool,
-    /// The command was seen to read it, in an earlier run.
-    is_read: bool,
-}
-
 fn what_was_read(run: &ElsewhereRun, files: &OtherFiles) -> WhatWasRead {
     let Some(opened) = &run.opened else { return WhatWasRead::TheChange };
     let is_opened = |one: &OtherFile| opened.contains(&one.path);
@@ -879,19 +653,6 @@ fn what_was_read(run: &ElsewhereRun, files: &OtherFiles) -> WhatWasRead {
         true if !files.watched.is_empty() && run.is_read_outside => WhatWasRead::Nothing,
         _ => WhatWasRead::Others,
     }
-}
-
-fn choose(files: &[TestText], failing: &[String]) -> Vec<(usize, Literal)> {
-    let candidates: Vec<Candidate<'_>> = files
-        .iter()
-        .map(|one| Candidate {
-            path: &one.path,
-            text: &one.text,
-            start: one.start.as_deref(),
-            is_read: one.is_read,
-        })
-        .collect();
-    literals::choose(&candidates, failing, LITERALS)
 }
 
 fn counts_tests(criterion: &Criterion) -> bool {
