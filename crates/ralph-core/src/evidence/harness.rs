@@ -197,14 +197,6 @@ pub fn may_be_result(path: &str) -> bool {
         && !words(name).iter().any(|word| judges(word))
 }
 
-/// True for a source of the product with tests in it that can be told from the rest.
-pub fn has_tests_inside(path: &str, text: &str) -> bool {
-    !is_test_file(path)
-        && (text.contains("import.meta.vitest")
-            || path.ends_with(".rs")
-                && rust::Halves::of(text).is_some_and(|halves| !halves.ranges().is_empty()))
-}
-
 /// The parts of a text in which assertions belong to tests: of a source with tests in it only
 /// these, else everything.
 pub fn test_regions(path: &str, text: &str) -> Vec<Range<usize>> {
@@ -215,6 +207,11 @@ pub fn test_regions(path: &str, text: &str) -> Vec<Range<usize>> {
         return all();
     }
     rust::Halves::of(text).map_or_else(all, |halves| halves.ranges())
+}
+
+/// True for a source of the product with tests in it that can be told from the rest.
+pub fn has_tests_inside(path: &str, text: &str) -> bool {
+    !is_test_file(path) && test_regions(path, text) != [0..text.len()]
 }
 
 /// Splits a name at separators and at capital letters, in lower case.

@@ -61,7 +61,7 @@ pub fn choose(files: &[Candidate<'_>], failing: &[String], most: usize) -> Vec<(
         let lines: Vec<&str> = file.text.lines().collect();
         let mut place = [0, 0];
         let mut found = find(file.path, file.text);
-        let has_one = |name: &&String| found.iter().any(|one| one.test.contains(function(name)));
+        let has_one = |name: &&String| found.iter().any(|one| is_named(&one.test, function(name)));
         let without: Vec<String> = failing.iter().filter(|name| !has_one(name)).cloned().collect();
         let by_helpers = by_helpers(file, &without);
         found.extend(by_helpers);
@@ -89,7 +89,16 @@ pub fn choose(files: &[Candidate<'_>], failing: &[String], most: usize) -> Vec<(
 
 /// True for a value in one of the tests of these names.
 pub fn is_of(literal: &Literal, tests: &[String]) -> bool {
-    tests.iter().any(|name| literal.test.contains(function(name)))
+    tests.iter().any(|name| is_named(&literal.test, function(name)))
+}
+
+/// True if a heading has this name as a whole: `adds` is not in `adds_up`.
+fn is_named(heading: &str, name: &str) -> bool {
+    let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    heading.match_indices(name).any(|(at, _)| {
+        let around = (heading[..at].chars().next_back(), heading[at + name.len()..].chars().next());
+        !name.is_empty() && !is_part(around.0) && !is_part(around.1)
+    })
 }
 
 /// The function or title in the name of a failed test: `tests/test_a.py::test_b[1]`, `TestA/sub`, `suite › title`.

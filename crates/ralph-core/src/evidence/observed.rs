@@ -153,6 +153,39 @@ fn quoted(run: &Observation) -> String {
     text
 }
 
+/// Why the original tests fail where no test is named: the error, and the changed files.
+pub fn without_a_name(error: &str, changed: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let changed = format!("{} changed", changed[..changed.len().min(SHOWN)].join(", "));
+    match error {
+        "" => changed,
+        error => format!("{error} ({changed})"),
+    }
+}
+
+/// What the runs with changed values show, once each was noticed or not: `seeing` are those in tests that fail without the
+/// change, and `skipped` is how many tests the runner skips.
+pub fn weigh_values(found: &mut Observation, seeing: &[String], skipped: u64) {
+    // A test that is skipped notices nothing.
+    if !found.noticed.is_empty() && found.unnoticed.len() as u64 <= skipped {
+        found.unnoticed.retain(|one| seeing.contains(one));
+    }
+    // The tests that see the change decide whether it is tested.
+    if !seeing.is_empty() && seeing.iter().all(|one| found.unnoticed.contains(one)) {
+        found.noticed.clear();
+    }
+}
+
+/// True if a command that reports no tests runs some all the same: it reported them on other files, or it is a test file
+/// that sees the change. A linter reads tests, too, but it does not depend on the change.
+pub fn seems_to_test(seen: &Observed, is_test_file: bool) -> bool {
+    let Some(without) = seen.without.as_ref().filter(|run| run.outcome == Outcome::Failed) else {
+        return false;
+    };
+    let mut runs = [Some(without), seen.original.as_ref()].into_iter().flatten();
+    is_test_file || runs.any(|run| run.tests_run.is_some())
+}
+
 /// What is wrong with a criterion that passes, or what it shows; after the criterion's name.
 pub fn why(criterion: &Criterion, standing: ReceiptStatus) -> String {
     let seen = &criterion.observed;
@@ -393,5 +426,57 @@ pub fn judge(run: &RunFacts<'_>, command: &str) -> Judged {
         0 => Judged::Passed,
         _ if run.tests_failed > 0 || !run.failing.is_empty() => Judged::Failed,
         _ => Judged::NeedsControl,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn weighed(
+        found: (&[&str], &[&str]),
+        seeing: &[&str],
+        skipped: u64,
+        expected: (&[&str], &[&str]),
+    ) {
+        let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let (noticed, unnoticed) = (all(found.0), all(found.1));
+        let mut found = Observation { noticed, unnoticed, ..Observation::default() };
+        weigh_values(&mut found, &all(seeing), skipped);
+        assert_eq!((found.noticed, found.unnoticed), (all(expected.0), all(expected.1)));
+    }
+
+    #[test]
+    fn tests_that_see_the_change_decide_and_as_many_values_as_tests_are_skipped_are_excused() {
+        weighed((&["a"], &["b"]), &[], 0, (&["a"], &["b"]));
+        weighed((&["a"], &["b"]), &[], 1, (&["a"], &[]));
+        weighed((&["a"], &["b", "c"]), &[], 1, (&["a"], &["b", "c"]));
+        weighed((&[], &["b"]), &[], 1, (&[], &["b"]));
+        weighed((&["a"], &["b"]), &["b"], 1, (&[], &["b"]));
+        weighed((&["a"], &["b"]), &["a", "b"], 0, (&["a"], &["b"]));
+    }
+
+    #[test]
+    fn original_tests_that_fail_without_a_name_are_told_by_the_changed_files() {
+        let files = ["a", "b", "c", "d"].map(str::to_owned);
+        assert_eq!(without_a_name("", &files[..1]), "a changed");
+        assert_eq!(without_a_name("error: x", &files), "error: x (a, b, c changed)");
+    }
+
+    #[test]
+    fn a_command_without_counts_tests_if_it_counted_elsewhere_or_is_a_test_that_sees_the_change() {
+        let run =
+            |outcome, tests_run| Some(Observation { outcome, tests_run, ..Observation::default() });
+        let seen = |without, original| Observed { without, original, ..Observed::default() };
+        assert!(!seems_to_test(&seen(None, None), true));
+        assert!(!seems_to_test(&seen(run(Outcome::Passed, None), None), true));
+        assert!(!seems_to_test(&seen(run(Outcome::Failed, None), None), false));
+        assert!(seems_to_test(&seen(run(Outcome::Failed, None), None), true));
+        assert!(seems_to_test(&seen(run(Outcome::Failed, Some(4)), None), false));
+        assert!(seems_to_test(
+            &seen(run(Outcome::Failed, None), run(Outcome::Failed, Some(4))),
+            false
+        ));
     }
 }

@@ -32,11 +32,15 @@ pub fn is_as_frozen(state: &LoopState) -> bool {
     state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(state))
 }
 
-/// True if a command names this test file without its path, as runners let one do: `--test weeks`, `tests.test_weeks`.
-pub fn names_test(command: &str, path: &str) -> bool {
-    let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
-    let mut words = command.split(|it: char| !it.is_alphanumeric() && !matches!(it, '_' | '-'));
-    !stem.is_empty() && words.any(|word| word == stem)
+/// True if a command names this file as a module: `tests.test_weeks` of Python, `--test weeks` of cargo. Another word may be
+/// the name of a program or of a recipe.
+pub fn names_module(command: &str, path: &str) -> bool {
+    let Some((module, extension)) = path.rsplit_once('.') else { return false };
+    let name = module.strip_prefix("tests/").filter(|_| extension == "rs");
+    let module = module.replace('/', ".");
+    let words: Vec<&str> = command.split([' ', '=', '\'', '"']).collect();
+    words.contains(&module.as_str()) && module.contains('.')
+        || name.is_some_and(|name| words.windows(2).any(|pair| pair == ["--test", name]))
 }
 
 /// The words of a command that may name files of the project, as paths relative to it. A word that names nothing is
@@ -128,14 +132,16 @@ mod tests {
 
     #[test]
     fn a_command_may_name_a_test_without_its_path() {
-        for (command, names) in [
-            ("python3 -m unittest tests.test_weeks", true),
-            ("cargo test --test test_weeks", true),
-            ("npx jest test_weeks", true),
-            ("pytest tests", false),
-            ("pytest -k weeks", false),
+        for (command, path, names) in [
+            ("python3 -m unittest tests.test_weeks", "tests/test_weeks.py", true),
+            ("cargo test --test weeks", "tests/weeks.rs", true),
+            ("cargo test --test=weeks", "tests/weeks.rs", true),
+            ("cargo test weeks", "tests/weeks.rs", false),
+            ("pytest tests", "tests/test_weeks.py", false),
+            ("npx jest", "jest.config.js", false),
+            ("npm test", "test/test.js", false),
         ] {
-            assert_eq!(names_test(command, "tests/test_weeks.py"), names, "{command}");
+            assert_eq!(names_module(command, path), names, "{command}: {path}");
         }
     }
 

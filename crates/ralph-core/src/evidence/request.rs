@@ -56,7 +56,7 @@ pub fn answer(state: &LoopState, proof: &Proof, is_last: bool) -> Answer {
         // Whatever is refused once is refused together.
         Ok(Some(mut soft)) => {
             if let Answer::Refused(other) = request.settled() {
-                other.about.into_iter().for_each(|about| soft.add(about, ""));
+                soft.about.extend(other.about);
                 soft.why = format!("{}; {}", other.why, soft.why);
             }
             Answer::Refused(soft)
@@ -223,7 +223,7 @@ pub fn judge(state: &mut LoopState, refused: &Refused, holds: bool, why: &str) {
 
 impl Refused {
     fn add(&mut self, about: String, why: &str) {
-        if !self.why.is_empty() && !why.is_empty() {
+        if !self.why.is_empty() {
             self.why.push_str("; ");
         }
         self.why.push_str(why);

@@ -182,18 +182,17 @@ impl Observer<'_, '_> {
     fn criterion(&mut self, criterion: Criterion, may_leave_out: bool) -> Result<()> {
         self.n_steps_done = 0;
         let named = self.start.named(&criterion);
-        let mut parted = self.start.part(&named, &self.work.state.tests_may_change);
-        for (file, one) in self.start.files.iter().zip(&mut parted) {
-            let path = file.path.to_string_lossy();
-            // Without it, the command would find nothing to run.
-            if file.start.is_none() && pinned::names_test(&criterion.verification_command, &path) {
-                one.original_tests = SeenFile::AsNow;
-            }
-        }
+        let parted = self.start.part(&named, &self.work.state.tests_may_change);
         let tree = self.work.trees.id_for(&criterion.paths);
         // Why nothing could be compared may be over by now.
         let is_compared = criterion.observed.not_compared.is_empty();
-        if criterion.observed.tree == tree && is_compared && !is_flaky(&criterion.observed) {
+        // The tree leaves out what commands make anew.
+        let is_whole = self.work.state.outputs.is_empty();
+        if criterion.observed.tree == tree
+            && is_compared
+            && is_whole
+            && !is_flaky(&criterion.observed)
+        {
             return Ok(());
         }
         let mut subject = Subject {
@@ -308,16 +307,8 @@ impl Observer<'_, '_> {
             return Ok(false);
         };
         let mut first = first;
-        if first.failing.is_empty() {
-            let changed = self.start.files.iter().zip(&subject.parted);
-            let changed = changed.filter(|(_, one)| one.harness_changed).take(3);
-            let changed: Vec<String> =
-                changed.map(|(file, _)| file.path.display().to_string()).collect();
-            let changed = format!("{} changed", changed.join(", "));
-            first.why = match first.why.as_str() {
-                "" => changed,
-                error => format!("{error} ({changed})"),
-            };
+        if first.outcome == Outcome::Failed && first.failing.is_empty() {
+            first.why = observed::without_a_name(&first.why, &self.changed_harness(subject));
         }
         // Without the tests of now nothing ran: the start had none.
         let ran_nothing = first.outcome == Outcome::Passed && first.tests_run == Some(0);
@@ -325,11 +316,21 @@ impl Observer<'_, '_> {
         Ok(true)
     }
 
+    /// The paths of the files that belong to the harness and changed.
+    fn changed_harness(&self, subject: &Subject) -> Vec<String> {
+        let changed = self.start.files.iter().zip(&subject.parted);
+        let changed = changed.filter(|(_, one)| one.harness_changed);
+        changed.map(|(file, _)| file.path.display().to_string()).collect()
+    }
+
     /// True if the command names a test file that the start did not have: it has no original form.
     fn names_an_added_test(&self, subject: &Subject) -> bool {
         let is_added = |file: &ChangedSince| {
             let path = file.path.to_string_lossy();
-            file.start.is_none() && subject.named.iter().any(|one| *one == path)
+            let command = &subject.criterion.verification_command;
+            file.start.is_none()
+                && (subject.named.iter().any(|one| *one == path)
+                    || pinned::names_module(command, &path))
         };
         self.start
             .files

@@ -228,6 +228,8 @@ fn a_test_that_fails_without_the_change_comes_before_all_others() {
     };
     assert_eq!(values(&[]), ["1"]);
     assert_eq!(values(&["TestB/sub"]), ["5", "1"]);
+    // Another test's name begins with it.
+    assert_eq!(values(&["Test"]), ["1"]);
     check(
         "tests/test_a.py",
         "def test_a(self):\n    self.assertSeconds('2h', 7200)\n    self.assertTrue(f(1), 'is 1')\n",

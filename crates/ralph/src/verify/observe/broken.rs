@@ -4,6 +4,7 @@ use super::{BROKEN, Observer, Subject, counts_tests, how_it_ended, is_made, mill
 use anyhow::Result;
 use ralph_core::evidence::harness;
 use ralph_core::evidence::literals::{self, Candidate, Literal};
+use ralph_core::evidence::observed;
 use ralph_core::state::{Observation, Outcome};
 use ralph_io::git::checkpoint::{self, ChangedSince, FileKind};
 use ralph_io::process::command::CommandEnd;
@@ -20,7 +21,8 @@ const CHOICES: usize = 3;
 impl Observer<'_, '_> {
     /// The present files, with expected literals changed.
     pub(super) fn broken(&mut self, subject: &mut Subject, _: bool) -> Result<bool> {
-        if !counts_tests(&subject.criterion) && !self.seems_to_test(subject) {
+        let counts = counts_tests(&subject.criterion);
+        if !counts && !observed::seems_to_test(&subject.seen, self.is_test_file(subject)) {
             subject.seen.broken = None;
             return Ok(true);
         }
@@ -71,23 +73,13 @@ impl Observer<'_, '_> {
         Ok(true)
     }
 
-    /// True if a command that reports no tests now did so on other files, or is a test file that sees the change. A linter
-    /// reads tests, too, but it does not depend on the change.
-    fn seems_to_test(&self, subject: &Subject) -> bool {
-        let seen = &subject.seen;
-        let Some(without) = seen.without.as_ref().filter(|one| one.outcome == Outcome::Failed)
-        else {
-            return false;
-        };
-        let opened = |path: &String| {
+    /// True if the command names a test file, and was seen to open it.
+    fn is_test_file(&self, subject: &Subject) -> bool {
+        let is_opened = |path: &String| {
             let full = self.start.top.join(path);
             subject.opened.as_ref().is_some_and(|opened| opened.contains(&full))
         };
-        [Some(without), seen.original.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|run| run.tests_run.is_some())
-            || subject.named.iter().any(|path| harness::is_test_file(path) && opened(path))
+        subject.named.iter().any(|path| harness::is_test_file(path) && is_opened(path))
     }
 
     /// Which of the changed literals the command noticed. If fewer tests failed than were broken, each runs alone.
@@ -150,19 +142,9 @@ impl Observer<'_, '_> {
                 }
             }
         }
-        // A test that the runner skipped notices nothing.
         let skipped = subject.criterion.receipt.as_ref().map_or(0, |receipt| receipt.tests_skipped);
-        let sees_change = |one: &&(usize, Literal)| literals::is_of(&one.1, failing);
-        let may_be_skipped = altered.iter().filter(|one| !sees_change(one)).map(name);
-        let may_be_skipped: Vec<String> = may_be_skipped.collect();
-        if !found.noticed.is_empty() && found.unnoticed.len() as u64 <= skipped {
-            found.unnoticed.retain(|one| !may_be_skipped.contains(one));
-        }
-        // The tests that see the change decide whether it is tested.
-        let seeing: Vec<String> = altered.iter().filter(sees_change).map(name).collect();
-        if !seeing.is_empty() && seeing.iter().all(|one| found.unnoticed.contains(one)) {
-            found.noticed.clear();
-        }
+        let seeing = altered.iter().filter(|one| literals::is_of(&one.1, failing)).map(name);
+        observed::weigh_values(&mut found, &seeing.collect::<Vec<_>>(), skipped);
         Ok(Some(found))
     }
 
