@@ -254,6 +254,21 @@ fn a_report_that_a_command_makes_anew_each_time_is_no_change() {
     world.stop(TOKEN).ends("Ralph: done in ");
 }
 
+/// The report leaves no receipt stale, so no receipt counts without a run.
+#[test]
+fn with_a_report_that_is_made_anew_every_criterion_runs_at_each_request() {
+    let world = World::looping(
+        "--ac 'good=! grep -q bad report.txt' --ac \"made=date +%N > report.txt; test -d src\"",
+    );
+    world.write("src/done.c", "yes\n");
+    let reason = refused(&world, &world.stop(TOKEN));
+    assert!(reason.contains("without your change"), "{reason}");
+    world.write("report.txt", "bad\n");
+    world.tool("Write", json!({"file_path": world.project().join("report.txt")}));
+    let reason = refused(&world, &world.stop(TOKEN));
+    assert!(reason.contains("AC-1 failed"), "{reason}");
+}
+
 #[test]
 fn a_check_that_writes_the_same_each_time_is_a_fixed_point_and_holds() {
     let world = World::looping("--ac \"fmt=grep -q yes src/done.c && echo x > gen.txt\"");

@@ -136,16 +136,9 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
 /// # Errors
 /// When the tree cannot be read.
 pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
-    let ignore = ignored(state);
+    let ignore = Settings::ignored(state);
     let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
     Ok(Proof { change: state.change.clone(), ..proof(&trees, state) })
-}
-
-/// What makes no receipt stale: the user's patterns, and what commands write anew each time.
-fn ignored(state: &LoopState) -> Vec<String> {
-    let mut patterns = Settings::of(state).receipt_ignore.unwrap_or_default();
-    patterns.extend(state.outputs.iter().map(|path| format!("/{path}")));
-    patterns
 }
 
 fn proof(trees: &Trees, state: &LoopState) -> Proof {
@@ -195,7 +188,7 @@ impl<'a> VerifyWork<'a> {
         }
         let settings = Settings::of(&state);
         let root = PathBuf::from(&state.project_root);
-        let ignore = ignored(&state);
+        let ignore = Settings::ignored(&state);
         let trees = Trees::look(&root, order.file.folder(), ignore)?;
         let ralph = programs::running()?;
         let outputs = receipts::outputs(order.file.folder())?;
@@ -221,11 +214,12 @@ impl<'a> VerifyWork<'a> {
 
     /// The criteria to run in this round. The tree was read after the last command.
     fn todo(&self, order: &VerifyOrder<'_>, round: usize) -> Vec<Criterion> {
-        // What files outside of the tree make of a criterion can change with each request.
+        // What files outside of the tree, or left out of it, make of a criterion can change with each request.
         let is_unchanged = self.state.change.as_ref().is_some_and(Change::is_empty);
+        let is_partial = !self.state.outputs.is_empty();
         let runs_all = round == 0
             && order.which == CriteriaChoice::WithoutProof
-            && (self.trees.rules_changed() || order.observes && is_unchanged);
+            && (self.trees.rules_changed() || is_partial || order.observes && is_unchanged);
         let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
         let is_due = |one: &&Criterion| {
             (round == 0 && order.which == CriteriaChoice::Named)

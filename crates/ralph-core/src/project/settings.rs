@@ -266,6 +266,13 @@ impl Settings {
         serde_json::from_value(state.settings.clone()).unwrap_or_default()
     }
 
+    /// Patterns of what makes no receipt of a loop stale and is no change: the user's own, and what commands make anew.
+    pub fn ignored(state: &LoopState) -> Vec<String> {
+        let mut patterns = Settings::of(state).receipt_ignore.unwrap_or_default();
+        patterns.extend(state.outputs.iter().map(|path| format!("/{path}")));
+        patterns
+    }
+
     /// How long a request for completion may run criteria. Never longer than the stop hook may run.
     pub fn to_settle(&self) -> Duration {
         Duration::from_secs(self.verify_seconds.unwrap_or(570).clamp(1, 570))

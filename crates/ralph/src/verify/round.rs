@@ -5,13 +5,13 @@ use super::{Pace, VerifyWork, Watcher};
 use anyhow::Result;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::evidence::tests_run::TestsRun;
+use ralph_core::project::settings::Settings;
 use ralph_core::shell::vacuous;
 use ralph_core::state::{Bounds, Criterion, Receipt};
-use ralph_io::git::checkpoint;
 use ralph_io::git::tree_id::Listing;
 use ralph_io::process::clock;
 use ralph_io::process::command::{self, CommandEnd, CommandRun};
-use ralph_io::store::{checks, receipts};
+use ralph_io::store::receipts;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
@@ -97,7 +97,7 @@ impl VerifyRound<'_, '_> {
             && self.are_outputs(&measured.rewrote)
         {
             self.work.update(|state| state.outputs.extend(measured.rewrote))?;
-            self.work.trees.ignore(super::ignored(&self.work.state))?;
+            self.work.trees.ignore(Settings::ignored(&self.work.state))?;
             let Some(third) = self.measure(criterion)? else { return Ok(()) };
             measured = third;
         }
@@ -107,10 +107,7 @@ impl VerifyRound<'_, '_> {
     /// True if the start had none of these files: what a command makes and remakes is its report, such as `coverage/`.
     fn are_outputs(&self, paths: &[String]) -> bool {
         const MOST: usize = 2_000;
-        let Some(start) = checks::start_of(self.work.file.folder()) else { return false };
-        let before = checkpoint::files_of(&start.root, &start.tree).ok();
-        paths.len() <= MOST
-            && before.is_some_and(|before| paths.iter().all(|path| !before.contains(path)))
+        self.work.state.outputs.len() + paths.len() <= MOST && self.work.trees.are_new(paths)
     }
 
     fn measure(&mut self, criterion: &Criterion) -> Result<Option<MeasuredRun>> {

@@ -42,7 +42,7 @@ pub(crate) fn changed_since_start(loop_folder: &Path, state: &LoopState) -> Vec<
 /// # Errors
 /// If they cannot be listed.
 pub(crate) fn tree_now(state: &LoopState) -> Result<Listing> {
-    let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
+    let ignore = Settings::ignored(state);
     tree_id::listing(&TreeScope {
         project_root: Path::new(&state.project_root),
         ignore: &ignore,

@@ -60,6 +60,11 @@ impl Trees {
         self.begun.as_ref().is_none_or(changed)
     }
 
+    /// True if the tree of the start had none of these files.
+    pub(super) fn are_new(&self, paths: &[String]) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.has_none_of(paths))
+    }
+
     /// Leaves out what these patterns name from now on.
     pub(super) fn ignore(&mut self, patterns: Vec<String>) -> Result<()> {
         self.ignore = patterns;

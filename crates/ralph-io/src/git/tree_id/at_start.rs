@@ -9,6 +9,7 @@ use crate::{git, git::repository, project::trusted_read, store::atomic};
 use anyhow::Result;
 use ralph_core::text::hex::hex;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -54,6 +55,12 @@ pub fn load(path: &Path) -> Option<TreeAtStart> {
 }
 
 impl TreeAtStart {
+    /// True if the tree had none of these files.
+    pub fn has_none_of(&self, paths: &[String]) -> bool {
+        let paths: BTreeSet<&[u8]> = paths.iter().map(String::as_bytes).collect();
+        self.names.split(|byte| *byte == 0).all(|name| !paths.contains(name))
+    }
+
     /// True if the ignore rules differ from those at the start.
     ///
     /// # Errors

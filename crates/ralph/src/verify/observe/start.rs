@@ -52,7 +52,7 @@ impl Start {
         let read = || -> Result<Start> {
             let mut files = checkpoint::changed_since_start(&start.root, &start.tree)?;
             // What makes no receipt stale is no change either.
-            let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
+            let ignore = Settings::ignored(state);
             files.retain(|file| !matches_any(&ignore, file));
             let before = checkpoint::files_of(&start.root, &start.tree)?;
             let mut now = before.clone();
