@@ -211,7 +211,7 @@ pub fn test_regions(path: &str, text: &str) -> Vec<Range<usize>> {
 
 /// True for a source of the product with tests in it that can be told from the rest.
 pub fn has_tests_inside(path: &str, text: &str) -> bool {
-    !is_test_file(path) && test_regions(path, text) != [0..text.len()]
+    !is_test_file(path) && test_regions(path, text) != std::slice::from_ref(&(0..text.len()))
 }
 
 /// Splits a name at separators and at capital letters, in lower case.

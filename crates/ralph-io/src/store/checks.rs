@@ -19,7 +19,7 @@ pub use later::{
     LaterFile, LaterFiles, add_later, add_unseen, become_runner, beside, has_later, hold_back,
     may_run, renew, settle, take_later,
 };
-pub use of_loop::{LoopBaseline, note_start, note_start_at, start_of};
+pub use of_loop::{LoopBaseline, forget_start_at, note_start, note_start_at, start_of};
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::store::home::Home;

@@ -13,6 +13,7 @@ pub(crate) use begin::{
     ReadyRun, RunOptions, alone, announcement, ask_for_review, needs, nobody_works, note_start,
     show_first, take_up,
 };
+pub(in crate::runs) use settle::settled;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};

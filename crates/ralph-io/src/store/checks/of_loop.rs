@@ -4,6 +4,8 @@ use super::Surroundings;
 use crate::{git::checkpoint, process::clock, store::document::Document};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The project as it was when the loop started.
@@ -30,13 +32,19 @@ pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     start(of_loop).write(&LoopBaseline { root, tree, commit })
 }
 
-/// Records that the loop starts from a commit of a work tree.
+/// Makes the folder of a loop that starts from a commit of a work tree, and records that.
 ///
 /// # Errors
 /// As for [`note_start`].
 pub fn note_start_at(of_loop: &Path, top: &Path, commit: &str) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(of_loop)?;
     let tree = checkpoint::tree_of(top, commit)?;
     start(of_loop).write(&LoopBaseline { root: top.to_owned(), tree, commit: commit.to_owned() })
+}
+
+/// Removes the folder of such a loop. What a full disk or a foreign user leaves of it goes with the loop around it.
+pub fn forget_start_at(of_loop: &Path) {
+    let _ = std::fs::remove_dir_all(of_loop);
 }
 
 /// Reads the recorded tree; `None` if there is none.

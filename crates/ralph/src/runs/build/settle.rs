@@ -25,6 +25,7 @@ use ralph_core::text::truncate::bounded;
 use ralph_hooks::delegate::{self, Request};
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::InterruptRequest;
+use ralph_io::store::loop_file::LoopFile;
 use serde_json::json;
 
 /// What follows a run of the criteria.
@@ -163,44 +164,32 @@ impl Builder<'_> {
             proof = again;
         }
         let is_last = self.order.rounds > 0 && self.number >= self.order.rounds;
-        loop {
-            let settled = self.order.file.update(|state| {
-                let may_judge = Settings::of(state).review().may_judge();
-                let at = SettleAt { now: clock::now(), is_first, is_last, may_judge };
-                (rules::settle(state, &proof, at), state.clone())
-            });
-            let (settlement, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
-            match settlement {
-                Settlement::Over => {
-                    engine::put_away(self.runner.here, self.order.file, &state)?;
-                    return Ok(Settled::Over);
-                }
-                Settlement::Open => return Ok(Settled::Open),
-                Settlement::AskUser(why) => {
-                    let end = RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No);
-                    return Ok(Settled::Rest(end));
-                }
-                Settlement::Judge(refused) => {
-                    if let Some(end) = self.judge(&state, &refused)? {
-                        return Ok(Settled::Rest(end));
-                    }
-                }
+        let judge = |state: &LoopState, refused: &Refused| self.judge(state, refused);
+        let (settlement, state) = settled(self.order.file, &proof, (is_first, is_last), judge)?;
+        Ok(match settlement {
+            Settlement::Over => {
+                engine::put_away(self.runner.here, self.order.file, &state)?;
+                Settled::Over
             }
-        }
+            Settlement::Open => Settled::Open,
+            Settlement::AskUser(why) => {
+                Settled::Rest(RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No))
+            }
+            Settlement::Judge(_) => Settled::Rest(interrupted()),
+        })
     }
 
-    /// Has a reviewer judge what Ralph would refuse. Returns the end of the run if there is no verdict.
-    fn judge(&self, state: &LoopState, refused: &Refused) -> Result<Option<BuildEnd>> {
+    /// Has a reviewer judge what Ralph would refuse. `None` if the user has ended the run meanwhile.
+    fn judge(&self, state: &LoopState, refused: &Refused) -> Option<(bool, String)> {
         self.runner.screen.tell(&visible(&format!("a reviewer judges: {}", refused.why)));
-        let (file, interrupts) = (self.order.file, self.runner.interrupts);
-        let (holds, why) = judge::decide(file, state, interrupts, refused);
+        let interrupts = self.runner.interrupts;
+        let (holds, why) = judge::decide(self.order.file, state, interrupts, refused);
         if interrupts.asked() != InterruptRequest::Nothing {
-            return Ok(Some(interrupted()));
+            return None;
         }
         let word = if holds { "the task needs it" } else { "the task does not need it" };
         self.runner.screen.tell(&visible(&format!("the reviewer: {word}: {why}")));
-        file.update(|state| request::judge(state, refused, holds, &why)).map_err(bad_state)?;
-        Ok(None)
+        Some((holds, why))
     }
 
     /// Has the changes reviewed. `None` if nothing that it found is in the way of the end.
@@ -264,6 +253,27 @@ impl Builder<'_> {
         let Some(state) = counted.map_err(bad_state)? else { return Ok(String::new()) };
         engine::put_away(self.runner.here, self.order.file, &state)?;
         Ok(holding(&state))
+    }
+}
+
+/// Settles a loop whose criteria have run, once a reviewer has judged what would be refused. If there is no verdict, the
+/// settlement is to have it judged.
+pub(in crate::runs) fn settled(
+    file: &LoopFile,
+    proof: &Proof,
+    (is_first, is_last): (bool, bool),
+    judge: impl Fn(&LoopState, &Refused) -> Option<(bool, String)>,
+) -> Result<(Settlement, LoopState)> {
+    loop {
+        let settled = file.update(|state| {
+            let may_judge = Settings::of(state).review().may_judge();
+            let at = SettleAt { now: clock::now(), is_first, is_last, may_judge };
+            (rules::settle(state, proof, at), state.clone())
+        });
+        let (settlement, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
+        let Settlement::Judge(refused) = &settlement else { return Ok((settlement, state)) };
+        let Some((holds, why)) = judge(&state, refused) else { return Ok((settlement, state)) };
+        file.update(|state| request::judge(state, refused, holds, &why)).map_err(bad_state)?;
     }
 }
 

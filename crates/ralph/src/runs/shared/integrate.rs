@@ -5,13 +5,14 @@
 use crate::command::exit::{Exit, bad_state};
 use crate::parallel::criteria::Criteria;
 use crate::parallel::{OTHERS_TURN, bench};
+use crate::runs::build::settled;
 use crate::runs::worker::RoundMessage;
 use crate::verify::{self, CriteriaChoice, Pace, VerifyOrder, Watcher, judge};
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::ReceiptStatus;
-use ralph_core::evidence::request;
-use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
+use ralph_core::evidence::request::Refused;
+use ralph_core::modes::build::Settlement;
 use ralph_core::modes::parallel::merge::is_needed;
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, CriterionRunner, LoopState};
@@ -31,8 +32,6 @@ use ralph_io::store::checks;
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
 use serde::{Deserialize, Serialize};
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub(super) const COMMAND: &str = "integrate";
@@ -173,10 +172,10 @@ impl Integration<'_> {
         }
         let is_last = self.order.n_open == 0 && self.order.finishes.is_empty();
         let end = match is_last && after.iter().all(|one| one.holds) {
+            // No worker follows that could hear a refusal.
             true => match self.ask(true)? {
                 MergeAnswer::End(end) => Some(end),
-                MergeAnswer::Refused(_) => None,
-                MergeAnswer::User(why) => {
+                MergeAnswer::Refused(why) | MergeAnswer::User(why) => {
                     stuck(format!("leaves a question: {why}"))?;
                     return Ok(None);
                 }
@@ -287,7 +286,6 @@ impl Integration<'_> {
     fn ask(&mut self, is_last: bool) -> Result<MergeAnswer> {
         let top = self.bench.folder().to_owned();
         let folder = self.file.folder().join("merged");
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         checks::note_start_at(&folder, &top, self.order.start.as_str())?;
         let mut state = self.file.read()?.context("the loop is gone")?.state;
         state.project_root = top.join(&self.below).to_string_lossy().into_owned();
@@ -319,36 +317,27 @@ impl Integration<'_> {
         // The ledger keeps the work.
         let kept = outcome.state.checkpoint.filter(|green| !green.reference.is_empty());
         kept.map_or(Ok(()), |green| checkpoint::forget(&top, &green.reference))?;
-        let interrupts = Interrupts::catch()?;
-        let may_judge = settings.review().may_judge();
-        let asked = loop {
-            let at = SettleAt { now: clock::now(), is_first: false, is_last, may_judge };
-            let settled = file.update(|state| (rules::settle(state, &proof, at), state.clone()))?;
-            let (settlement, settled) = settled.context("the loop of the merge is gone")?;
-            state = settled;
-            match settlement {
-                Settlement::Over => {
-                    let ending = state.ending.clone().context("no ending was recorded")?;
-                    let parts = [messages::shown(&state), messages::warnings(&state)];
-                    let parts = parts.into_iter().filter(|part| !part.is_empty());
-                    let parts: Vec<String> = [ending.detail].into_iter().chain(parts).collect();
-                    let reason = Text::new(&parts.join(". "));
-                    break MergeAnswer::End(End { ending: ending.kind, reason });
-                }
-                Settlement::Open => {
-                    let why = Some(state.refused.as_str()).filter(|why| !why.is_empty());
-                    break MergeAnswer::Refused(
-                        why.unwrap_or("the criteria do not hold").to_owned(),
-                    );
-                }
-                Settlement::AskUser(why) => {
-                    let next = "then type `ralph resume --shared`";
-                    break MergeAnswer::User(format!("{why}, {next}"));
-                }
-                Settlement::Judge(refused) => {
-                    let (holds, why) = judge::decide(&file, &state, &interrupts, &refused);
-                    file.update(|state| request::judge(state, &refused, holds, &why))?;
-                }
+        // Until a reviewer reads, a signal ends this process.
+        let judge = |state: &LoopState, refused: &Refused| {
+            let interrupts = Interrupts::catch().ok()?;
+            Some(judge::decide(&file, state, &interrupts, refused))
+        };
+        let (settlement, state) = settled(&file, &proof, (false, is_last), judge)?;
+        let asked = match settlement {
+            Settlement::Over => {
+                let ending = state.ending.clone().context("no ending was recorded")?;
+                let parts = [messages::shown(&state), messages::warnings(&state)];
+                let parts = parts.into_iter().filter(|part| !part.is_empty());
+                let parts: Vec<String> = [ending.detail].into_iter().chain(parts).collect();
+                let reason = Text::new(&parts.join(". "));
+                MergeAnswer::End(End { ending: ending.kind, reason })
+            }
+            Settlement::AskUser(why) => {
+                MergeAnswer::User(format!("{why}, then type `ralph resume --shared`"))
+            }
+            Settlement::Open | Settlement::Judge(_) => {
+                let why = Some(state.refused.as_str()).filter(|why| !why.is_empty());
+                MergeAnswer::Refused(why.unwrap_or("the criteria do not hold").to_owned())
             }
         };
         if !matches!(asked, MergeAnswer::End(_)) {
@@ -364,6 +353,7 @@ impl Integration<'_> {
                 }
             })?;
         }
+        checks::forget_start_at(&folder);
         Ok(asked)
     }
 
