@@ -4,12 +4,14 @@
 //! event starts its hook twice, as it does for a person.
 
 use ralph_test_support::fake_api::{Gate, Script, ScriptedTurn, StandIn};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::Test;
 use crate::kept::{
-    TOKEN, continuations, installed, new_file, positions, session_entries, the_ended, the_live,
-    token_after, what_hooks_said, works,
+    TOKEN, continuations, installed, new_file, positions, session_entries, the_archived, the_ended,
+    the_live, token_after, what_hooks_said, works,
 };
 use crate::support::PATIENCE;
 
@@ -23,6 +25,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_session_beside_a_loop_in_the_same_repository_ends_at_its_first_stop,
     a_loop_goes_on_after_the_shell_has_moved_into_a_folder,
     a_loop_that_ran_out_of_turns_goes_on_by_itself_when_it_is_resumed,
+    a_state_of_the_pattern_is_taken_over_in_place_by_a_typed_ralph,
 ];
 
 fn a_typed_command_starts_a_loop_that_goes_on_exactly_as_often_as_it_may() {
@@ -172,4 +175,39 @@ fn a_loop_that_ran_out_of_turns_goes_on_by_itself_when_it_is_resumed() {
     assert!(first.contains("Goal: Tidy the attic"), "{first}");
     assert_eq!(continuations(&requests), ["2/9"]);
     assert_eq!(the_ended(&world).ending(), "complete_unverified at 2/9");
+}
+
+fn a_state_of_the_pattern_is_taken_over_in_place_by_a_typed_ralph() {
+    let world = installed();
+    let state = json!({
+        "session_id": "5d41402abc4b2a76b9719d911017c592", "phase": "implementation",
+        "max_iterations": 25, "iteration": 0, "created_at": "2026-01-02T03:04:05Z",
+        "acceptance_criteria": [{"id": "AC-1", "description": "The door", "verified": false,
+            "verification_command": "test -f door.txt"}],
+        "task_graph": [{"id": "T-1", "name": "The door", "deps": [], "status": "completed",
+            "completion_condition": "it opens", "files": ["door.txt"]}],
+        "context_report": "", "stall_hashes": [], "completion_token": TOKEN, "errors": [],
+    });
+    let old = |name: &str, text: &str| {
+        let path = world.home().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path
+    };
+    let path = old("ralph_state.json", &state.to_string());
+    let manifest = old("ralph_session_manifest", &format!("{}\n", path.display()));
+    let script = Script::new().turns([
+        ScriptedTurn::text(TOKEN),
+        ScriptedTurn::bash("touch door.txt"),
+        ScriptedTurn::text(TOKEN),
+    ]);
+    let stand_in = StandIn::start(script).unwrap();
+    let client = world.client(&stand_in).env("RALPH_MANIFEST", manifest.to_str().unwrap());
+    let run = client.prompt("/ralph");
+    let kept = the_archived(&world);
+    assert_eq!(kept.state["ending"]["kind"], "complete", "{}", kept.state);
+    assert_eq!(kept.state["session_id"], run.session_id());
+    let requests = stand_in.requests();
+    assert!(requests[0].news().contains(&kept.started_line()), "{}", requests[0].news());
+    assert!(requests[1].news().contains("AC-1"), "{}", requests[1].news());
 }

@@ -15,12 +15,17 @@ fn write_private(path: &Path, text: &str) {
 
 /// A session whose state was written by the Ralph Pattern, with these criteria; and its state.
 fn found(criteria: Value) -> (World, PathBuf) {
+    found_for("session-1", criteria)
+}
+
+/// The same, whatever session the state names.
+fn found_for(session: &str, criteria: Value) -> (World, PathBuf) {
     let mut world = World::new();
     let folder = world.root().join("home/old");
     fs::create_dir(&folder).unwrap();
     let (manifest, state) = (folder.join("manifest"), folder.join("ralph_state.json"));
     let text = json!({
-        "session_id": "session-1", "phase": "implementation", "mode": "loop", "max_iterations": 2,
+        "session_id": session, "phase": "implementation", "mode": "loop", "max_iterations": 2,
         "iteration": 0, "created_at": "2026-01-02T03:04:05Z", "acceptance_criteria": criteria,
         "task_graph": [{"id": "T-1", "name": "The door", "deps": [], "status": "completed",
             "completion_condition": "", "files": []}],
@@ -127,6 +132,66 @@ fn a_state_that_names_no_project_and_no_loop_gets_both_and_every_message_names_i
     assert!(said.contains("stopped at the limit of 2 iterations"), "{said}");
     let shown = world.elsewhere(&["status", "--loop", &named]);
     assert!(shown.success && shown.text.contains(&named), "{shown:?}");
+}
+
+const HASH: &str = "5d41402abc4b2a76b9719d911017c592";
+
+#[test]
+fn a_typed_ralph_takes_over_the_state_that_all_sessions_share_whatever_session_it_names() {
+    let (mut world, state) = found_for(HASH, json!([criterion("AC-1", "grep -q yes done")]));
+    world.stop("x").silent();
+    world.tool("AskUserQuestion", json!({})).silent();
+    let tasks = world.elsewhere(&["task", "list", "--all"]).text;
+    assert!(tasks.contains("T-1  done  The door"), "{tasks}");
+    let told = world.type_command("ralph", "");
+    assert!(told.context().contains(" started\n"), "{told:?}");
+    assert!(told.message().contains("AC-1: grep -q yes done"), "{told:?}");
+    let kept = read(&state);
+    assert_eq!((&kept["session_id"], &kept["started_by"]), (&json!("session-1"), &json!("person")));
+    assert_eq!(kept["task_graph"][0]["status"], "done");
+    assert!(world.tool("AskUserQuestion", json!({})).denied().contains("loop"));
+    let reason = step(&state, &world.stop(TOKEN));
+    assert!(reason.contains("AC-1 failed"), "{reason}");
+    // While that session is alive here, another one does not take it; afterwards it does.
+    world.become_session("session-2", "prompt-2");
+    let refused = world.expansion("ralph", "").kept_from_model();
+    assert!(refused.contains("another session"), "{refused}");
+    world.clients_end();
+    assert!(world.type_command("ralph", "").context().contains("AC-1"));
+    assert_eq!(read(&state)["session_id"], "session-2");
+    world.write("done", "yes\n");
+    world.stop(TOKEN).ends("Ralph: done");
+}
+
+#[test]
+fn a_state_that_cannot_be_adopted_is_not_taken_over() {
+    let (world, state) = found_for(HASH, json!([criterion("AC-1", "true")]));
+    let before = fs::read(&state).unwrap();
+    let refused = world.type_command("ralph", "").kept_from_model();
+    assert!(refused.contains("AC-1.verification_command: `true` proves nothing"), "{refused}");
+    assert!(world.expansion("ralph", "\"Another\"").kept_from_model().contains("another session"));
+    assert_eq!(fs::read(&state).unwrap(), before);
+}
+
+#[test]
+fn an_adoption_in_place_leaves_the_manifest_and_one_that_fails_changes_nothing() {
+    let (mut world, state) = found_for(HASH, json!([criterion("AC-1", "grep -q yes done")]));
+    let named = status(&world)["loop_id"].as_str().unwrap().to_owned();
+    let adopt = ["adopt", "--loop", &named, "--force"];
+    let folder = state.parent().unwrap();
+    let (before, home) = (world.listing(folder), world.env["RALPH_HOME"].clone());
+    world.set("RALPH_HOME", state.to_str().unwrap());
+    let failed = world.elsewhere(&adopt);
+    assert!(!failed.success, "{failed:?}");
+    assert!(world.listing(folder) == before);
+    world.set("RALPH_HOME", &home);
+    assert!(!world.ralph_home().join("loops").exists());
+    let adopted = world.elsewhere(&adopt);
+    assert!(adopted.success, "{adopted:?}");
+    assert!(folder.join("manifest").exists());
+    let told = world.type_command("ralph", "");
+    assert!(told.context().contains(" started\n"), "{told:?}");
+    assert!(step(&state, &world.stop(TOKEN)).contains("AC-1 failed"));
 }
 
 #[test]

@@ -157,10 +157,12 @@ impl<S: StateView> Bound<S> {
         };
         let loaded = Bound::<S>::taken_in(call, &file, loaded)?;
         let Loaded { state, warning, text } = loaded;
-        if let Some(what) = state.strangeness() {
+        let is_its = state.is_of(session_id) || state.is_of_driven(client::session_call);
+        let is_shared = call.home.single_manifest().is_some();
+        if let Some(what) = state.strangeness().filter(|_| is_its || !is_shared) {
             bail!("could not read the state `{}`: {what}", file.path().display());
         }
-        if state.is_of(session_id) || state.is_of_driven(client::session_call) {
+        if is_its {
             // A loop that the last good copy shows as planned has been started since.
             if warning.is_some() && *state.phase() == Phase::Planned {
                 bail!("the last good copy of `{}` is too old", file.path().display());
@@ -172,10 +174,7 @@ impl<S: StateView> Bound<S> {
         }
         // A single manifest file names one loop for all sessions, but only that loop's own session
         // may touch it.
-        match call.home.single_manifest().is_some()
-            || has_left(call, &file)
-            || *state.phase() == Phase::Ended
-        {
+        match is_shared || has_left(call, &file) || *state.phase() == Phase::Ended {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),
         }

@@ -11,15 +11,15 @@ use ralph_core::state::{
     Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, Registration,
     StartedBy, StateView as _,
 };
-use ralph_core::tasks::plan::Plan;
+use ralph_core::tasks::plan::{Plan, adopted};
 use ralph_core::{evidence::pinned, guard::unreadable, project};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, client::transcript, git::tree, git::tree_id, process::clock, process::programs,
-    project::environment, project::reader::DiskReader, project::settings, store::checks,
-    store::digest, store::journal,
+    project::environment, project::identity, project::reader::DiskReader, project::settings,
+    store::checks, store::digest, store::journal,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -116,15 +116,11 @@ fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
 /// Starts or continues a plain loop.
 pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let bound_file = file_of(asked.home, asked.session_id)?;
-    let found = read(bound_file.as_ref())?;
-    if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
-        return Ok(StartOutcome::Refused(format!(
-            "the manifest file already names a live loop of another session, at {}: end that one \
-             first, or unset RALPH_MANIFEST so that each session has an entry of its own",
-            other.position()
-        )));
+    let bound = bound_file.as_ref().map(|file| lifecycle::read_named(asked.home, file));
+    let bound = bound.transpose()?.flatten().map(|loaded| loaded.state);
+    if let Some(why) = bound.as_ref().and_then(|state| cannot_take_over(state, asked)) {
+        return Ok(StartOutcome::Refused(why));
     }
-    let bound = found.filter(|state| state.session_id == asked.session_id);
     let mut project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
     let mut project = read(project_file.as_ref())?;
     if let Some(planning) = project.as_ref().filter(|state| is_agreed(state, asked)) {
@@ -241,9 +237,34 @@ fn is_agreed(state: &LoopState, asked: &StartRequest<'_>) -> bool {
         && state.ending.as_ref().is_some_and(is_approved)
 }
 
-/// True if one manifest file serves all sessions and another session would lose its loop.
-fn is_anothers(state: &LoopState, asked: &StartRequest<'_>) -> bool {
-    !asked.session_id.is_empty() && state.is_live() && state.session_id != asked.session_id
+/// Why a typed `/ralph` cannot take over the loop that one manifest file names for all sessions.
+fn cannot_take_over(state: &LoopState, asked: &StartRequest<'_>) -> Option<String> {
+    let is_anothers = state.session_id != asked.session_id;
+    if asked.session_id.is_empty() || !state.is_live() || (state.frozen.is_some() && !is_anothers) {
+        return None;
+    }
+    let is_free = match &state.client {
+        Some(client) => !client::is_alive(client),
+        // Another tool wrote it.
+        None => state.frozen.is_none(),
+    };
+    let root = Path::new(&state.project_root);
+    let is_elsewhere = root != Path::new("") && identity(root) != identity(&asked.project_root);
+    if is_anothers && (asked.request.task.is_some() || is_elsewhere || !is_free) {
+        return Some(format!(
+            "the manifest file already names a live loop of another session, {} at {}: end that one \
+             first (`ralph cancel --loop {0}`), or unset RALPH_MANIFEST so that each session has an \
+             entry of its own",
+            state.loop_id,
+            state.position()
+        ));
+    }
+    let problems = match adopted(state.clone()) {
+        Ok(state) => cannot_start(&state.acceptance_criteria, &asked.project_root),
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    };
+    (!problems.is_empty())
+        .then(|| format!("{}; nothing was started: correct the state file", problems.join("; ")))
 }
 
 fn read(file: Option<&LoopFile>) -> Result<Option<LoopState>> {
@@ -469,7 +490,10 @@ fn take_up(
         if (is_planned && state.phase != Phase::Planned) || state.ending.is_some() {
             return None;
         }
-        let was_begun = state.started_at.is_some();
+        if lifecycle::is_in_place(asked.home, file) {
+            lifecycle::complete(file, state, &asked.project_root);
+        }
+        let was_begun = state.started_at.is_some() && state.frozen.is_some();
         state.resume();
         options.fill(state);
         if !was_begun || !options.criteria.is_empty() {

@@ -126,6 +126,12 @@ impl World {
         self.clients.push(client);
     }
 
+    /// Ends the clients of the session so far; a new one sends everything that follows.
+    pub fn clients_end(&mut self) {
+        self.clients.clear();
+        self.another_client();
+    }
+
     /// A repository in which `/ralph "Fix it" FLAGS` was typed.
     pub fn looping(flags: &str) -> World {
         let world = World::new();

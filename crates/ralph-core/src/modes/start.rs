@@ -141,6 +141,9 @@ pub fn announcement(state: &LoopState) -> String {
             text.push_str("\n  They are run once before anything may change (--baseline).");
         }
     }
+    if !state.errors.is_empty() {
+        text.push_str("\n  Problems:");
+    }
     for error in &state.errors {
         text.push_str(&format!("\n  {}", crate::text::truncate::tail(&error.message, 300)));
     }
@@ -254,5 +257,8 @@ mod tests {
         state.completion = Completion::Token;
         let not_proven = "\n  (not proven: completion is \"token\")";
         assert_eq!(announcement(&state), format!("{bounds}{not_proven}"));
+        state.errors.push(LoopError { at: now, message: "tsc failed".to_owned() });
+        let problems = "\n  Problems:\n  tsc failed";
+        assert_eq!(announcement(&state), format!("{bounds}{not_proven}{problems}"));
     }
 }

@@ -4,7 +4,7 @@
 //! unknown members kept, is ten times as long. Tasks are deserialized directly, because there may
 //! be thousands; the rest of the state goes through a `Value`.
 
-use super::{LoopState, ModeState, Task, TaskList};
+use super::{LoopState, ModeState, Task, TaskList, TaskStatus};
 use crate::text::from_json::{FromJson, Members, Mistake};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Task {
                         MemberName::Known(0) => task.id = map.next_value()?,
                         MemberName::Known(1) => task.name = map.next_value()?,
                         MemberName::Known(2) => task.deps = map.next_value()?,
-                        MemberName::Known(3) => task.status = map.next_value()?,
+                        MemberName::Known(3) => task.status = TaskStatus::read(map.next_value()?),
                         MemberName::Known(4) => task.completion_condition = map.next_value()?,
                         MemberName::Known(5) => task.files = map.next_value()?,
                         MemberName::Known(6) => task.owner = map.next_value()?,

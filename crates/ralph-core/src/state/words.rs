@@ -310,6 +310,31 @@ words! {
     }
 }
 
+impl TaskStatus {
+    /// Reads a status as any tool writes it: in any case, joined by `-`, `_` or a space.
+    pub(crate) fn read(word: String) -> TaskStatus {
+        let word = match TaskStatus::from(word) {
+            TaskStatus::Other(word) => word,
+            known => return known,
+        };
+        let letters = word.chars().filter(char::is_ascii_alphanumeric);
+        let letters: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+        match letters.as_str() {
+            "" | "pending" | "todo" | "open" | "new" | "ready" | "queued" | "planned"
+            | "notstarted" | "unstarted" | "backlog" => TaskStatus::Pending,
+            "inprogress" | "active" | "started" | "working" | "doing" | "running" | "wip"
+            | "claimed" | "current" => TaskStatus::InProgress,
+            "done" | "complete" | "completed" | "finished" | "closed" | "success" | "succeeded"
+            | "passed" | "verified" | "merged" | "resolved" => TaskStatus::Done,
+            "failed" | "failure" | "error" | "errored" | "cancelled" | "canceled" | "abandoned" => {
+                TaskStatus::Failed
+            }
+            "blocked" | "waiting" | "onhold" | "paused" | "stuck" => TaskStatus::Blocked,
+            _ => TaskStatus::Other(word),
+        }
+    }
+}
+
 words! {
     /// What a stop shows about progress.
     #[derive(Default)]

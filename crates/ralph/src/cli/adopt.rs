@@ -125,9 +125,14 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
 /// Writes the state before the manifest: the state's `lineage` names each former session, so their
 /// manifest entries are ignored until they are removed.
 fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopState> {
+    here.home.prepare()?;
+    let is_in_place = lifecycle::is_in_place(&here.home, &found.file);
     let adopted = found.file.update(|state| {
         // The loop may have ended since `find` read it.
         state.is_live().then(|| {
+            if is_in_place {
+                lifecycle::complete(&found.file, state, &here.root);
+            }
             free(state, here.now);
             if let Some(session) = session {
                 hold(state, session, here.now);
@@ -139,13 +144,13 @@ fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopS
         .map_err(bad_state)?
         .flatten()
         .context("the loop has just ended; nothing was changed")?;
-    // An interrupted earlier adoption may have left an entry too.
+    lifecycle::point_project_at(&here.home, &found.file, &state.project_root)?;
+    // An interrupted earlier adoption may have left an entry too. One for all sessions stays.
     for former in &state.lineage {
-        if former.session_id != state.session_id {
+        if former.session_id != state.session_id && here.home.single_manifest().is_none() {
             lifecycle::release(&here.home, &found.file, &former.session_id)?;
         }
     }
-    lifecycle::point_project_at(&here.home, &found.file, &state.project_root)?;
     lifecycle::bind(&here.home, &found.file, &state.session_id)?;
     Ok(state)
 }

@@ -1,39 +1,24 @@
 //! Reads a state file that another tool or an older loop wrote.
 //!
 //! Nothing in it counts as evidence: a criterion arrives unverified and without a receipt, and must
-//! pass the checks of an imported plan. Status words are accepted as real loops wrote them.
+//! pass the checks of an imported plan.
 
-use super::{Problem, criteria_problems, unclaimed, unverified};
-use crate::state::{LoopState, Progress, TaskStatus};
+use super::{Problem, criteria_problems, unclaimed, unknown_statuses, unverified};
+use crate::state::{LoopState, Progress};
+use jiff::Timestamp;
 
 /// Prepares the state for its adoption.
 ///
 /// # Errors
 /// The criteria that prove nothing and the unknown status words, each with its place.
 pub fn adopted(mut state: LoopState) -> Result<LoopState, Vec<Problem>> {
-    state.acceptance_criteria.iter_mut().for_each(unverified);
-    super::number(state.acceptance_criteria.iter_mut().map(|one| &mut one.id), "AC-");
+    taken_in(&mut state);
     let mut problems = criteria_problems(&state.acceptance_criteria);
-    for task in &mut state.task_graph {
-        match meant(task.status.as_str()) {
-            Some(status) => task.status = status,
-            None => problems.push(Problem::new(
-                format!("{}.status", task.id),
-                format!(
-                    "`{}` is not a status; write `pending`, `done`, `failed` or `blocked`",
-                    task.status.as_str()
-                ),
-            )),
-        }
-        unclaimed(task);
-    }
-    state.frozen = None;
-    state.checkpoint = None;
-    state.progress = Progress::default();
-    match problems.is_empty() {
-        true => Ok(state),
-        false => Err(problems),
-    }
+    problems.extend(
+        unknown_statuses(&state.task_graph)
+            .map(|(at, what)| Problem::new(format!("{}.status", state.task_graph[at].id), what)),
+    );
+    if problems.is_empty() { Ok(state) } else { Err(problems) }
 }
 
 /// Prepares a state that is used in place. As in [`adopted`], nothing in it counts as evidence;
@@ -41,39 +26,24 @@ pub fn adopted(mut state: LoopState) -> Result<LoopState, Vec<Problem>> {
 pub fn taken_in(state: &mut LoopState) {
     state.acceptance_criteria.iter_mut().for_each(unverified);
     super::number(state.acceptance_criteria.iter_mut().map(|one| &mut one.id), "AC-");
-    for task in &mut state.task_graph {
-        if let Some(status) = meant(task.status.as_str()) {
-            task.status = status;
-        }
-        unclaimed(task);
+    state.task_graph.iter_mut().for_each(unclaimed);
+    if state.prompt.is_empty() {
+        // The old pattern kept no prompt, and without one the loop's prompt would name no goal.
+        state.prompt = "Finish what was begun: the tasks and the criteria say what.".to_owned();
     }
+    // A plain text tells no time.
+    let undated = |at: &Timestamp| *at == Timestamp::UNIX_EPOCH;
+    let errors = state.errors.iter_mut().filter(|error| undated(&error.at));
+    errors.for_each(|error| error.at = state.created_at);
     state.frozen = None;
     state.checkpoint = None;
     state.progress = Progress::default();
 }
 
-/// The status for a word, in any case and joined by `-`, `_` or a space.
-fn meant(word: &str) -> Option<TaskStatus> {
-    let letters = word.chars().filter(char::is_ascii_alphanumeric);
-    let word: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
-    Some(match word.as_str() {
-        "" | "pending" | "todo" | "open" | "new" | "ready" | "queued" | "planned"
-        | "notstarted" | "unstarted" | "backlog" => TaskStatus::Pending,
-        "inprogress" | "active" | "started" | "working" | "doing" | "running" | "wip"
-        | "claimed" | "current" => TaskStatus::InProgress,
-        "done" | "complete" | "completed" | "finished" | "closed" | "success" | "succeeded"
-        | "passed" | "verified" | "merged" | "resolved" => TaskStatus::Done,
-        "failed" | "failure" | "error" | "errored" | "cancelled" | "canceled" | "abandoned" => {
-            TaskStatus::Failed
-        }
-        "blocked" | "waiting" | "onhold" | "paused" | "stuck" => TaskStatus::Blocked,
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::{LoopError, TaskStatus};
     use serde_json::json;
 
     fn read(value: serde_json::Value) -> Result<LoopState, Vec<String>> {
@@ -101,7 +71,7 @@ mod tests {
         let refused = read(json!({"task_graph": [{"id": "T-1", "status": "blau"}]})).unwrap_err();
         assert_eq!(
             refused,
-            ["T-1.status: `blau` is not a status; write `pending`, `done`, `failed` or `blocked`"]
+            ["T-1.status: `blau` is not a status; write `pending` or `done`, or omit it"]
         );
     }
 
@@ -132,8 +102,10 @@ mod tests {
     #[test]
     fn errors_are_read_as_text_and_as_objects() {
         let errors = json!(["tsc failed", {"at": "2026-01-02T03:04:05Z", "message": "stalled"}]);
-        let state = read(json!({ "errors": errors })).unwrap();
-        let messages: Vec<_> = state.errors.iter().map(|error| error.message.as_str()).collect();
-        assert_eq!(messages, ["tsc failed", "stalled"]);
+        let created = "2026-01-02T03:00:00Z";
+        let state = read(json!({ "errors": errors, "created_at": created })).unwrap();
+        let dated = |error: &LoopError| format!("{} {}", error.at, error.message);
+        let errors: Vec<_> = state.errors.iter().map(dated).collect();
+        assert_eq!(errors, ["2026-01-02T03:00:00Z tsc failed", "2026-01-02T03:04:05Z stalled"]);
     }
 }

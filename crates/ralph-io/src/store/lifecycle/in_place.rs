@@ -25,40 +25,42 @@ pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
         && !file.path().starts_with(home.archive())
 }
 
-/// Reads a state. A foreign state without a loop id gets one, which is the same wherever it is
-/// read.
+/// Reads a state. A foreign one is completed, the same wherever it is read.
 ///
 /// # Errors
 /// As for [`LoopFile::read`].
 pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
     let mut loaded = file.read()?;
     if let Some(loaded) = &mut loaded
-        && loaded.state.loop_id.is_empty()
         && is_in_place(home, file)
     {
-        loaded.state.loop_id = id_in_place(file, &loaded.state);
+        complete(file, &mut loaded.state, Path::new(""));
     }
     Ok(loaded)
 }
 
-/// Adopts a foreign state: adds what other tools do not write, and treats nothing that it claims as
-/// evidence. If it names no project, it gets this one.
+/// Adopts a foreign state. Its minutes count from now, as after `ralph adopt`.
 ///
 /// # Errors
 /// As for [`LoopFile::update`].
 pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
     file.update(|state| {
-        if state.loop_id.is_empty() {
-            plan::taken_in(state);
-            state.loop_id = id_in_place(file, state);
-            // Its minutes count from now, as after `ralph adopt`.
-            state.started_at.get_or_insert_with(clock::now);
-        }
-        if state.project_root.is_empty() {
-            state.project_root = project.to_string_lossy().into_owned();
-        }
+        complete(file, state, project);
+        state.started_at.get_or_insert_with(clock::now);
     })?;
     Ok(())
+}
+
+/// Adds what other tools do not write, and treats nothing that the state claims as evidence. A state
+/// that names no project gets this one.
+pub fn complete(file: &LoopFile, state: &mut LoopState, project: &Path) {
+    if state.loop_id.is_empty() {
+        plan::taken_in(state);
+        state.loop_id = id_in_place(file, state);
+    }
+    if state.project_root.is_empty() {
+        state.project_root = project.to_string_lossy().into_owned();
+    }
 }
 
 /// Deterministic, so that the id can be shown before it is written.

@@ -108,10 +108,6 @@ fn planned(mut state: LoopState, here: &Here) -> LoopState {
     if state.created_at == jiff::Timestamp::UNIX_EPOCH {
         state.created_at = here.now;
     }
-    if state.prompt.is_empty() {
-        // The old pattern kept no prompt, and without one the loop's prompt would name no goal.
-        state.prompt = "Finish what was begun: the tasks and the criteria say what.".to_owned();
-    }
     state.updated_at = here.now;
     state.pause = None;
     state.turn = None;
