@@ -258,3 +258,19 @@ fn a_home_that_others_can_write_is_refused_and_reported_and_what_lies_above_it_i
         assert!(world.stop("x").message().contains("belongs to another user"));
     }
 }
+
+#[test]
+fn a_git_in_a_relative_folder_of_path_is_never_started() {
+    let mut world = World::new().with_facts();
+    let hit = world.root().join("hit");
+    world.write("rel/git", &format!("#!/bin/sh\ntouch {}\n", hit.display()));
+    let planted = world.project().join("rel/git");
+    fs::set_permissions(&planted, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("rel:{}", world.env["PATH"]);
+    world.set("PATH", &path);
+    world.session_starts("startup").context();
+    world.start("--ac 'Done=test -f done'");
+    world.working_stop("x").goes_on();
+    assert!(world.elsewhere(&["context"]).success);
+    assert!(!hit.exists(), "it ran");
+}

@@ -21,7 +21,7 @@ pub mod worker_tree;
 pub mod worktrees;
 
 use crate::client;
-use crate::process::{self, Finished};
+use crate::process::{self, Finished, programs};
 use anyhow::{Result, bail};
 use std::ffi::OsStr;
 use std::fmt;
@@ -70,7 +70,7 @@ const KEPT: [&str; 6] = [
 
 /// A git command for this folder, which is the top of a working tree.
 pub(crate) fn command(folder: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(programs::git());
     for (name, _) in std::env::vars_os() {
         if names_a_repository(&name) {
             command.env_remove(name);

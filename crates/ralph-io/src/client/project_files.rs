@@ -8,13 +8,14 @@ use anyhow::Result;
 use ralph_core::protocol::sandbox::widening::{self, WithinBounds};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
 
 /// Such files fit on some pages.
 const LARGEST: u64 = 4 << 20;
 
 /// Files with front matter below a folder of the client; those beyond are not expected.
 const MOST: usize = 2_000;
-const DEEPEST: u32 = 4;
+const DEEPEST: usize = 5;
 
 /// A file that would widen the bounds of a client's round.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,22 +65,12 @@ fn candidates(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![client.join("settings.json"), client.join("settings.local.json")];
     all.push(folder.join(".mcp.json"));
     for name in ["agents", "skills", "commands"] {
-        texts(&client.join(name), DEEPEST, &mut all);
+        let walk = WalkDir::new(client.join(name)).max_depth(DEEPEST).follow_links(true);
+        let files = walk.sort_by_file_name().into_iter().flatten().map(DirEntry::into_path);
+        let texts = files.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        all.extend(texts.filter(|path| !path.is_dir()).take(MOST));
     }
     all
-}
-
-fn texts(folder: &Path, deepest: u32, all: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() && deepest > 0 {
-            texts(&path, deepest - 1, all);
-        } else if path.extension().is_some_and(|end| end == "md") && all.len() < MOST {
-            all.push(path);
-        }
-    }
 }
 
 fn of_file(path: &Path, within: &WithinBounds<'_>) -> Option<(String, String)> {

@@ -8,6 +8,7 @@
 use crate::git;
 use crate::git::tree;
 use crate::process::command::{self, CommandEnd, CommandOrder};
+use crate::process::programs;
 use crate::store::{atomic, digest};
 use anyhow::{Context, Result, bail};
 use ralph_core::shell::quoted;
@@ -193,7 +194,7 @@ fn misleading() -> impl Iterator<Item = OsString> {
 
 /// A git that runs the project's hooks.
 fn with_hooks(top: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(programs::git());
     for name in misleading() {
         command.env_remove(name);
     }
@@ -208,7 +209,7 @@ fn within(order: &CommitOrder<'_>, bounds: &Bounds, words: &[&str]) -> Result<Ve
     let unset: Vec<String> = misleading().filter_map(|name| name.into_string().ok()).collect();
     let mut line = unset.iter().map(|name| format!("unset {}; ", quoted(name))).collect::<String>();
     line.extend(ALONE.map(|(name, value)| format!("{name}={value} ")));
-    line.push_str("git --no-pager");
+    line.push_str(&format!("{} --no-pager", quoted(&programs::git().to_string_lossy())));
     let task = words.get(1).copied().unwrap_or_default();
     words.iter().for_each(|word| line.push_str(&format!(" {}", quoted(word))));
     let run = command::run(&CommandOrder {

@@ -34,6 +34,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use walkdir::WalkDir;
 
 /// How long another process of this machine may hold the repository: a process that was killed may
 /// have left a git that talks to the remote until its deadline.
@@ -232,15 +233,15 @@ fn make(folder: &Path, clone: &Path) -> Result<()> {
 
 /// Removes the locks that a killed git left. The caller holds the lock of the repository.
 fn remove_locks(folder: &Path) -> Result<()> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        entries => entries.with_context(|| format!("could not read `{}`", folder.display()))?,
-    };
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() && path.file_name() != Some(OsStr::new("objects")) {
-            remove_locks(&path)?;
-        } else if path.extension() == Some(OsStr::new("lock")) {
+    let walk = WalkDir::new(folder).into_iter();
+    for entry in walk.filter_entry(|entry| entry.file_name() != "objects") {
+        let path = match entry {
+            Err(error) if error.io_error().is_some_and(|io| io.kind() == ErrorKind::NotFound) => {
+                continue;
+            }
+            entry => entry?.into_path(),
+        };
+        if path.extension() == Some(OsStr::new("lock")) {
             std::fs::remove_file(&path)
                 .with_context(|| format!("could not remove `{}`", path.display()))?;
         }

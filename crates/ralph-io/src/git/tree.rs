@@ -7,7 +7,7 @@
 
 use crate::git;
 use crate::git::litter;
-use crate::process::{self, Running};
+use crate::process::{self, Running, programs};
 use anyhow::{Context, Result, bail};
 use ralph_core::state::PlanFile;
 use ralph_core::stop::progress;
@@ -50,7 +50,7 @@ pub struct Pending {
 pub fn begin(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<Pending>> {
     let Some(root) = repository_root(folder) else { return Ok(None) };
     let plan = plan.map(|plan| paths_of(&root, &folder.join(&plan.path))).unwrap_or_default();
-    let mut command = Command::new("git");
+    let mut command = Command::new(programs::git());
     command
         .arg("-C")
         .arg(&root)

@@ -4,9 +4,11 @@
 use crate::process::{portable, table};
 use anyhow::{Context, Result};
 use ralph_core::shell::programs;
+use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The longest time without the executables during an upgrade with npm, which fetches the new package after
@@ -46,22 +48,34 @@ fn in_its_place(told: PathBuf) -> PathBuf {
 
 /// The executable of this name, beside the running one or on `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
-    let running = std::env::current_exe().ok();
-    let beside = running.as_deref().and_then(Path::parent).map(Path::to_owned);
-    beside
-        .map(|folder| folder.join(name))
-        .filter(|path| path.is_absolute() && is_executable(path))
-        .or_else(|| find_on_path(name))
+    let beside =
+        std::env::current_exe().ok().and_then(|running| find_on_path(running.with_file_name(name)));
+    beside.or_else(|| find_on_path(name))
 }
 
-/// The executable of this name in a folder of `PATH`. Relative folders are skipped: their content
-/// depends on the working folder.
-pub fn find_on_path(name: &str) -> Option<PathBuf> {
-    let on_path = std::env::var_os("PATH")?;
-    std::env::split_paths(&on_path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|path| is_executable(path))
+/// The executable of this name in a folder of `PATH`, or at this path. Relative folders are skipped:
+/// their content depends on the working folder.
+pub fn find_on_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let absolute = std::env::split_paths(&on_path).filter(|folder| folder.is_absolute());
+    let folders = std::env::join_paths(absolute).ok()?;
+    let mut found = which::which_in_global(name, Some(folders)).ok()?;
+    found.find(|path| path.is_absolute())
+}
+
+/// As [`find_on_path`]; a name with a folder in it is a path from the working folder.
+pub fn find_named(name: &Path) -> Option<PathBuf> {
+    match name.parent().is_some_and(|folder| folder != Path::new("")) {
+        true => find_on_path(std::path::absolute(name).ok()?),
+        false => find_on_path(name),
+    }
+}
+
+/// The git that Ralph starts: a bare name would also be looked for in relative folders of `PATH`. If
+/// there is none, the error of the start names this path.
+pub fn git() -> &'static Path {
+    static GIT: OnceLock<PathBuf> = OnceLock::new();
+    GIT.get_or_init(|| find_on_path("git").unwrap_or_else(|| PathBuf::from("/usr/bin/git")))
 }
 
 /// Explains why a criterion's command cannot even start, and what to do; `None` if no program is
@@ -69,24 +83,22 @@ pub fn find_on_path(name: &str) -> Option<PathBuf> {
 ///
 /// Paths inside the project are not checked: the loop may exist to write that script.
 pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
-    let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&on_path)
-        // A relative folder is resolved where the command runs.
-        .map(|folder| project_root.join(folder))
-        .collect();
+    let on_path = std::env::var_os("PATH").filter(|path| !path.is_empty());
     let is_there = |name: &str| match Path::new(name) {
         path if path.is_absolute() => path.starts_with(project_root) || is_executable(path),
+        // A relative folder is resolved where the command runs.
         name => {
-            on_path.is_empty() || folders.iter().any(|folder| is_executable(&folder.join(name)))
+            let found = |path| which::which_in(name, Some(path), project_root).is_ok();
+            on_path.as_ref().is_none_or(found)
         }
     };
     let missing = programs::needed(command).into_iter().find(|name| !is_there(name));
     missing.map(|name| programs::not_found(&name))
 }
 
-/// True for a regular file with an execute bit.
+/// True for a regular file that this user can execute.
 pub fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    path.is_absolute() && find_on_path(path).is_some()
 }
 
 /// The identity of an executable, independent of its name.
@@ -122,6 +134,7 @@ pub fn parent() -> Option<Executable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_was_put_in_the_place_of_the_one_that_runs_is_found() {

@@ -3,12 +3,13 @@
 //! The wait ends with the program, not when its output closes: a grandchild that keeps the pipe
 //! open must not make a quick program look slow.
 
+use crate::process::programs;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -64,13 +65,18 @@ enum News {
 
 /// Runs the program in our environment until it ends, or until the deadline.
 pub fn run(program: &Program<'_>) -> Result<ProbeResult> {
-    watch(&mut Command::new(program.command), program)
+    watch(&mut Command::new(found(program)?), program)
 }
 
 /// Runs the program with only its own variables: it learns nothing about the machine that the
 /// caller did not choose.
 pub fn run_apart(program: &Program<'_>) -> Result<ProbeResult> {
-    watch(Command::new(program.command).env_clear(), program)
+    watch(Command::new(found(program)?).env_clear(), program)
+}
+
+fn found(program: &Program<'_>) -> Result<PathBuf> {
+    let found = programs::find_named(Path::new(program.command));
+    found.with_context(|| format!("could not start `{}`: it was not found", program.command))
 }
 
 fn watch(command: &mut Command, program: &Program<'_>) -> Result<ProbeResult> {

@@ -60,11 +60,7 @@ impl Bd {
     pub fn find() -> Result<Bd> {
         let named = std::env::var_os("RALPH_BD").filter(|name| !name.is_empty());
         let name = PathBuf::from(named.unwrap_or_else(|| "bd".into()));
-        let found = match name.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) {
-            true => std::path::absolute(&name).ok().filter(|path| programs::is_executable(path)),
-            false => name.to_str().and_then(programs::find_on_path),
-        };
-        let program = found.ok_or(BdMissing(name))?;
+        let program = programs::find_named(&name).ok_or(BdMissing(name))?;
         let (code, stdout, stderr) = run(&program, &["version", "--json"])?;
         match code {
             Some(0) => Ok(Bd { version: beads::usable(&stdout)?, program }),

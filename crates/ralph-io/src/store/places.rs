@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
 
 /// Gathers the paths from the environment and from the executable's location.
 pub fn gather(home: &Home) -> ProtectedPaths {
@@ -50,7 +51,7 @@ const LONGEST_PATCH: u64 = 1 << 20;
 /// The most entries of a folder that are read.
 const MOST_ENTRIES: usize = 5_000;
 /// How many levels of a folder are read.
-const DEEPEST: usize = 6;
+const DEEPEST: usize = 7;
 
 /// Adds the facts on disk that the guard needs for this call: where its paths lead, which files it
 /// would bring along, and the text of a skill.
@@ -70,28 +71,16 @@ pub fn look(places: &mut ProtectedPaths, call: &ToolCall<'_>, shipped: &[(&str, 
 
 fn folder(from: &str) -> Option<Brought> {
     let root = Path::new(from);
-    let mut paths = Vec::new();
-    if fs::metadata(root).ok()?.is_dir() {
-        let (mut folders, mut seen) = (vec![(root.to_owned(), 0)], 0);
-        while let Some((folder, depth)) = folders.pop() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                seen += 1;
-                let path = entry.path();
-                let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
-                if let Some(inside) = inside.filter(|inside| guard::may_matter(inside)) {
-                    paths.push(inside.to_owned());
-                }
-                if entry.file_type().is_ok_and(|kind| kind.is_dir())
-                    && depth < DEEPEST
-                    && seen < MOST_ENTRIES
-                {
-                    folders.push((path, depth + 1));
-                }
-            }
-        }
-        paths.truncate(64);
-    }
-    Some(Brought { from: from.to_owned(), paths })
+    fs::metadata(root).ok()?;
+    // Level by level: a large folder beside another must not hide what that holds.
+    let level = |depth| WalkDir::new(root).min_depth(depth).max_depth(depth);
+    let entries = (1..=DEEPEST).flat_map(level).flatten().enumerate();
+    let entries = entries.take_while(|(n, entry)| entry.depth() == 1 || *n < MOST_ENTRIES);
+    let inside = |(_, entry): (usize, DirEntry)| {
+        entry.path().strip_prefix(root).ok()?.to_str().map(str::to_owned)
+    };
+    let paths = entries.filter_map(inside).filter(|inside| guard::may_matter(inside)).take(64);
+    Some(Brought { from: from.to_owned(), paths: paths.collect() })
 }
 
 /// Returns `None` if the patch cannot be read completely.

@@ -64,10 +64,7 @@ fn on_desktop(notice: &Notice) -> Result<()> {
 
 fn by_command(program: &str, args: &[String], notice: &Notice) -> Result<()> {
     let missing = || anyhow!("`{program}` was not found on PATH");
-    let found = match program.starts_with('/') {
-        true => program.into(),
-        false => programs::find_on_path(program).with_context(missing)?,
-    };
+    let found = programs::find_on_path(program).with_context(missing)?;
     let document = serde_json::to_string_pretty(notice).context("could not write the document")?;
     let variables: Vec<_> = std::env::vars_os()
         .filter(|(name, _)| !name.to_str().is_some_and(secrets::is_clients_secret))

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use walkdir::{DirEntry, WalkDir};
 
 /// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,13 +122,15 @@ fn has_room(root: &Path, change: &RestoreChange<'_>, held: &BTreeSet<&[u8]>) -> 
 /// True if the path is free, or holds only what the checkpoint of the present state contains.
 fn is_held(root: &Path, path: &Path, held: &BTreeSet<&[u8]>) -> bool {
     let place = root.join(path);
-    match place.symlink_metadata() {
-        Err(_) => true,
-        Ok(about) if about.is_dir() => std::fs::read_dir(&place).is_ok_and(|entries| {
-            entries.flatten().all(|entry| is_held(root, &path.join(entry.file_name()), held))
-        }),
-        Ok(_) => held.contains(path.as_os_str().as_bytes()),
-    }
+    let is_known = |entry: DirEntry| {
+        let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        entry.file_type().is_dir() || held.contains(path.as_os_str().as_bytes())
+    };
+    place.symlink_metadata().is_err()
+        || WalkDir::new(place)
+            .follow_root_links(false)
+            .into_iter()
+            .all(|entry| entry.is_ok_and(is_known))
 }
 
 /// Builds the wanted tree, and lets git move the working tree from the present one to it.

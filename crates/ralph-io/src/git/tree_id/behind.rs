@@ -11,6 +11,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use walkdir::{DirEntry, WalkDir};
 
 const MOST_FILES: usize = 2_000;
 
@@ -35,46 +36,39 @@ pub(super) fn digest(top: &Path, link: &Path) -> Option<[u8; 32]> {
     if target.starts_with(top) && !about.is_file() {
         return None;
     }
-    let mut walk = Walk { hash: Sha256::new(), files: MOST_FILES, bytes: MOST_BYTES };
-    walk.add(&target, &about);
-    Some(walk.hash.finalize().into())
+    let mut content = Content { hash: Sha256::new(), bytes: MOST_BYTES };
+    let walk = WalkDir::new(&target).sort_by_file_name().into_iter();
+    let is_seen = |entry: &DirEntry| entry.depth() == 0 || entry.file_name() != ".git";
+    for entry in walk.filter_entry(is_seen).take(MOST_FILES) {
+        content.add(&target, entry);
+    }
+    Some(content.hash.finalize().into())
 }
 
-struct Walk {
+struct Content {
     hash: Sha256,
-    files: usize,
     bytes: u64,
 }
 
-impl Walk {
-    fn add(&mut self, path: &Path, about: &Metadata) {
-        if self.files == 0 {
-            return;
+impl Content {
+    fn add(&mut self, target: &Path, entry: walkdir::Result<DirEntry>) {
+        let (path, about) = match &entry {
+            Ok(entry) => (Some(entry.path()), entry.metadata().ok()),
+            Err(error) => (error.path(), None),
+        };
+        let Some(path) = path else { return };
+        let name = path.strip_prefix(target).unwrap_or(path);
+        self.put(b"name", name.as_os_str().as_bytes());
+        match about {
+            None => self.put(b"closed", b""),
+            Some(about) if about.is_dir() => self.put(b"folder", b""),
+            Some(about) if about.is_file() => self.add_file(path, &about),
+            Some(about) if about.is_symlink() => {
+                let target = std::fs::read_link(path).unwrap_or_default();
+                self.put(b"link", target.as_os_str().as_bytes());
+            }
+            Some(_) => self.put(b"other", b""),
         }
-        self.files -= 1;
-        if about.is_dir() {
-            self.add_folder(path);
-        } else if about.is_file() {
-            self.add_file(path, about);
-        } else if about.is_symlink() {
-            let target = std::fs::read_link(path).unwrap_or_default();
-            self.put(b"link", target.as_os_str().as_bytes());
-        } else {
-            self.put(b"other", b"");
-        }
-    }
-
-    fn add_folder(&mut self, path: &Path) {
-        let Ok(entries) = std::fs::read_dir(path) else { return self.put(b"closed", b"") };
-        let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
-        names.sort_unstable();
-        for name in names.iter().filter(|name| *name != ".git") {
-            let path = path.join(name);
-            let Ok(about) = path.symlink_metadata() else { continue };
-            self.put(b"name", name.as_bytes());
-            self.add(&path, &about);
-        }
-        self.put(b"end", b"");
     }
 
     fn add_file(&mut self, path: &Path, about: &Metadata) {

@@ -13,6 +13,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
+use walkdir::WalkDir;
 
 /// How deeply repositories may be nested; a deeper nesting would be endless by mistake.
 const DEEPEST: usize = 32;
@@ -173,22 +174,15 @@ fn is_real_folder(top: &Path, below: &[u8]) -> bool {
     })
 }
 
-/// Lists everything except `.git`, without following links.
+/// Lists everything except `.git`, without following links. A folder that cannot be read, or has
+/// disappeared, has no files to list.
 pub(super) fn walk(top: &Path, below: &[u8], names: &mut Names) {
-    let mut folders = vec![below.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let path = top.join(OsStr::from_bytes(&folder));
-        // A folder that cannot be read, or has disappeared, has no files to list.
-        let Ok(entries) = std::fs::read_dir(&path) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            match entry.file_type() {
-                _ if name == ".git" => {}
-                Ok(kind) if kind.is_dir() => {
-                    folders.push([&folder[..], name.as_bytes(), b"/"].concat());
-                }
-                _ => names.push(&folder, name.as_bytes()),
-            }
+    let walk = WalkDir::new(top.join(OsStr::from_bytes(below))).min_depth(1).into_iter();
+    for entry in walk.filter_entry(|entry| entry.file_name() != ".git").flatten() {
+        if !entry.file_type().is_dir()
+            && let Ok(path) = entry.path().strip_prefix(top)
+        {
+            names.push(b"", path.as_os_str().as_bytes());
         }
     }
 }

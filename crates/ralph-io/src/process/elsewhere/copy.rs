@@ -14,10 +14,11 @@ use ralph_core::state::Bounds;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
-use std::io::ErrorKind;
+use std::io::ErrorKind::{NotFound, PermissionDenied};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 /// How much is copied byte by byte.
 const MOST: u64 = 2 << 30;
@@ -39,16 +40,18 @@ pub(super) fn obstacle(root: &Path, store: &Path) -> Option<String> {
 }
 
 /// Counts the bytes of all files down, until none are left; returns the path of one file.
-fn measure(folder: &Path, left: &mut u64) -> std::io::Result<Option<PathBuf>> {
+fn measure(root: &Path, left: &mut u64) -> std::io::Result<Option<PathBuf>> {
     let mut sample = None;
-    for entry in fs::read_dir(folder)?.flatten() {
-        let Ok(about) = entry.metadata() else { continue };
-        if about.is_dir() {
-            // One that cannot be read has nothing to copy.
-            sample = sample.or(measure(&entry.path(), left).ok().flatten());
-        } else if about.is_file() {
-            *left = left.saturating_sub(about.len());
-            sample = sample.or_else(|| (about.len() > 0).then(|| entry.path()));
+    for entry in WalkDir::new(root) {
+        let entry = match entry {
+            // One below that cannot be read has nothing to copy.
+            Err(error) if error.depth() > 0 => continue,
+            entry => entry?,
+        };
+        if entry.file_type().is_file() {
+            let length = entry.metadata().map_or(0, |about| about.len());
+            *left = left.saturating_sub(length);
+            sample = sample.or_else(|| (length > 0).then(|| entry.into_path()));
         }
         if *left == 0 {
             break;
@@ -129,7 +132,7 @@ pub(super) fn run(
 /// read either.
 pub(super) fn copy_file(from: &Path, to: &Path, about: &Metadata) -> std::io::Result<()> {
     match fs::copy(from, to) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+        Err(error) if error.kind() == PermissionDenied => {
             File::create(to)?.set_permissions(Permissions::from_mode(about.mode()))?;
         }
         copied => drop(copied?),
@@ -147,29 +150,32 @@ fn keep_times(to: &Path, about: &Metadata) -> std::io::Result<()> {
 }
 
 /// Copies a folder but for `store`. Sockets and pipes are left out.
-fn copy_folder(from: &Path, to: &Path, paths: &Paths, store: &Path) -> std::io::Result<()> {
-    let about = from.metadata()?;
-    DirBuilder::new().mode(0o700).create(to)?;
-    let entries = match fs::read_dir(from) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
-        entries => Some(entries?),
-    };
-    for entry in entries.into_iter().flatten() {
-        let entry = entry?;
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        // Gone by now.
+fn copy_folder(root: &Path, copy: &Path, paths: &Paths, store: &Path) -> std::io::Result<()> {
+    let mut folders = Vec::new();
+    for entry in WalkDir::new(root).into_iter().filter_entry(|entry| entry.path() != store) {
+        let entry = match entry.map_err(std::io::Error::from) {
+            // Closed, or gone by now.
+            Err(error) if [PermissionDenied, NotFound].contains(&error.kind()) => continue,
+            entry => entry?,
+        };
         let Ok(about) = entry.metadata() else { continue };
+        let from = entry.path();
+        let to = copy.join(from.strip_prefix(root).unwrap_or(from));
         if about.is_symlink() {
-            symlink(paths.link(&fs::read_link(&from)?), &to)?;
+            symlink(paths.link(&fs::read_link(from)?), &to)?;
             keep_times(&to, &about)?;
-        } else if about.is_dir() && from != store {
-            copy_folder(&from, &to, paths, store)?;
-        } else if about.is_file() && !leads_out(&from, &paths.root) {
-            copy_file(&from, &to, &about)?;
+        } else if about.is_dir() {
+            DirBuilder::new().mode(0o700).create(&to)?;
+            folders.push((to, about));
+        } else if about.is_file() && !leads_out(from, &paths.root) {
+            copy_file(from, &to, &about)?;
         }
     }
-    fs::set_permissions(to, Permissions::from_mode(about.mode() & 0o7777))?;
-    keep_times(to, &about)
+    // Once they are filled.
+    folders.iter().rev().try_for_each(|(to, about)| {
+        fs::set_permissions(to, Permissions::from_mode(about.mode() & 0o7777))?;
+        keep_times(to, about)
+    })
 }
 
 /// True for the file by which a work tree or a submodule names a git folder outside of the copy: git

@@ -23,6 +23,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 /// Trees that the kernel makes up. They stay as they are.
 const KERNELS: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -75,7 +76,7 @@ impl NewRoot {
             None => new.lay_by_mounts(),
             Some(_) => {
                 mount_bind(&new.root, &new.root).context("could not mount a new root")?;
-                new.descend(Path::new("/"))?;
+                new.lay_below(Path::new("/"))?;
             }
         }
         for needed in needed {
@@ -152,17 +153,30 @@ impl NewRoot {
         }
     }
 
-    fn lay_path(&mut self, path: &Path) -> Result<()> {
-        // What is gone by now, or cannot be seen, is left out.
-        let Ok(about) = path.symlink_metadata() else { return Ok(()) };
+    /// Lays what a folder holds, down to where all below is shown with it.
+    fn lay_below(&mut self, folder: &Path) -> Result<()> {
+        let mut walk = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
+        while let Some(entry) = walk.next() {
+            // What is gone by now, or cannot be seen, is left out.
+            let Ok(entry) = entry else { continue };
+            if !self.lay_path(entry.path())? && entry.file_type().is_dir() {
+                walk.skip_current_dir();
+            }
+        }
+        Ok(())
+    }
+
+    /// True for a folder whose content is still to be laid.
+    fn lay_path(&mut self, path: &Path) -> Result<bool> {
+        let Ok(about) = path.symlink_metadata() else { return Ok(false) };
         let to = self.inside(path);
         if about.is_symlink() {
             let target = fs::read_link(path).with_context(|| cannot(path))?;
-            return symlink(target, to).with_context(|| cannot(path));
+            return symlink(target, to).map(|()| false).with_context(|| cannot(path));
         }
         if !about.is_dir() {
             self.lay_file(path, &about, &to);
-            return Ok(());
+            return Ok(false);
         }
         self.make_folder(path, &about)?;
         let is_mine = self.is_mine(path, &about);
@@ -172,20 +186,14 @@ impl NewRoot {
         } else if below(&self.mounts, path).next().is_some()
             || !is_mine && below(&self.writable, path).next().is_some()
         {
-            self.descend(path)?;
+            return Ok(true);
         } else if is_mine {
             self.cover(path, &about);
             self.cover_below(path);
         } else {
             let _ = bind_read_only(path, &to);
         }
-        Ok(())
-    }
-
-    fn descend(&mut self, path: &Path) -> Result<()> {
-        let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
-        entries.sort_by_key(fs::DirEntry::file_name);
-        entries.iter().try_for_each(|entry| self.lay_path(&entry.path()))
+        Ok(false)
     }
 
     fn is_mine(&self, path: &Path, about: &Metadata) -> bool {

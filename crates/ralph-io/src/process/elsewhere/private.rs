@@ -8,6 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 #[derive(Debug)]
 pub(super) struct PrivateFolder {
@@ -73,11 +74,18 @@ fn remove(folder: &Path) -> std::io::Result<()> {
     })
 }
 
+/// A folder is read before it is handed out, so a closed one is walked again once it is open.
 fn open_up(folder: &Path) {
-    let _ = std::fs::set_permissions(folder, Permissions::from_mode(0o700));
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
+    let open = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o700)).is_ok();
+    for entry in WalkDir::new(folder) {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => drop(open(entry.path())),
+            Err(error)
+                if error.path().is_some_and(|path| open(path) && path.read_dir().is_ok()) =>
+            {
+                error.path().into_iter().for_each(open_up);
+            }
+            _ => {}
         }
     }
 }

@@ -19,12 +19,8 @@ pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
 pub fn client() -> Result<PathBuf> {
     let named = std::env::var_os("RALPH_CLAUDE").filter(|name| !name.is_empty());
     let name = PathBuf::from(named.unwrap_or_else(|| "claude".into()));
-    let found = match name.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) {
-        // Make the path absolute: the client may be started in another folder.
-        true => std::path::absolute(&name).ok().filter(|path| programs::is_executable(path)),
-        false => name.to_str().and_then(programs::find_on_path),
-    };
-    found.ok_or_else(|| {
+    // The path is absolute: the client may be started in another folder.
+    programs::find_named(&name).ok_or_else(|| {
         let message = format!(
             "could not find the client `{}`; install Claude Code, or name it in RALPH_CLAUDE",
             name.display()
